@@ -1,0 +1,59 @@
+# Everything a developer does, one word each. `make serve` and `make test` work on a fresh clone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+HOST ?= 127.0.0.1
+PORT ?= 8000
+
+.PHONY: help setup serve demo test test-slow fuzz gpu bench check lint types format clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP)  ## make .venv and install everything into it
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+serve: setup  ## serve the built-in model on 127.0.0.1:8000
+	$(BIN)/yaie serve --host $(HOST) --port $(PORT)
+
+demo: setup  ## 16 requests with a shared prompt, cache off against on
+	$(BIN)/yaie demo
+
+test: setup  ## the whole test suite (CPU only, under 6 minutes)
+	$(BIN)/python -m pytest
+
+test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing
+	$(BIN)/python -m pytest -m slow --timeout 5400
+
+fuzz: setup  ## 1,000,000 random operations on the tree over 500 seeds
+	$(BIN)/python -m tests.kvcache.fuzz --seeds 500 --operations 1000000
+
+gpu: setup  ## the tests marked gpu and the offline benchmark, on a CUDA device
+	$(BIN)/python -m pytest -m gpu
+	$(BIN)/yaie bench offline --device cuda
+
+bench: setup  ## the benchmarks that need no peers
+	$(BIN)/yaie bench tree
+	$(BIN)/yaie bench offline
+
+lint: setup  ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup  ## mypy --strict
+	$(BIN)/mypy
+
+check: lint types test  ## what CI runs: lint, types, floors, tests
+
+format: setup  ## rewrite the code as ruff wants it
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove what was built
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

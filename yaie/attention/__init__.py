@@ -1,0 +1,1 @@
+"""Attention: the pure planner and the backends that carry its plan out."""

@@ -1,0 +1,1 @@
+"""Doors to the engine: in this process or in a supervised child."""

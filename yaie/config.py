@@ -1,0 +1,151 @@
+"""Settings: one name each, the same as a flag, as `YAIE_*` and as a Python keyword.
+
+`EngineConfig` is what the engine needs; it crosses to the engine process as it is. `Settings` adds
+what the server needs and reads the environment. "auto" is resolved by the loader and reported in
+`EngineInfo`; nothing else is decided twice.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from yaie.errors import ConfigError
+
+ENV_PREFIX = "YAIE_"
+
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Device = Literal["auto", "cpu", "cuda"]
+Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
+Eviction = Literal["lru", "lfu", "cost"]
+
+BUILTIN_MODEL = "builtin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineConfig:
+    """What one engine is made from. Lengths and sizes are in tokens."""
+
+    model: str = BUILTIN_MODEL  # "builtin", a folder, or a Hugging Face repository id
+    served_model_name: str | None = None  # None: as `model`
+    dtype: Dtype = "auto"
+    device: Device = "auto"
+    num_slots: int | None = None  # size of the KV pool; None: from free memory
+    max_model_len: int | None = None  # None: the model's own, at most num_slots
+    max_step_rows: int = 2048  # rows computed in one step
+    max_running: int = 256  # live sequences
+    max_waiting: int = 4096  # requests; beyond it a request is refused with 429
+    policy: Policy = "prefix-aware"
+    eviction: Eviction = "lru"
+    prefix_cache: bool = True  # False: nothing is shared between requests (for comparison)
+    threads: int | None = None  # torch threads; None: all cores
+    audit: bool = False  # check every invariant after every step
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("dtype", get_args(Dtype)),
+            ("device", get_args(Device)),
+            ("policy", get_args(Policy)),
+            ("eviction", get_args(Eviction)),
+        ):
+            value = getattr(self, name)
+            if value not in choices:
+                raise ConfigError(
+                    f"{name} is {value!r}; it must be one of {', '.join(choices)}", param=name
+                )
+        for name in ("num_slots", "max_model_len", "max_step_rows", "max_running", "max_waiting"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}; it must be at least 1", param=name)
+
+    @property
+    def model_name(self) -> str:
+        """The name under which the model is served."""
+        return self.served_model_name or self.model
+
+
+class Settings(BaseSettings):
+    """Everything the service can be told, from `YAIE_*` variables or keyword arguments."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
+
+    model: str = BUILTIN_MODEL
+    served_model_name: str | None = None
+    dtype: Dtype = "auto"
+    device: Device = "auto"
+    num_slots: int | None = Field(default=None, ge=1)
+    max_model_len: int | None = Field(default=None, ge=1)
+    max_step_rows: int = Field(default=2048, ge=1)
+    max_running: int = Field(default=256, ge=1)
+    max_waiting: int = Field(default=4096, ge=1)
+    policy: Policy = "prefix-aware"
+    eviction: Eviction = "lru"
+    prefix_cache: bool = True
+    threads: int | None = Field(default=None, ge=1)
+    audit: bool = False
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    api_key: str | None = None  # several: separated by commas
+    max_body_bytes: int = Field(default=10 * 1024 * 1024, ge=1024)
+    request_timeout_s: float = Field(default=600.0, gt=0)
+    drain_s: float = Field(default=30.0, ge=0)
+    stall_s: float = Field(default=300.0, gt=0)  # work waiting but no step finished: restart
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    cors_origins: str = ""  # separated by commas; empty: none
+
+    def engine_config(self) -> EngineConfig:
+        """The engine's part of the settings."""
+        names = EngineConfig.__dataclass_fields__
+        return EngineConfig(**{name: getattr(self, name) for name in names})
+
+    @property
+    def api_keys(self) -> tuple[str, ...]:
+        """The accepted API keys; none means that no key is asked for."""
+        return tuple(key.strip() for key in (self.api_key or "").split(",") if key.strip())
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the environment; keyword arguments win over it.
+
+    Raises `ConfigError` that names the setting, its value and what it may be.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise ConfigError(_explain(error, given)) from None
+
+
+def _explain(error: ValidationError, given: dict[str, object]) -> str:
+    lines = []
+    for problem in error.errors():
+        name = str(problem["loc"][0]) if problem["loc"] else "settings"
+        flag = f"--{name.replace('_', '-')}"
+        source = flag if name in given else f"{ENV_PREFIX}{name.upper()}"
+        lines.append(f"{source} is {problem.get('input')!r}: {problem['msg']}")
+    return "; ".join(lines)
+
+
+def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
+    """One warning for each `YAIE_*` variable that is no setting, with the nearest name."""
+    environment = dict(os.environ) if environment is None else environment
+    known = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
+    known |= CLIENT_VARIABLES
+    warnings = []
+    for name in sorted(environment):
+        if not name.startswith(ENV_PREFIX) or name in known:
+            continue
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        warnings.append(f"{name} is not a setting and was ignored{hint}")
+    return warnings
+
+
+# Read by the command line only: where a running server is, and whether to show tracebacks.
+CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_DEBUG"})

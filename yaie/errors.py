@@ -1,0 +1,168 @@
+"""Every error that YAIE raises on purpose, as one tree.
+
+    YaieError
+    ├── InvalidRequest            400  the caller's request is wrong; names the parameter
+    │   ├── ContextLengthExceeded 400  prompt (plus explicit max_tokens) longer than the context
+    │   ├── UnsupportedParameter  400  a known parameter that this server does not do
+    │   └── UnknownModel          404  the request names a model that is not served
+    ├── AuthenticationFailed      401  API key missing or wrong
+    ├── Overloaded                429  the queue is full; try again after `retry_after_s`
+    ├── EngineUnavailable         503  the engine cannot take requests now
+    │   ├── EngineStarting        503  weights are still loading
+    │   ├── EngineDraining        503  the server is shutting down
+    │   └── EngineDied            503  the engine process ended; it is being restarted
+    ├── RequestFailed             500  this one request failed inside the engine; others go on
+    ├── StartupError                   the service cannot start (never seen by an HTTP client)
+    │   ├── ConfigError                a setting is wrong                            exit code 2
+    │   ├── ModelNotFound              no such model folder or repository            exit code 3
+    │   ├── ModelUnsupported           the model would not be computed correctly     exit code 3
+    │   └── NotEnoughMemory            weights or KV pool do not fit                 exit code 4
+    └── InvariantViolated         500  our own bookkeeping is wrong; found by an audit
+
+Front doors map these to HTTP statuses, exit codes and messages; nothing below raises anything else
+for a fault that a user can cause.
+"""
+
+from __future__ import annotations
+
+
+class YaieError(Exception):
+    """Base of all errors below.
+
+    `message` says what is wrong, why, and what to do; `code` is stable and machine-readable.
+    """
+
+    status = 500
+    type = "internal_error"
+    code: str | None = None
+    exit_code = 1
+
+    def __init__(
+        self, message: str, *, param: str | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.param = param
+        if code is not None:
+            self.code = code
+
+
+class InvalidRequest(YaieError):
+    """The request is malformed or out of range; `param` names the offending field."""
+
+    status = 400
+    type = "invalid_request_error"
+    exit_code = 2
+
+
+class ContextLengthExceeded(InvalidRequest):
+    """The prompt, or the prompt plus an explicit `max_tokens`, is longer than the context."""
+
+    code = "context_length_exceeded"
+
+
+class UnsupportedParameter(InvalidRequest):
+    """A parameter that exists in the API but is not supported here."""
+
+    code = "unsupported_parameter"
+
+
+class UnknownModel(InvalidRequest):
+    """The request names a model that this server does not serve."""
+
+    status = 404
+    code = "model_not_found"
+
+
+class AuthenticationFailed(YaieError):
+    """The API key is missing or wrong."""
+
+    status = 401
+    type = "authentication_error"
+    code = "invalid_api_key"
+
+
+class Overloaded(YaieError):
+    """The queue is full."""
+
+    status = 429
+    type = "rate_limit_error"
+    code = "overloaded"
+
+    def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class EngineUnavailable(YaieError):
+    """The engine cannot take requests now; trying again later may work."""
+
+    status = 503
+    type = "service_unavailable_error"
+    code = "engine_unavailable"
+    exit_code = 5
+    retry_after_s = 2
+
+
+class EngineStarting(EngineUnavailable):
+    """The weights are still loading."""
+
+    code = "engine_starting"
+
+
+class EngineDraining(EngineUnavailable):
+    """The server is shutting down and takes no new requests."""
+
+    code = "engine_draining"
+
+
+class EngineDied(EngineUnavailable):
+    """The engine process ended unexpectedly; requests in flight are lost."""
+
+    code = "engine_died"
+
+
+class RequestFailed(YaieError):
+    """One request failed inside the engine; it was ended and the others went on."""
+
+    code = "request_failed"
+
+
+class StartupError(YaieError):
+    """The service cannot start."""
+
+    code = "startup_failed"
+
+
+class ConfigError(StartupError):
+    """A setting is wrong."""
+
+    code = "bad_config"
+    exit_code = 2
+
+
+class ModelNotFound(StartupError):
+    """There is no such model folder or repository."""
+
+    code = "model_not_found"
+    exit_code = 3
+
+
+class ModelUnsupported(StartupError):
+    """The model exists, but YAIE would not compute it correctly; the message says why."""
+
+    code = "model_unsupported"
+    exit_code = 3
+
+
+class NotEnoughMemory(StartupError):
+    """Weights or KV pool do not fit; the message holds the numbers and a value that would."""
+
+    code = "not_enough_memory"
+    exit_code = 4
+
+
+class InvariantViolated(YaieError):
+    """Our own bookkeeping is wrong. Never caused by a user; always a bug."""
+
+    code = "invariant_violated"

@@ -1,0 +1,244 @@
+"""The values that cross borders: what a caller asks for and what the engine answers.
+
+Everything here is frozen and plain, so that it can travel between processes as it is (msgspec
+reads and writes dataclasses). Text does not exist here: front doors turn it into token ids.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from yaie.errors import InvalidRequest
+
+MAX_LOGPROBS = 20
+MAX_SEQUENCES_PER_REQUEST = 128
+
+FinishReason = Literal["stop", "length", "abort", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingParams:
+    """How to continue a prompt. Field names are vLLM's.
+
+    Raises `InvalidRequest` naming the field when a value is out of range.
+    """
+
+    n: int = 1
+    max_tokens: int | None = 16  # None: as many as the context has room for
+    min_tokens: int = 0
+    temperature: float = 1.0  # 0: greedy
+    top_p: float = 1.0
+    top_k: int = 0  # 0 or -1: off
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    logit_bias: dict[int, float] | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()  # looked for by the front doors, not by the engine
+    stop_token_ids: tuple[int, ...] = ()
+    ignore_eos: bool = False
+    logprobs: int | None = None  # None: none; k: of the drawn token and of the k most likely
+    prompt_logprobs: int | None = None
+    skip_special_tokens: bool = True
+    include_stop_str_in_output: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.stop, str):  # vLLM takes a single string too
+            object.__setattr__(self, "stop", (self.stop,))
+        for name, lowest, highest in _INT_RANGES:
+            _check_int(name, getattr(self, name), lowest, highest)
+        for name, low, high in _FLOAT_RANGES:
+            _check_float(name, getattr(self, name), low, high)
+        if self.repetition_penalty <= 0:
+            _refuse("repetition_penalty", self.repetition_penalty, "greater than 0")
+        if self.top_p <= 0:
+            _refuse("top_p", self.top_p, "greater than 0 and at most 1")
+        for token_id, bias in (self.logit_bias or {}).items():
+            if not math.isfinite(bias) or abs(bias) > 100:
+                _refuse("logit_bias", f"{token_id}: {bias}", "between -100 and 100")
+        if self.max_tokens is not None and self.min_tokens > self.max_tokens:
+            _refuse("min_tokens", self.min_tokens, f"at most max_tokens ({self.max_tokens})")
+        if any(not piece for piece in self.stop):
+            _refuse("stop", "''", "non-empty strings")
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the most likely token is always taken."""
+        return self.temperature == 0.0
+
+
+_INT_RANGES: tuple[tuple[str, int, int | None], ...] = (
+    ("n", 1, MAX_SEQUENCES_PER_REQUEST),
+    ("max_tokens", 1, None),
+    ("min_tokens", 0, None),
+    ("top_k", -1, None),
+    ("seed", -(2**63), 2**63 - 1),
+    ("logprobs", 0, MAX_LOGPROBS),
+    ("prompt_logprobs", 0, MAX_LOGPROBS),
+)
+_FLOAT_RANGES = (
+    ("temperature", 0.0, 100.0),
+    ("top_p", 0.0, 1.0),
+    ("min_p", 0.0, 1.0),
+    ("repetition_penalty", 0.0, 100.0),
+    ("presence_penalty", -2.0, 2.0),
+    ("frequency_penalty", -2.0, 2.0),
+)
+
+
+def _check_int(name: str, value: object, lowest: int, highest: int | None) -> None:
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        _refuse(name, value, "a whole number")
+    elif value < lowest or (highest is not None and value > highest):
+        limit = f"at least {lowest}" if highest is None else f"between {lowest} and {highest}"
+        _refuse(name, value, limit)
+
+
+def _check_float(name: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        _refuse(name, value, "a number")
+    elif not low <= value <= high:  # also refuses NaN
+        _refuse(name, value, f"between {low:g} and {high:g}")
+
+
+def _refuse(name: str, value: object, wanted: str) -> None:
+    raise InvalidRequest(f"{name} must be {wanted}, got {value}", param=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationRequest:
+    """One request as the engine sees it."""
+
+    request_id: str
+    prompt_token_ids: tuple[int, ...]
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    cache_salt: str = ""  # requests share prefixes only with requests of the same salt
+    priority: int = 0  # lower runs first under the `priority` policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLogprobs:
+    """Log-probabilities at one position: of the token itself and of the most likely ones."""
+
+    token_id: int
+    logprob: float
+    rank: int  # 1: the most likely token
+    top: tuple[tuple[int, float], ...] = ()  # (token id, logprob), most likely first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timings:
+    """Where one sequence spent its time, in seconds."""
+
+    queued_s: float = 0.0  # from arrival to admission
+    first_token_s: float = 0.0  # from arrival to the first token
+    total_s: float = 0.0  # from arrival to the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenDelta:
+    """What one step added to one sequence; the last one carries `finish_reason`."""
+
+    request_id: str
+    index: int  # which of the request's `n` sequences
+    token_ids: tuple[int, ...] = ()
+    logprobs: tuple[TokenLogprobs, ...] = ()  # as long as token_ids where asked for, else empty
+    finish_reason: FinishReason | None = None
+    stop_token_id: int | None = None  # the token that ended it, where one did
+    error: str | None = None  # with finish_reason "error"
+    error_status: int = 500
+    error_code: str | None = None
+    error_param: str | None = None
+    # Of the request's prompt: tokens that no row was computed for on this request's behalf.
+    # Known from the first token on.
+    num_cached_tokens: int = 0
+    prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None  # with the first delta
+    timings: Timings | None = None  # with the last delta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Token counts of one request, summed over its sequences."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+
+    @property
+    def total_tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class EngineState(str, enum.Enum):
+    """What the engine is doing, as `/health` reports it."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DRAINING = "draining"
+    STALLED = "stalled"
+    DEAD = "dead"
+    FAILED = "failed"  # it cannot start; restarting will not help
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineInfo:
+    """What a ready engine says of itself; fixed for its life."""
+
+    model: str  # the name it is served under
+    model_path: str
+    architecture: str
+    dtype: str
+    device: str
+    attention_backend: str
+    vocab_size: int
+    max_model_len: int  # longest prompt plus completion, in tokens
+    num_slots: int
+    kv_bytes_per_token: int
+    weight_bytes: int
+    num_parameters: int
+    policy: str
+    eviction: str
+    max_step_rows: int
+    eos_token_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStats:
+    """Counters since the start and gauges of now, published by the engine after steps."""
+
+    # gauges
+    num_waiting: int = 0
+    num_running: int = 0
+    num_free_slots: int = 0
+    num_live_slots: int = 0  # held by nodes on the path of a live sequence
+    num_cached_slots: int = 0  # held by evictable nodes
+    num_nodes: int = 0
+    # counters
+    num_steps: int = 0
+    num_requests: int = 0
+    num_finished: int = 0
+    num_failed: int = 0
+    num_aborted: int = 0
+    prompt_tokens: int = 0  # of requests that have had their first token
+    cached_tokens: int = 0  # of those, not computed on their behalf
+    output_tokens: int = 0
+    rows_computed: int = 0
+    prompt_rows_computed: int = 0
+    decode_rows_computed: int = 0
+    kv_tokens_read: int = 0  # KV tokens that attention read, shared ones once
+    kv_tokens_unshared: int = 0  # what it would have read without sharing
+    num_preemptions: int = 0
+    num_evicted_nodes: int = 0
+    num_evicted_tokens: int = 0
+    num_audit_failures: int = 0
+    schedule_s: float = 0.0  # time in scheduling and planning
+    forward_s: float = 0.0  # time in the model
+    sample_s: float = 0.0
+    step_s: float = 0.0  # whole steps
