@@ -1,0 +1,105 @@
+"""Recomputes every invariant of the tree from scratch.
+
+Called by `RadixTree.check` after every step under test, and now and then in production.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from yaie.errors import InvariantViolated
+from yaie.kvcache.node import Node
+
+if TYPE_CHECKING:
+    from yaie.kvcache.radix_tree import RadixTree
+
+
+def audit(tree: RadixTree) -> None:
+    """Raise `InvariantViolated` naming the first invariant that does not hold."""
+    nodes = list(tree.nodes())
+    tree.allocator.check()
+    _audit_slots(tree, nodes)
+    for node in nodes:
+        _audit_node(node)
+    for namespace, root in tree.roots.items():
+        _require(len(root.tokens) == 0 and root.parent is None, f"root {namespace!r} is no root")
+        _require(bool(root.children or root.refs), f"root {namespace!r} holds nothing")
+        _audit_children(root)
+    _audit_refs(tree, nodes)
+    _audit_evictable(tree, nodes)
+    _require(tree.num_nodes == len(nodes), f"num_nodes {tree.num_nodes}, found {len(nodes)}")
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise InvariantViolated(message)
+
+
+def _audit_slots(tree: RadixTree, nodes: list[Node]) -> None:
+    owners = np.zeros(tree.num_slots, dtype=np.int64)
+    for start, length in tree.allocator.extents:
+        owners[start : start + length] += 1
+    for node in nodes:
+        extents = node.extent_list()
+        total = sum(length for _, length in extents)
+        _require(total == len(node.tokens), f"{node} has {total} slots for its tokens")
+        for start, length in extents:
+            _require(length > 0, f"{node} has an empty extent")
+            _require(0 <= start and start + length <= tree.num_slots, f"{node}: slot out of pool")
+            owners[start : start + length] += 1
+    wrong = np.flatnonzero(owners != 1)
+    if len(wrong):
+        slot = int(wrong[0])
+        raise InvariantViolated(f"slot {slot} has {int(owners[slot])} owners")
+
+
+def _audit_node(node: Node) -> None:
+    parent = node.parent
+    assert parent is not None
+    _require(len(node.tokens) > 0, f"{node} is empty")
+    _require(0 <= node.num_computed <= len(node.tokens), f"{node} computed beyond its tokens")
+    _require(node.start == parent.end, f"{node} does not begin where its parent ends")
+    if node.num_computed:
+        _require(
+            parent.num_computed == len(parent.tokens), f"{node} is computed before its parent"
+        )
+    if node.refs == 0:
+        _require(
+            node.num_computed == len(node.tokens), f"{node} is kept without being computed"
+        )
+    _audit_children(node)
+
+
+def _audit_children(node: Node) -> None:
+    _require(node.children is None or len(node.children) > 0, f"{node} has an empty child table")
+    for token, child in (node.children or {}).items():
+        _require(child.parent is node, f"{child} does not know its parent")
+        _require(child.tokens[0] == token, f"{child} is filed under token {token}")
+
+
+def _audit_refs(tree: RadixTree, nodes: list[Node]) -> None:
+    everything = [*tree.roots.values(), *nodes]
+    refs = {id(node): 0 for node in everything}
+    for node in everything:
+        for cursor in node.cursors or ():
+            _require(cursor.node is node, "a cursor stands elsewhere than its node says")
+            lowest = 0 if node.parent is None else 1
+            _require(lowest <= cursor.offset <= len(node.tokens), f"cursor beyond {node}")
+            above: Node | None = node
+            while above is not None:
+                refs[id(above)] += 1
+                above = above.parent
+    for node in everything:
+        _require(node.refs == refs[id(node)], f"{node} should have {refs[id(node)]} refs")
+    live = sum(len(node.tokens) for node in nodes if node.refs)
+    _require(tree.num_live == live, f"num_live is {tree.num_live}, counted {live}")
+
+
+def _audit_evictable(tree: RadixTree, nodes: list[Node]) -> None:
+    leaves = {id(node) for node in nodes if node.refs == 0 and node.children is None}
+    offered = [id(node) for node in tree.evictable]
+    _require(len(offered) == len(set(offered)), "a leaf is offered for eviction twice")
+    _require(set(offered) == leaves, "the eviction queue is not the set of unpinned leaves")
+    _require(len(tree.evictable) == len(leaves), "the eviction queue counts wrongly")

@@ -1,0 +1,428 @@
+"""The radix tree: cache, block table of every live sequence, and shape of the batch in one.
+
+Owned by the engine thread; nobody else touches it. A path from a root is a token sequence whose
+every token has a slot in the pool. The scheduler opens a cursor for each live sequence, appends
+what is drawn, and closes it; whatever no cursor needs stays until its slots are wanted.
+
+    root ── "You are a helpful …" ──┬── " What is 2+2?" ── " 4"      refs: cursors in or below
+            start 0, refs 2         └── " Who are you?"  ^cursor     a node without refs and
+                                                          children   without children may go
+Invariants (see `audit`): every slot is free or owned by one node; children differ in their first
+token; computed tokens have computed ancestors; refs equal the cursors in or below; what has no
+refs is wholly computed, so that everything that is kept is worth something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from yaie.kvcache.eviction import EvictionQueue, RankFunction, rank_lru
+from yaie.kvcache.node import Cursor, Node, Tokens
+from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How much of a prompt the tree holds. A pure look-up: it goes stale when the tree changes."""
+
+    node: Node | None  # the deepest node reached; None: the namespace has no root yet
+    offset: int  # tokens of that node that belong to the match
+    num_known: int  # tokens of the prompt that have a slot
+    num_computed: int  # of these, from the front, tokens whose keys and values are in the pool
+
+
+class RadixTree:
+    """All paths of all namespaces over one pool of `num_slots` slots."""
+
+    def __init__(self, num_slots: int, rank: RankFunction = rank_lru) -> None:
+        self.num_slots = num_slots
+        self.allocator = SlotAllocator(num_slots)
+        self.evictable = EvictionQueue(rank)
+        self.roots: dict[Hashable, Node] = {}
+        self._namespaces: dict[Node, Hashable] = {}  # of each root
+        self.clock = 0  # tokens processed so far
+        self.num_nodes = 0  # roots not counted
+        self.num_live = 0  # tokens of nodes with refs
+        self.num_evicted_nodes = 0  # since the start
+        self.num_evicted_tokens = 0
+
+    # -- what there is --------------------------------------------------------------------------
+
+    @property
+    def num_free(self) -> int:
+        """Slots that no node owns."""
+        return self.allocator.num_free
+
+    @property
+    def num_cached(self) -> int:
+        """Tokens of nodes that no live sequence needs: all of them can be evicted."""
+        return self.num_slots - self.allocator.num_free - self.num_live
+
+    @property
+    def num_available(self) -> int:
+        """Slots that are free or can be made free at once."""
+        return self.num_slots - self.num_live
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node but the roots, parents before children."""
+        stack = list(self.roots.values())
+        while stack:
+            node = stack.pop()
+            if node.parent is not None:
+                yield node
+            if node.children:
+                stack.extend(node.children.values())
+
+    @staticmethod
+    def path(cursor: Cursor) -> list[Node]:
+        """The nodes from below the root down to the cursor's."""
+        nodes = []
+        node = cursor.node
+        while node is not None and node.parent is not None:
+            nodes.append(node)
+            node = node.parent
+        nodes.reverse()
+        return nodes
+
+    @classmethod
+    def tokens(cls, cursor: Cursor) -> Tokens:
+        """The token sequence that the cursor stands for."""
+        parts = [np.array(node.tokens, dtype=np.int32) for node in cls.path(cursor)]
+        if not parts:
+            return np.empty(0, dtype=np.int32)
+        return np.concatenate(parts)[: cursor.position]
+
+    def match(self, namespace: Hashable, tokens: Tokens) -> Match:
+        """The longest prefix of `tokens` (int32) that the tree holds. Changes nothing."""
+        node = self.roots.get(namespace)
+        if node is None:
+            return Match(None, 0, 0, 0)
+        offset = known = computed = 0
+        total = len(tokens)
+        while known < total:
+            children = node.children
+            child = children.get(int(tokens[known])) if children else None
+            if child is None:
+                break
+            length = min(len(child.tokens), total - known)
+            offset = _common_length(child, tokens, known, length)
+            if computed == known:
+                computed += min(offset, child.num_computed)
+            known += offset
+            node = child
+            if offset < len(child.tokens):
+                break
+        return Match(node, offset, known, computed)
+
+    # -- live sequences -------------------------------------------------------------------------
+
+    def open(self, namespace: Hashable, tokens: Tokens) -> Cursor:
+        """Let a live sequence begin: its path exists from now on and is pinned until `close`.
+
+        Tokens that are not held get slots, for which others may be evicted. Raises `OutOfSlots`
+        when even that is not enough; then nothing but evictions has changed.
+        """
+        match = self.match(namespace, tokens)
+        node = match.node
+        if node is None:
+            node = self.roots[namespace] = Node(None, 0)
+            self._namespaces[node] = namespace
+        cursor = Cursor(node, match.offset)
+        self._attach(cursor, node)
+        self._pin(node)
+        if match.num_known < len(tokens):
+            try:
+                self._insert(cursor, tokens[match.num_known :])
+            except OutOfSlots:
+                self.close(cursor)
+                raise
+        return cursor
+
+    def append(self, cursor: Cursor, token: int) -> None:
+        """One drawn token: walk into what holds it already, extend the leaf in place, or branch.
+
+        Raises `OutOfSlots` when a slot is needed and none can be made free; the cursor then
+        stands where it stood.
+        """
+        node = cursor.node
+        assert node is not None, "the cursor is closed"
+        if cursor.offset < len(node.tokens):
+            if node.tokens[cursor.offset] == token:
+                cursor.offset += 1
+                return
+            node = self._split(node, cursor.offset)
+        child = node.children.get(token) if node.children else None
+        if child is None:
+            slot = self._slot_after(node)
+            node = cursor.node  # making room may have split the node; the cursor was moved along
+            assert node is not None
+            if node.children is None and node.parent is not None:
+                node.tokens.append(token)
+                node.add_extents(((slot, 1),))
+                self.num_live += 1
+                cursor.offset += 1
+                return
+            child = self._add_child(node, (token,), [(slot, 1)])
+        self._pin_one(child)
+        self._detach(cursor)
+        self._attach(cursor, child)
+        cursor.offset = 1
+
+    def close(self, cursor: Cursor) -> None:
+        """End a live sequence, whatever the reason: drop its refs.
+
+        Its computed tokens stay held until their slots are wanted; tokens that were never
+        computed give their slots back now.
+        """
+        node: Node | None = cursor.node
+        assert node is not None, "the cursor is closed"
+        self._detach(cursor)
+        while node is not None:
+            parent = node.parent
+            node.refs -= 1
+            node.last_used = self.clock
+            if node.refs == 0:
+                self.num_live -= len(node.tokens)
+                if node.children is None:
+                    self._settle(node)
+            node = parent
+
+    def mark_computed(self, node: Node, num_computed: int) -> None:
+        """The first `num_computed` tokens of the node now have their keys and values in the pool."""
+        node.num_computed = max(node.num_computed, num_computed)
+
+    def advance(self, num_tokens: int) -> None:
+        """Let the clock of the tree go on by the tokens that a step has processed."""
+        self.clock += num_tokens
+
+    # -- eviction -------------------------------------------------------------------------------
+
+    def evict(self, count: int) -> int:
+        """Free at least `count` slots if as many can be freed; returns how many were.
+
+        Leaves go in order of the policy's rank; of the last one only a tail, if that is enough.
+        """
+        freed = 0
+        while freed < count:
+            leaf = self.evictable.pop()
+            if leaf is None:
+                if not self._release_tails():
+                    break
+                continue
+            surplus = count - freed
+            if len(leaf.tokens) > surplus:
+                self._trim(leaf, len(leaf.tokens) - surplus)
+                self.evictable.add(leaf)
+                freed += surplus
+                self.num_evicted_tokens += surplus
+            else:
+                freed += len(leaf.tokens)
+                self.num_evicted_tokens += len(leaf.tokens)
+                self.num_evicted_nodes += 1
+                self._remove(leaf)
+        return freed
+
+    def clear(self) -> int:
+        """Evict all that no live sequence needs; returns the number of tokens."""
+        return self.evict(self.num_slots)
+
+    def check(self) -> None:
+        """Recompute every invariant from scratch; raises `InvariantViolated`. For tests, audits."""
+        from yaie.kvcache.audit import audit
+
+        audit(self)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _insert(self, cursor: Cursor, tokens: Tokens) -> None:
+        """Grow the cursor's path by tokens that the tree does not hold, computed by nobody yet."""
+        extents = self._allocate(len(tokens))
+        node = cursor.node
+        assert node is not None
+        if cursor.offset < len(node.tokens):
+            node = self._split(node, cursor.offset)
+        if node.children is None and node.parent is not None:
+            node.tokens.frombytes(tokens.tobytes())
+            node.add_extents(extents)
+            self.num_live += len(tokens)
+            cursor.offset = len(node.tokens)
+            return
+        child = self._add_child(node, tokens, extents)
+        self._pin_one(child)
+        self._detach(cursor)
+        self._attach(cursor, child)
+        cursor.offset = len(tokens)
+
+    def _add_child(
+        self, node: Node, tokens: Tokens | tuple[int, ...], extents: list[Extent]
+    ) -> Node:
+        child = Node(node, node.end)
+        if isinstance(tokens, tuple):
+            child.tokens.extend(tokens)
+        else:
+            child.tokens.frombytes(tokens.tobytes())
+        child.add_extents(extents)
+        child.last_used = self.clock
+        if node.children is None:
+            node.children = {}
+        node.children[child.tokens[0]] = child
+        self.num_nodes += 1
+        return child
+
+    def _split(self, node: Node, keep: int) -> Node:
+        """Cut an edge behind its first `keep` tokens; returns the new node that holds them.
+
+        The old object keeps the tail, its children and its place in the eviction queue.
+        """
+        parent = node.parent
+        assert parent is not None
+        assert parent.children is not None
+        upper = Node(parent, node.start)
+        upper.tokens = node.tokens[:keep]
+        tail = node.cut_extents(keep)
+        upper.extents = node.extents
+        upper.num_computed = min(node.num_computed, keep)
+        upper.refs = node.refs
+        upper.last_used = node.last_used
+        upper.uses = node.uses
+        upper.children = {node.tokens[keep]: node}
+        parent.children[upper.tokens[0]] = upper
+        node.parent = upper
+        node.start += keep
+        node.tokens = node.tokens[keep:]
+        node.extents = type(node.extents)("i")
+        node.add_extents(tail)
+        node.num_computed = max(0, node.num_computed - keep)
+        self.num_nodes += 1
+        self._move_cursors(node, upper, keep)
+        return upper
+
+    def _move_cursors(self, node: Node, upper: Node, keep: int) -> None:
+        """After a split: cursors of the first `keep` tokens go up and leave the tail's refs."""
+        staying = set()
+        for cursor in node.cursors or ():
+            if cursor.offset <= keep:
+                cursor.node = upper
+                if upper.cursors is None:
+                    upper.cursors = set()
+                upper.cursors.add(cursor)
+            else:
+                cursor.offset -= keep
+                staying.add(cursor)
+        node.cursors = staying or None
+        if upper.cursors and node.refs:
+            node.refs -= len(upper.cursors)
+            if node.refs == 0:
+                self.num_live -= len(node.tokens)
+                if node.children is None:
+                    self._settle(node)
+
+    def _settle(self, leaf: Node) -> None:
+        """A leaf that no sequence needs: drop what is not computed, offer the rest for eviction."""
+        if leaf.parent is None:
+            self._drop_root(leaf)
+        elif leaf.num_computed == 0:
+            self._remove(leaf)
+        else:
+            if leaf.num_computed < len(leaf.tokens):
+                self._trim(leaf, leaf.num_computed)
+            self.evictable.add(leaf)
+
+    def _trim(self, leaf: Node, keep: int) -> None:
+        """Give back the slots behind the first `keep` tokens of an unpinned leaf."""
+        for start, length in leaf.cut_extents(keep):
+            self.allocator.free(start, length)
+        del leaf.tokens[keep:]
+        leaf.num_computed = min(leaf.num_computed, keep)
+
+    def _remove(self, leaf: Node) -> None:
+        """Take an unpinned leaf out of the tree; its parent may become evictable."""
+        self.evictable.discard(leaf)
+        for start, length in leaf.extent_list():
+            self.allocator.free(start, length)
+        parent = leaf.parent
+        assert parent is not None
+        assert parent.children is not None
+        del parent.children[leaf.tokens[0]]
+        leaf.parent = None
+        self.num_nodes -= 1
+        if not parent.children:
+            parent.children = None
+            if parent.refs == 0:
+                self._settle(parent)
+
+    def _drop_root(self, root: Node) -> None:
+        del self.roots[self._namespaces.pop(root)]
+
+    def _release_tails(self) -> bool:
+        """Under pressure: split live edges behind their deepest cursor, so that the rest may go."""
+        edges = [
+            node
+            for node in self.nodes()
+            if node.cursors
+            and node.refs == len(node.cursors)
+            and max(cursor.offset for cursor in node.cursors) < len(node.tokens)
+        ]
+        before = self.num_live
+        for node in edges:
+            assert node.cursors is not None
+            self._split(node, max(cursor.offset for cursor in node.cursors))
+        return self.num_live < before
+
+    def _allocate(self, count: int) -> list[Extent]:
+        missing = count - self.allocator.num_free
+        if missing > 0:
+            self.evict(missing)
+        if count > self.allocator.num_free:
+            raise OutOfSlots(count, self.allocator.num_free)
+        return self.allocator.allocate(count)
+
+    def _slot_after(self, node: Node) -> int:
+        """One slot for a token behind the node, next to its last one if that is free."""
+        if self.allocator.num_free == 0:
+            self.evict(1)
+        if node.extents and self.allocator.take(node.extents[-2] + node.extents[-1]):
+            return node.extents[-2] + node.extents[-1]
+        return self.allocator.take_with_room()
+
+    def _pin(self, node: Node | None) -> None:
+        while node is not None:
+            self._pin_one(node)
+            node = node.parent
+
+    def _pin_one(self, node: Node) -> None:
+        if node.refs == 0:
+            self.num_live += len(node.tokens)
+            self.evictable.discard(node)
+        node.refs += 1
+        node.uses += 1
+        node.last_used = self.clock
+
+    @staticmethod
+    def _attach(cursor: Cursor, node: Node) -> None:
+        cursor.node = node
+        if node.cursors is None:
+            node.cursors = set()
+        node.cursors.add(cursor)
+
+    @staticmethod
+    def _detach(cursor: Cursor) -> None:
+        node = cursor.node
+        assert node is not None
+        assert node.cursors is not None
+        node.cursors.discard(cursor)
+        if not node.cursors:
+            node.cursors = None
+        cursor.node = None
+
+
+def _common_length(node: Node, tokens: Tokens, first: int, length: int) -> int:
+    """How many of the node's first `length` tokens equal those of `tokens` from `first` on."""
+    if length == 1:
+        return 1  # the first token is the key under which the node was found
+    differs = node.view()[:length] != tokens[first : first + length]
+    where = int(differs.argmax())
+    return where if differs[where] else length
