@@ -1,6 +1,7 @@
 """The step plan: which rows a step computes and which keys and values they attend to.
 
-Pure: no torch, no clock. Made from the tree by `plan_step`, read by the batch and the backends.
+Pure: no torch, no clock. The scheduler collects rows in a `RowSelection`, `plan_step` lays them
+out, the batch and the attention backends read the `StepPlan`.
 
 Rows are in depth-first order of the tree, so the rows at or below a node are a contiguous range,
 and one node is one segment:
@@ -20,6 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from yaie.kvcache.node import Cursor, Node
 
 IntArray = NDArray[np.int64]
 
@@ -51,3 +54,268 @@ class StepPlan:
     def num_rows(self) -> int:
         """How many tokens this step computes."""
         return len(self.token_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldingCost:
+    """When a shared node is too short to be a segment of its own.
+
+    A segment of its own saves reading its keys again for each branch below, and costs one more
+    pass over the queries with its merge: about as much as reading `segment_overhead` keys.
+    """
+
+    segment_overhead: int = 32
+
+    def folds(self, num_keys: int, num_branches: int) -> bool:
+        """Whether to read the node's keys once for each branch instead."""
+        return num_keys * (num_branches - 1) <= self.segment_overhead
+
+
+class NodeRows:
+    """The rows of one node in a step; a node above rows has an entry too, perhaps without rows."""
+
+    __slots__ = ("branches", "computed_to", "logits", "node")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.computed_to = node.num_computed  # tokens that are computed when the step is done
+        self.logits: set[int] = set()  # tokens whose logits are wanted
+        self.branches: list[NodeRows] = []  # children that are in the step
+
+    def row_offsets(self) -> IntArray:
+        """The node's tokens that are rows: new ones, and held ones whose logits are wanted."""
+        held = self.node.num_computed
+        new = np.arange(held, self.computed_to, dtype=np.int64)
+        again = sorted(offset for offset in self.logits if offset < held)
+        return np.concatenate([np.array(again, dtype=np.int64), new]) if again else new
+
+
+class RowSelection:
+    """What one step computes, collected sequence by sequence under a budget of rows.
+
+    Made anew for each step, after all admissions: the tree must not change until the step is
+    done. A row that two sequences share is one row, paid for by the sequence added first.
+    """
+
+    def __init__(self, max_rows: int) -> None:
+        self.max_rows = max_rows
+        self.num_rows = 0
+        self.kv_tokens_unshared = 0
+        self.entries: dict[Node, NodeRows] = {}
+        self.tops: list[NodeRows] = []  # children of roots
+
+    @property
+    def room(self) -> int:
+        """Rows that are left of the budget."""
+        return self.max_rows - self.num_rows
+
+    def add(self, cursor: Cursor) -> tuple[int, bool]:
+        """Select what the cursor's sequence needs next, as far as the budget goes.
+
+        Returns the rows added on its behalf, and whether the step yields its next logits.
+        """
+        last = node = cursor.node
+        assert last is not None, "the cursor is closed"
+        assert node is not None
+        before = self.num_rows
+        pending = []  # nodes to compute something of, deepest first
+        end = cursor.offset
+        while node.parent is not None and node.num_computed < end:
+            pending.append((node, end))
+            node = node.parent
+            end = len(node.tokens)
+        for node, end in reversed(pending):
+            if not self._compute(node, end):
+                return self.num_rows - before, False
+        complete = self._want_logits(last, cursor.offset - 1)
+        if complete:
+            self.kv_tokens_unshared += cursor.position
+        return self.num_rows - before, complete
+
+    def add_prompt_logits(self, path: list[Node], first: int, end: int) -> int:
+        """Want the logits of positions `first` to `end` of a path, held or not.
+
+        Returns the position up to which the budget sufficed. The positions before `first` must
+        be computed already or be part of this selection.
+        """
+        for node in path:
+            start, stop = max(first, node.start), min(end, node.end)
+            if start >= stop:
+                continue
+            entry = self.entries.get(node)
+            computed_to = entry.computed_to if entry else node.num_computed
+            new = max(0, stop - node.start - computed_to)
+            known = entry.logits if entry else frozenset()
+            again = set(range(start - node.start, min(stop - node.start, node.num_computed)))
+            again -= known
+            if len(again) + new > self.room:
+                stop -= len(again) + new - self.room
+                again = {offset for offset in again if offset < stop - node.start}
+                new = max(0, stop - node.start - computed_to)
+            if start >= stop:
+                return start
+            entry = self._entry(node)
+            entry.computed_to += new
+            entry.logits.update(range(start - node.start, stop - node.start))
+            self.num_rows += len(again) + new
+            if stop < min(end, node.end):
+                return stop
+        return end
+
+    def _compute(self, node: Node, end: int) -> bool:
+        """Select the node's tokens up to `end`; False if the budget ended before."""
+        entry = self.entries.get(node)
+        computed_to = entry.computed_to if entry else node.num_computed
+        missing = end - computed_to
+        if missing <= 0:
+            return True
+        rows = min(missing, self.room)
+        if rows:
+            self._entry(node).computed_to += rows
+            self.num_rows += rows
+        if rows < missing:
+            self.kv_tokens_unshared += node.start + computed_to + rows if rows else 0
+            return False
+        return True
+
+    def _want_logits(self, node: Node, offset: int) -> bool:
+        entry = self.entries.get(node)
+        if entry and offset in entry.logits:
+            return True
+        if offset < node.num_computed:  # held: one row more, for its logits only
+            if not self.room:
+                return False
+            self.num_rows += 1
+        self._entry(node).logits.add(offset)
+        return True
+
+    def _entry(self, node: Node) -> NodeRows:
+        """The node's entry; new ones are hung below those of their ancestors."""
+        entry = self.entries.get(node)
+        if entry is not None:
+            return entry
+        found = below = entry = NodeRows(node)
+        self.entries[node] = entry
+        parent = node.parent
+        while parent is not None and parent.parent is not None:
+            above = self.entries.get(parent)
+            if above is not None:
+                above.branches.append(below)
+                return found
+            above = self.entries[parent] = NodeRows(parent)
+            above.branches.append(below)
+            below = above
+            parent = parent.parent
+        self.tops.append(below)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A plan, and which row of the logits belongs to which place in the tree."""
+
+    plan: StepPlan
+    logit_index: dict[tuple[Node, int], int]  # (node, token of it) -> row of the logits
+
+
+@dataclass(slots=True)
+class _Carry:
+    """Keys of nodes above that are read together with the nodes below."""
+
+    slots: list[IntArray]
+    first_position: int
+
+
+class _Layout:
+    """Collects the arrays of one plan while the tree is walked."""
+
+    def __init__(self, cost: FoldingCost) -> None:
+        self.cost = cost
+        self.num_rows = 0
+        self.token_ids: list[IntArray] = []
+        self.positions: list[IntArray] = []
+        self.slots: list[IntArray] = []
+        self.written: list[IntArray] = []
+        self.logit_rows: list[int] = []
+        self.logit_index: dict[tuple[Node, int], int] = {}
+        self.segments: list[Segment] = []
+
+    def walk(self, top: NodeRows) -> None:
+        """Lay out one subtree, depth first. A stack, since paths can be deeper than recursion."""
+        stack: list[tuple[NodeRows, _Carry, int]] = [(top, _Carry([], top.node.start), -1)]
+        while stack:
+            rows, carry, first_row = stack.pop()
+            if first_row >= 0:  # all below it is laid out
+                self._add_segment(carry, first_row, self.num_rows)
+                continue
+            first_row = self.num_rows
+            own = self._add_rows(rows)
+            node, branches = rows.node, rows.branches
+            num_keys = len(node.tokens) if branches else own
+            keys = _Carry([*carry.slots, node.slots(0, num_keys)], carry.first_position)
+            if not branches:
+                self._add_segment(keys, first_row, self.num_rows)
+                continue
+            num_carried = node.start + num_keys - keys.first_position
+            below = keys
+            if len(branches) == 1 and self.num_rows == first_row:
+                pass  # a chain: the same rows read both nodes as one segment
+            elif self.cost.folds(num_carried, len(branches) + (self.num_rows > first_row)):
+                if self.num_rows > first_row:
+                    self._add_segment(keys, first_row, self.num_rows)
+            else:
+                stack.append((rows, keys, first_row))
+                below = _Carry([], node.end)
+            for branch in reversed(branches):
+                stack.append((branch, below, -1))
+
+    def _add_rows(self, rows: NodeRows) -> int:
+        """Append the node's own rows; returns how many of its tokens they attend to."""
+        offsets = rows.row_offsets()
+        if not len(offsets):
+            return 0
+        node = rows.node
+        first_row = self.num_rows
+        self.num_rows += len(offsets)
+        self.token_ids.append(node.view()[offsets].astype(np.int64))
+        self.positions.append(offsets + node.start)
+        self.slots.append(node.slots()[offsets])
+        num_held = len(offsets) - (rows.computed_to - node.num_computed)
+        self.written.append(np.arange(first_row + num_held, self.num_rows, dtype=np.int64))
+        if rows.logits:
+            wanted = sorted(rows.logits)
+            where = np.searchsorted(offsets, wanted) + first_row
+            for offset, row in zip(wanted, where.tolist(), strict=True):
+                self.logit_index[(node, offset)] = len(self.logit_rows)
+                self.logit_rows.append(row)
+        return int(offsets[-1]) + 1
+
+    def _add_segment(self, keys: _Carry, first_row: int, end_row: int) -> None:
+        slots = keys.slots[0] if len(keys.slots) == 1 else np.concatenate(keys.slots)
+        self.segments.append(Segment(slots, keys.first_position, first_row, end_row))
+
+
+def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> PlannedStep:
+    """Lay the selected rows out in depth-first order, with the segments they attend to.
+
+    A chain of nodes with the same rows becomes one segment; a shared node too short to pay for
+    itself is folded into those below it. Neither changes what a row attends to.
+    """
+    layout = _Layout(cost or FoldingCost())
+    for top in selection.tops:
+        layout.walk(top)
+    plan = StepPlan(
+        token_ids=_join(layout.token_ids),
+        positions=_join(layout.positions),
+        slots=_join(layout.slots),
+        written_rows=_join(layout.written),
+        logit_rows=np.array(layout.logit_rows, dtype=np.int64),
+        segments=tuple(layout.segments),
+        kv_tokens_read=sum(len(segment.slots) for segment in layout.segments),
+        kv_tokens_unshared=selection.kv_tokens_unshared,
+    )
+    return PlannedStep(plan, layout.logit_index)
+
+
+def _join(parts: list[IntArray]) -> IntArray:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

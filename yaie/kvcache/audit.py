@@ -47,7 +47,7 @@ def _audit_slots(tree: RadixTree, nodes: list[Node]) -> None:
         _require(total == len(node.tokens), f"{node} has {total} slots for its tokens")
         for start, length in extents:
             _require(length > 0, f"{node} has an empty extent")
-            _require(0 <= start and start + length <= tree.num_slots, f"{node}: slot out of pool")
+            _require(start >= 0 and start + length <= tree.num_slots, f"{node}: slot out of pool")
             owners[start : start + length] += 1
     wrong = np.flatnonzero(owners != 1)
     if len(wrong):
@@ -62,13 +62,9 @@ def _audit_node(node: Node) -> None:
     _require(0 <= node.num_computed <= len(node.tokens), f"{node} computed beyond its tokens")
     _require(node.start == parent.end, f"{node} does not begin where its parent ends")
     if node.num_computed:
-        _require(
-            parent.num_computed == len(parent.tokens), f"{node} is computed before its parent"
-        )
+        _require(parent.num_computed == len(parent.tokens), f"{node} is computed before its parent")
     if node.refs == 0:
-        _require(
-            node.num_computed == len(node.tokens), f"{node} is kept without being computed"
-        )
+        _require(node.num_computed == len(node.tokens), f"{node} is kept without being computed")
     _audit_children(node)
 
 

@@ -191,7 +191,7 @@ class RadixTree:
             node = parent
 
     def mark_computed(self, node: Node, num_computed: int) -> None:
-        """The first `num_computed` tokens of the node now have their keys and values in the pool."""
+        """The node's first `num_computed` tokens now have their keys and values in the pool."""
         node.num_computed = max(node.num_computed, num_computed)
 
     def advance(self, num_tokens: int) -> None:

@@ -118,10 +118,10 @@ class SlotAllocator:
         end = -1
         for start, length in self.extents:
             if length < 1 or start <= end or start + length > self.num_slots:
-                raise InvariantViolated(f"free extent ({start}, {length}) overlaps or touches {end}")
+                raise InvariantViolated(f"free extent ({start}, {length}) touches {end}")
             end = start + length
             if self._start_before.get(end) != start:
-                raise InvariantViolated(f"free extent ({start}, {length}) is not indexed by its end")
+                raise InvariantViolated(f"free extent ({start}, {length}) has no end entry")
             if start not in self._classes[length.bit_length()]:
                 raise InvariantViolated(f"free extent ({start}, {length}) is in no size class")
         classed = sum(len(extents) for extents in self._classes)
