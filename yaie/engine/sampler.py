@@ -1,0 +1,374 @@
+"""From logits to tokens: every draw of a step, vectorised over draws with the same needs.
+
+Called by the engine core once a step. A draw is a function of its logits row and of (seed,
+sequence index, position) alone, so neither the rest of the batch nor a preemption changes it.
+
+The order in which parameters act, as in vLLM: min_tokens, logit_bias, repetition_penalty,
+frequency_penalty and presence_penalty; temperature; min_p, top_k, top_p; the draw. What is cut by
+min_p, top_k or top_p is in each case the tail of the tokens ordered by (probability, lowest id
+first); top_p is a share of what the two before it left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
+from yaie.engine.sampling_state import SamplingState
+from yaie.errors import InvariantViolated, RequestFailed, YaieError
+from yaie.types import TokenLogprobs
+
+__all__ = ["Draw", "Drawn", "Sampler", "SamplingState"]
+
+_BLOCK = 256  # tokens whose weights are summed before the running sum: one pass instead of two
+_TOP_P_CANDIDATES = 1024  # looked at first; only a row flatter than that is sorted as a whole
+_COLDEST = 1e-20  # smaller temperatures are not different in float32
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One token wanted: for `state`, from line `row` of the logits; draws may share a row."""
+
+    row: int
+    state: SamplingState
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One token drawn; `logprobs` where the sequence asked for them."""
+
+    token_id: int
+    logprobs: TokenLogprobs | None = None
+
+
+class Sampler:
+    """Draws tokens for one model."""
+
+    def __init__(self, vocab_size: int, device: torch.device) -> None:
+        self._vocab_size = vocab_size
+        self._device = device
+
+    def sample(self, logits: Tensor, draws: Sequence[Draw]) -> list[Drawn | YaieError]:
+        """One result per draw, in order, from `logits` [rows, vocab].
+
+        States are not changed: the core calls `observe` on those whose token it accepts.
+        An unusable row or a faulty state gives an error in place of its own draws only.
+        Raises `InvariantViolated` when the shape of `logits` is wrong.
+        """
+        if logits.ndim != 2 or logits.shape[1] != self._vocab_size:
+            raise InvariantViolated(
+                f"logits have shape {tuple(logits.shape)}, expected [rows, {self._vocab_size}]"
+            )
+        if not draws:
+            return []
+        logits = logits.float()
+        best, best_ids = logits.max(dim=-1)  # NaN wins every comparison, so one NaN shows
+        best_host = cast("list[float]", best.tolist())
+        best_ids_host = cast("list[int]", best_ids.tolist())
+        results: list[int | YaieError | None] = [None] * len(draws)
+        changed: list[int] = []
+        drawn_at_random: list[int] = []
+        for i, draw in enumerate(draws):
+            try:
+                if not math.isfinite(best_host[_checked_row(draw.row, len(best_host))]):
+                    results[i] = _unusable_logits(draw.state)
+                elif draw.state.changes_logits:
+                    changed.append(i)
+                elif draw.state.params.is_greedy:
+                    results[i] = best_ids_host[draw.row]
+                else:
+                    drawn_at_random.append(i)
+            except Exception as error:
+                results[i] = _failed(error)
+        for places in self._chunks(drawn_at_random):
+            self._each_on_its_own_fault(logits, draws, places, results)
+        for places in self._chunks(changed):
+            self._each_on_its_own_fault(logits, draws, places, results)
+        return self._with_logprobs(logits, draws, results)
+
+    def _chunks(self, places: list[int]) -> list[list[int]]:
+        size = max(1, CHUNK_ELEMENTS // self._vocab_size)
+        return [places[start : start + size] for start in range(0, len(places), size)]
+
+    def _each_on_its_own_fault(
+        self,
+        logits: Tensor,
+        draws: Sequence[Draw],
+        places: list[int],
+        results: list[int | YaieError | None],
+    ) -> None:
+        """Fill `results` at `places`, together where that works, else one by one."""
+        try:
+            tokens = self._draw(logits, [draws[i] for i in places])
+        except Exception as error:
+            if len(places) == 1:
+                results[places[0]] = _failed(error)
+                return
+            for i in places:
+                self._each_on_its_own_fault(logits, draws, [i], results)
+            return
+        for i, token_id in zip(places, tokens, strict=True):
+            results[i] = _nothing_left(draws[i].state) if token_id < 0 else token_id
+
+    def _draw(self, logits: Tensor, draws: Sequence[Draw]) -> list[int]:
+        """Tokens of draws that need their own copy of a row; -1 where no token is possible."""
+        states = [draw.state for draw in draws]
+        rows = torch.tensor([draw.row for draw in draws], device=logits.device)
+        own = logits.index_select(0, rows)
+        _change_logits(own, states)
+        best, tokens = own.max(dim=-1)
+        usable = torch.isfinite(best)
+        at_random = [i for i, state in enumerate(states) if not state.params.is_greedy]
+        if at_random:
+            if len(at_random) < len(states):
+                chosen = torch.tensor(at_random, device=own.device)
+                drawn = _draw_at_random(own[chosen], best[chosen], [states[i] for i in at_random])
+                tokens = tokens.index_copy(0, chosen, drawn)
+            else:
+                tokens = _draw_at_random(own, best, states)
+        return cast("list[int]", torch.where(usable, tokens, -1).tolist())
+
+    def _with_logprobs(
+        self, logits: Tensor, draws: Sequence[Draw], results: list[int | YaieError | None]
+    ) -> list[Drawn | YaieError]:
+        asked = [
+            (i, draws[i].row, token_id, draws[i].state.params.logprobs)
+            for i, token_id in enumerate(results)
+            if isinstance(token_id, int) and draws[i].state.params.logprobs is not None
+        ]
+        found: dict[int, TokenLogprobs] = {}
+        if asked:
+            wanted = token_logprobs(
+                logits,
+                rows=[row for _, row, _, _ in asked],
+                token_ids=[token_id for _, _, token_id, _ in asked],
+                num_top=[num_top or 0 for _, _, _, num_top in asked],
+            )
+            found = {i: logprobs for (i, *_), logprobs in zip(asked, wanted, strict=True)}
+        return [
+            result if isinstance(result, YaieError) else Drawn(cast("int", result), found.get(i))
+            for i, result in enumerate(results)
+        ]
+
+
+def _change_logits(own: Tensor, states: Sequence[SamplingState]) -> None:
+    """Apply min_tokens, logit_bias and the penalties to `own` [draws, vocab], in place."""
+    vocab_size = own.shape[1]
+    flat = own.view(-1)
+    masked = [
+        (i, state.forbidden_at_first, None) for i, state in enumerate(states) if state.forbids_ends
+    ]
+    if masked:
+        flat[_places(masked, vocab_size, own.device)] = -math.inf
+    biased = [
+        (i, state.bias[0], state.bias[1])
+        for i, state in enumerate(states)
+        if state.bias is not None
+    ]
+    if biased:
+        flat[_places(biased, vocab_size, own.device)] += _amounts(biased, own.device)
+    repeated = [
+        (
+            i,
+            state.seen.token_ids,
+            np.full(len(state.seen.token_ids), state.params.repetition_penalty, np.float32),
+        )
+        for i, state in enumerate(states)
+        if state.seen is not None
+    ]
+    if repeated:
+        places = _places(repeated, vocab_size, own.device)
+        factors = _amounts(repeated, own.device)
+        values = flat[places]
+        flat[places] = torch.where(values > 0, values / factors, values * factors)
+    present = [
+        (
+            i,
+            state.output.token_ids,
+            (
+                state.params.frequency_penalty * state.output.counts + state.params.presence_penalty
+            ).astype(np.float32),
+        )
+        for i, state in enumerate(states)
+        if state.output is not None and state.num_drawn > 0
+    ]
+    if present:
+        flat[_places(present, vocab_size, own.device)] -= _amounts(present, own.device)
+
+
+_Change = tuple[int, NDArray[np.int64], NDArray[np.float32] | None]
+
+
+def _places(changes: Sequence[_Change], vocab_size: int, device: torch.device) -> Tensor:
+    """Indices into the flattened [draws, vocab]; distinct, since ids of one draw are."""
+    ids = np.concatenate([token_ids for _, token_ids, _ in changes])
+    if len(ids) and (ids.min() < 0 or ids.max() >= vocab_size):
+        # Checked here because on a GPU a wrong index ends the process, not the request.
+        raise InvariantViolated(f"a counted token id is outside the vocabulary of {vocab_size}")
+    lengths = [len(token_ids) for _, token_ids, _ in changes]
+    ids += np.repeat(np.array([i for i, _, _ in changes], dtype=np.int64) * vocab_size, lengths)
+    return torch.from_numpy(ids).to(device)
+
+
+def _amounts(changes: Sequence[_Change], device: torch.device) -> Tensor:
+    parts = [amounts for _, _, amounts in changes if amounts is not None]
+    return torch.from_numpy(np.concatenate(parts)).to(device)
+
+
+def _draw_at_random(own: Tensor, best: Tensor, states: Sequence[SamplingState]) -> Tensor:
+    """Token ids [draws] by inverse CDF over `own` [draws, vocab], whose line maxima are `best`.
+
+    Overwrites `own`. A line whose maximum is not finite gives an arbitrary valid id.
+    """
+    temperatures = [max(state.params.temperature, _COLDEST) for state in states]
+    uniforms = [state.next_uniform() for state in states]
+    # The maximum goes first: no temperature can then overflow, and the largest weight is 1.
+    own -= best.unsqueeze(1)
+    own /= torch.tensor(temperatures, device=own.device).unsqueeze(1)
+    _cut_tails(own, states)
+    return _inverse_cdf(own.exp_(), torch.tensor(uniforms, dtype=torch.float64, device=own.device))
+
+
+def _inverse_cdf(weights: Tensor, uniforms: Tensor) -> Tensor:
+    """The first token at which the running sum of `weights` passes `uniforms` of the whole.
+
+    Sums are taken in blocks and then inside the one block that matters, in float64, so the
+    vocabulary is read once and no running sum of its length is written.
+    """
+    draws, vocab_size = weights.shape
+    padding = -vocab_size % _BLOCK
+    blocks = torch.nn.functional.pad(weights, (0, padding)) if padding else weights
+    blocks = blocks.view(draws, -1, _BLOCK)
+    sums = blocks.sum(dim=-1, dtype=torch.float64)
+    running = sums.cumsum(dim=-1)
+    target = uniforms.unsqueeze(1) * running[:, -1:]
+    block = _first_above(running, target, sums)
+    before = running.gather(1, block) - sums.gather(1, block)
+    inside = blocks[torch.arange(draws, device=weights.device), block.squeeze(1)].double()
+    offset = _first_above(inside.cumsum(dim=-1), target - before, inside)
+    return (block * _BLOCK + offset).squeeze(1).clamp(max=vocab_size - 1)
+
+
+def _first_above(running: Tensor, target: Tensor, parts: Tensor) -> Tensor:
+    """Index [draws, 1] of the first running sum above target; never one of an empty part."""
+    length = running.shape[1]
+    first = (running <= target).sum(dim=-1, keepdim=True)
+    # Rounding may put the target at or beyond the last sum: then the last part that has any.
+    positions = torch.arange(length, device=running.device)
+    last = torch.where(parts > 0, positions, 0).amax(dim=-1, keepdim=True)
+    return torch.minimum(first, last)
+
+
+def _cut_tails(scaled: Tensor, states: Sequence[SamplingState]) -> None:
+    """Apply min_p, top_k and top_p to `scaled` [draws, vocab] (line maxima 0), in place."""
+    vocab_size = scaled.shape[1]
+    if any(state.params.min_p > 0 for state in states):
+        floors = [
+            math.log(state.params.min_p) if state.params.min_p > 0 else -math.inf
+            for state in states
+        ]
+        scaled.masked_fill_(scaled < torch.tensor(floors, device=scaled.device)[:, None], -math.inf)
+    with_top_k = [i for i, state in enumerate(states) if 0 < state.params.top_k < vocab_size]
+    if with_top_k:
+        lengths = [states[i].params.top_k for i in with_top_k]
+        lines = torch.tensor(with_top_k, device=scaled.device)
+        ordered = scaled[lines].topk(max(lengths), dim=-1).values
+        positions = torch.arange(ordered.shape[1], device=scaled.device)
+        outside = positions >= torch.tensor(lengths, device=scaled.device)[:, None]
+        ordered.masked_fill_(outside, -math.inf)
+        totals = ordered.exp().sum(dim=-1, dtype=torch.float64)
+        shares = _shares([states[i] for i in with_top_k], scaled.device)
+        kept = torch.minimum(
+            _num_within_share(ordered, shares * totals),
+            torch.tensor(lengths, device=scaled.device),
+        )
+        _keep_first(scaled, lines, ordered, kept)
+    only_top_p = [
+        i
+        for i, state in enumerate(states)
+        if state.params.top_p < 1.0 and not 0 < state.params.top_k < vocab_size
+    ]
+    if only_top_p:
+        _cut_top_p(scaled, only_top_p, _shares([states[i] for i in only_top_p], scaled.device))
+
+
+def _shares(states: Sequence[SamplingState], device: torch.device) -> Tensor:
+    """top_p of each; infinite where it is off, so that rounding cuts nothing."""
+    shares = [state.params.top_p if state.params.top_p < 1.0 else math.inf for state in states]
+    return torch.tensor(shares, dtype=torch.float64, device=device)
+
+
+def _cut_top_p(scaled: Tensor, places: list[int], shares: Tensor) -> None:
+    lines = torch.tensor(places, device=scaled.device)
+    targets = shares * scaled[lines].exp().sum(dim=-1, dtype=torch.float64)
+    num_candidates = min(_TOP_P_CANDIDATES, scaled.shape[1])
+    ordered = scaled[lines].topk(num_candidates, dim=-1).values
+    enough = ordered.exp().sum(dim=-1, dtype=torch.float64) >= targets
+    enough |= num_candidates == scaled.shape[1]
+    for selected, count in ((enough, num_candidates), (~enough, scaled.shape[1])):
+        if bool(selected.any()):
+            part = lines[selected]
+            if count > num_candidates:
+                ordered_part = scaled[part].sort(dim=-1, descending=True).values
+            else:
+                ordered_part = ordered[selected]
+            kept = _num_within_share(ordered_part, targets[selected])
+            _keep_first(scaled, part, ordered_part, kept)
+
+
+def _num_within_share(ordered: Tensor, targets: Tensor) -> Tensor:
+    """How many leading tokens it takes to reach `targets`: at least 1 of each line."""
+    weights = ordered.exp().double()
+    before = weights.cumsum(dim=-1) - weights
+    possible = ordered > -math.inf
+    return ((before < targets.unsqueeze(1)) & possible).sum(dim=-1).clamp(min=1)
+
+
+def _keep_first(scaled: Tensor, lines: Tensor, ordered: Tensor, kept: Tensor) -> None:
+    """Keep the `kept` most likely tokens of each of `lines`; of equal ones the lowest ids."""
+    last = ordered.gather(1, (kept - 1).unsqueeze(1))
+    own = scaled[lines]
+    cut = own < last
+    tied = own == last
+    # How many of those equal to the last one kept have a place.
+    room = kept - (own > last).sum(dim=-1)
+    crowded = (tied.sum(dim=-1) > room).nonzero().squeeze(1)
+    if len(crowded):
+        numbered = tied[crowded].cumsum(dim=-1)
+        cut[crowded] |= tied[crowded] & (numbered > room[crowded].unsqueeze(1))
+    scaled[lines] = own.masked_fill_(cut, -math.inf)
+
+
+def _checked_row(row: int, num_rows: int) -> int:
+    if not 0 <= row < num_rows:
+        raise InvariantViolated(f"a draw names logits row {row}, the step has {num_rows}")
+    return row
+
+
+def _unusable_logits(state: SamplingState) -> YaieError:
+    return RequestFailed(
+        f"the model's logits for output token {state.num_drawn} are not finite numbers; the "
+        "weights or the numeric type are at fault, try dtype float32",
+        code="logits_not_finite",
+    )
+
+
+def _nothing_left(state: SamplingState) -> YaieError:
+    return RequestFailed(
+        f"no token is allowed at output position {state.num_drawn}: min_tokens "
+        f"({state.params.min_tokens}) forbids every token that has a finite logit"
+    )
+
+
+def _failed(error: Exception) -> YaieError:
+    if isinstance(error, YaieError):
+        return error
+    return RequestFailed(f"drawing a token failed: {type(error).__name__}: {error}")

@@ -1,0 +1,173 @@
+"""What one sequence remembers between its draws: parameters, token counts, its place in the
+random stream, and what ends it.
+
+Pure: no torch. Created by the engine core at admission and kept over preemption, so that a
+resumed sequence draws what it would have drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yaie.errors import InvalidRequest
+from yaie.types import FinishReason, SamplingParams
+
+_UINT64 = 2**64
+_INITIAL_CAPACITY = 16
+
+
+def uniform(seed: int, index: int, position: int) -> float:
+    """A number in [0, 1) that depends on its arguments only, the same on every machine.
+
+    The first 53 bits of BLAKE2b over the three as little-endian 64-bit words. A hash needs no
+    state to keep, restore or share between sequences, and neighbouring arguments are unrelated.
+    """
+    words = struct.pack("<QQQ", seed % _UINT64, index % _UINT64, position % _UINT64)
+    digest = hashlib.blake2b(words, digest_size=8).digest()
+    return (int.from_bytes(digest, "little") >> 11) * 2.0**-53
+
+
+class TokenCounts:
+    """Distinct tokens with how often each was seen: arrays that grow as tokens are added."""
+
+    __slots__ = ("_counts", "_ids", "_places")
+
+    def __init__(self, token_ids: Sequence[int] = ()) -> None:
+        ids, counts = np.unique(np.asarray(token_ids, dtype=np.int64), return_counts=True)
+        self._ids: NDArray[np.int64] = ids
+        self._counts: NDArray[np.int64] = counts.astype(np.int64)
+        self._places = {int(token_id): place for place, token_id in enumerate(ids)}
+
+    def add(self, token_id: int) -> None:
+        """Count one more `token_id`; amortised O(1)."""
+        place = self._places.get(token_id)
+        if place is None:
+            place = len(self._places)
+            if place == len(self._ids):
+                capacity = max(2 * place, _INITIAL_CAPACITY)
+                self._ids = np.resize(self._ids, capacity) if place else np.empty(capacity, "i8")
+                self._counts = (
+                    np.resize(self._counts, capacity) if place else np.empty(capacity, "i8")
+                )
+            self._places[token_id] = place
+            self._ids[place] = token_id
+            self._counts[place] = 0
+        self._counts[place] += 1
+
+    @property
+    def token_ids(self) -> NDArray[np.int64]:
+        """The distinct tokens, in order of first appearance after the initial ones."""
+        return self._ids[: len(self._places)]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each of `token_ids` was seen, in the same order."""
+        return self._counts[: len(self._places)]
+
+
+class SamplingState:
+    """The sampling side of one sequence.
+
+    Raises `InvalidRequest` when `logit_bias`, `stop_token_ids` or the prompt names a token that
+    the vocabulary does not have.
+    """
+
+    __slots__ = (
+        "_eos_token_ids",
+        "_seed",
+        "_stop_token_ids",
+        "bias",
+        "forbidden_at_first",
+        "index",
+        "num_drawn",
+        "output",
+        "params",
+        "seen",
+    )
+
+    def __init__(
+        self,
+        params: SamplingParams,
+        *,
+        index: int,
+        prompt_token_ids: Sequence[int],
+        eos_token_ids: Sequence[int],
+        vocab_size: int,
+        fallback_seed: int,
+    ) -> None:
+        self.params = params
+        self.index = index
+        self.num_drawn = 0  # output tokens so far
+        self._seed = fallback_seed if params.seed is None else params.seed
+        self._eos_token_ids = frozenset() if params.ignore_eos else frozenset(eos_token_ids)
+        self._stop_token_ids = frozenset(params.stop_token_ids)
+        _check_ids("stop_token_ids", params.stop_token_ids, vocab_size)
+        # A model may name an end token beyond its logits; it can never be drawn.
+        ends = {token_id for token_id in eos_token_ids if 0 <= token_id < vocab_size}
+        self.forbidden_at_first = np.array(sorted(ends | self._stop_token_ids), dtype=np.int64)
+        self.bias: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
+        if params.logit_bias:
+            _check_ids("logit_bias", tuple(params.logit_bias), vocab_size)
+            self.bias = (
+                np.fromiter(params.logit_bias.keys(), dtype=np.int64),
+                np.fromiter(params.logit_bias.values(), dtype=np.float32),
+            )
+        self.seen: TokenCounts | None = None  # of prompt and output
+        if params.repetition_penalty != 1.0:
+            _check_ids("prompt", prompt_token_ids, vocab_size)
+            self.seen = TokenCounts(prompt_token_ids)
+        self.output: TokenCounts | None = None
+        if params.presence_penalty != 0.0 or params.frequency_penalty != 0.0:
+            self.output = TokenCounts()
+
+    @property
+    def changes_logits(self) -> bool:
+        """Whether the next draw needs logits other than the model's own."""
+        return (
+            self.seen is not None
+            or self.bias is not None
+            or (self.output is not None and self.num_drawn > 0)
+            or self.forbids_ends
+        )
+
+    @property
+    def forbids_ends(self) -> bool:
+        """Whether the next token must not end the sequence, because of `min_tokens`."""
+        return self.num_drawn < self.params.min_tokens and len(self.forbidden_at_first) > 0
+
+    def next_uniform(self) -> float:
+        """The number in [0, 1) that decides the next draw; asking twice gives it twice."""
+        return uniform(self._seed, self.index, self.num_drawn)
+
+    def observe(self, token_id: int) -> None:
+        """Take note of a token that became part of the output."""
+        self.num_drawn += 1
+        if self.seen is not None:
+            self.seen.add(token_id)
+        if self.output is not None:
+            self.output.add(token_id)
+
+    def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
+        """Whether the drawn `token_id` ends the sequence, and the token that ended it.
+
+        May be called before or after `observe`: a token that `min_tokens` forbids is not drawn.
+        """
+        if self.num_drawn < self.params.min_tokens:
+            return None
+        if token_id in self._stop_token_ids or token_id in self._eos_token_ids:
+            return "stop", token_id
+        return None
+
+
+def _check_ids(name: str, token_ids: Sequence[int], vocab_size: int) -> None:
+    for token_id in (min(token_ids), max(token_ids)) if token_ids else ():
+        if not 0 <= token_id < vocab_size:
+            raise InvalidRequest(
+                f"{name} has token id {token_id}; the vocabulary has ids 0 to {vocab_size - 1}",
+                param=name,
+            )
