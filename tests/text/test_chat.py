@@ -1,0 +1,120 @@
+"""Conversations are rendered by the model's template; what it cannot take is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.text.small_tokenizers import write_byte_level
+from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.text.chat import MAX_MESSAGES, MAX_TOOLS, ChatTemplate
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+
+@pytest.fixture
+def chat(byte_level: Tokenizer) -> ChatTemplate:
+    return ChatTemplate(byte_level)
+
+
+def user(content: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content}
+
+
+def test_same_as_transformers(chat: ChatTemplate, byte_level: Tokenizer) -> None:
+    messages = [{"role": "system", "content": "Be brief."}, user("Grüße 🙂")]
+    wanted = byte_level.hf.apply_chat_template(
+        messages, add_generation_prompt=True, return_dict=False
+    )
+    assert chat.render(messages) == wanted
+    text = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nGrüße 🙂<|im_end|>\n"
+    assert chat.render_text(messages) == text + "<|im_start|>assistant\n"
+    assert chat.render_text(messages, add_generation_prompt=False) == text
+
+
+def test_parts_tools_and_variables(chat: ChatTemplate) -> None:
+    parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    assert "user\none\ntwo<" in chat.render_text([user(parts)])
+    tool = {"type": "function", "function": {"name": "add", "parameters": {}}}
+    assert '"name": "add"' in chat.render_text([user("x")], tools=[tool])
+    call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+    text = chat.render_text([{"role": "assistant", "content": None, "tool_calls": [call]}])
+    assert "add [('a', 1)]" in text
+    assert chat.render_text([user("x")], template_kwargs={"shout": "hey"}).endswith("HEY")
+    assert chat.render_text([{"role": "developer", "content": "d"}]).startswith(
+        "<|im_start|>system"
+    )
+
+
+@pytest.mark.parametrize(
+    ("messages", "param"),
+    [
+        ([], "messages"),
+        (["hello"], "messages[0]"),
+        ([user("a"), {"role": "king", "content": "x"}], "messages[1].role"),
+        ([{"role": "user"}], "messages[0].content"),
+        ([user(7)], "messages[0].content"),
+        ([user([7])], "messages[0].content[0]"),
+        ([user([{"type": "text"}])], "messages[0].content[0].text"),
+        ([{"role": "assistant", "tool_calls": 5}], "messages[0].tool_calls"),
+        ([{"role": "assistant", "tool_calls": [{}]}], "messages[0].tool_calls[0].function"),
+        (
+            [
+                {
+                    "role": "assistant",
+                    "tool_calls": [{"function": {"name": "f", "arguments": "{"}}],
+                }
+            ],
+            "messages[0].tool_calls[0].function.arguments",
+        ),
+        ([{"role": "function", "content": "x"}], "messages"),  # the template raises
+        (
+            [
+                {
+                    "role": "assistant",
+                    "tool_calls": [{"function": {"name": "f", "arguments": "[1]"}}],
+                }
+            ],
+            "messages",  # the template trips
+        ),
+        ([user("x")] * (MAX_MESSAGES + 1), "messages"),
+    ],
+)
+def test_bad_messages_are_refused(chat: ChatTemplate, messages: Any, param: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        chat.render(messages)
+    assert caught.value.param == param
+    assert len(caught.value.message) < 500
+
+
+def test_images_are_refused_by_name(chat: ChatTemplate) -> None:
+    image = {"type": "image_url", "image_url": {"url": "http://x"}}
+    with pytest.raises(UnsupportedParameter) as caught:
+        chat.render([user([{"type": "text", "text": "a"}, image])])
+    assert caught.value.param == "messages[0].content[1].type"
+
+
+@pytest.mark.parametrize("name", ["chat_template", "tokenize", "tools", "padding", "self"])
+def test_a_request_cannot_change_the_renderer(chat: ChatTemplate, name: str) -> None:
+    with pytest.raises(UnsupportedParameter) as caught:
+        chat.render([user("x")], template_kwargs={name: "{{ 1 }}"})
+    assert caught.value.param == f"chat_template_kwargs.{name}"
+
+
+def test_too_many_tools(chat: ChatTemplate) -> None:
+    with pytest.raises(InvalidRequest, match="tools has"):
+        chat.render([user("x")], tools=[{}] * (MAX_TOOLS + 1))
+
+
+def test_no_template(tmp_path: Path) -> None:
+    chat = ChatTemplate(load_tokenizer(write_byte_level(tmp_path, chat_template=None)))
+    with pytest.raises(InvalidRequest, match="no chat template"):
+        chat.render([user("x")])
+
+
+def test_the_sandbox_holds(tmp_path: Path) -> None:
+    template = "{{ ''.__class__.__mro__[1].__subclasses__() }}"
+    chat = ChatTemplate(load_tokenizer(write_byte_level(tmp_path, chat_template=template)))
+    with pytest.raises(InvalidRequest, match="template refuses"):
+        chat.render([user("x")])

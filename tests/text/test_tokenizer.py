@@ -1,0 +1,98 @@
+"""Tokenizers load without torch, give text back, and say what single tokens are."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.text.small_tokenizers import TEXT, write_byte_level
+from yaie.errors import InvalidRequest, ModelUnsupported
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+
+@pytest.mark.parametrize("text", [*TEXT, "", " ", "\x00", "🙂", "a" * 5000])
+def test_text_comes_back(byte_level: Tokenizer, text: str) -> None:
+    assert byte_level.decode(byte_level.encode(text)) == text
+
+
+def test_token_bytes_join_to_the_text(byte_level: Tokenizer, sentencepiece_like: Tokenizer) -> None:
+    text = "the 🙂 is naïve"
+    ids = byte_level.encode(text)
+    assert b"".join(map(byte_level.token_bytes, ids)) == text.encode()
+    ids = sentencepiece_like.encode(text)
+    assert b"".join(map(sentencepiece_like.token_bytes, ids)) == (" " + text).encode()
+    assert byte_level.token_bytes(10**6) == b""
+
+
+def test_what_the_tokenizer_knows(byte_level: Tokenizer) -> None:
+    assert byte_level.is_byte_level
+    assert byte_level.eos_token_id == byte_level.fast.token_to_id("<|im_end|>")
+    assert byte_level.bos_token_id is None
+    assert byte_level.has_chat_template
+    assert len(byte_level.special_ids) == 3
+    assert byte_level.token_text(byte_level.eos_token_id or 0) == "<|im_end|>"
+    assert byte_level.vocab_size > 256
+
+
+def test_half_a_surrogate_is_refused(byte_level: Tokenizer) -> None:
+    with pytest.raises(InvalidRequest, match="surrogate"):
+        byte_level.encode("\ud800")
+
+
+def test_truncation_in_the_file_is_not_obeyed(tmp_path: Path) -> None:
+    folder = write_byte_level(tmp_path)
+    spec = json.loads((folder / "tokenizer.json").read_text())
+    spec["truncation"] = {
+        "direction": "Right",
+        "max_length": 4,
+        "strategy": "LongestFirst",
+        "stride": 0,
+    }
+    (folder / "tokenizer.json").write_text(json.dumps(spec))
+    assert len(load_tokenizer(folder).encode("x y z " * 20)) > 4
+
+
+def test_old_vocabularies_are_converted(tmp_path: Path) -> None:
+    source = json.loads((write_byte_level(tmp_path / "fast") / "tokenizer.json").read_text())
+    folder = tmp_path / "old"
+    folder.mkdir()
+    (folder / "vocab.json").write_text(json.dumps(source["model"]["vocab"]))
+    merges = [" ".join(pair) for pair in source["model"]["merges"]]
+    (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(merges))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"}))
+    tokenizer = load_tokenizer(folder)
+    assert tokenizer.decode(tokenizer.encode(TEXT[2])) == TEXT[2]
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnsupported, match=r"holds no tokenizer\.json"):
+        load_tokenizer(tmp_path)
+
+
+def test_a_broken_tokenizer_is_refused(tmp_path: Path) -> None:
+    folder = write_byte_level(tmp_path)
+    (folder / "tokenizer.json").write_text('{"model": ')
+    with pytest.raises(ModelUnsupported, match="cannot be read"):
+        load_tokenizer(folder)
+
+
+def test_text_needs_no_torch(tmp_path: Path) -> None:
+    folder = write_byte_level(tmp_path)
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from yaie.text.assemble import SequenceText\n"
+        "from yaie.text.chat import ChatTemplate\n"
+        "from yaie.text.tokenizer import load_tokenizer\n"
+        "tokenizer = load_tokenizer(Path(sys.argv[1]))\n"
+        "ChatTemplate(tokenizer).render([{'role': 'user', 'content': 'hi'}])\n"
+        "print('torch' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,208 @@
+"""Conversations become prompts through the model's own chat template.
+
+Used by `LLM.chat` and by the server. transformers renders the template in a sandbox; a template
+never comes from a request. Messages are checked first, so that a template sees only what it knows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import TemplateError
+
+from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.text.tokenizer import Tokenizer
+
+MAX_MESSAGES = 10_000
+MAX_TOOLS = 512
+MAX_RENDERED_CHARS = 32 * 1024 * 1024
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+
+# Arguments of transformers' renderer: as template variables they would change what it does.
+_RESERVED = frozenset(
+    (
+        "self", "conversation", "conversations", "messages", "tools", "documents",
+        "chat_template", "compiled_template", "add_generation_prompt", "continue_final_message",
+        "tokenize", "tokenizer_kwargs", "sanitize_control_tokens", "padding", "truncation",
+        "max_length", "return_tensors", "return_dict", "return_assistant_tokens_mask",
+    )
+)  # fmt: skip
+
+
+# A template is a program: it trips over shapes of messages that it does not know.
+_TEMPLATE_FAULTS = (
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+
+
+class ChatTemplate:
+    """Renders conversations for one tokenizer. Stateless; calls may come from any thread."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def render(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = True,
+        template_kwargs: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        """The prompt's token ids for a conversation in OpenAI's form.
+
+        Raises `InvalidRequest` naming the field, `UnsupportedParameter` for images and audio.
+        """
+        text = self.render_text(messages, tools, add_generation_prompt, template_kwargs)
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+    def render_text(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = True,
+        template_kwargs: Mapping[str, Any] | None = None,
+    ) -> str:
+        """As `render`, before the text is encoded."""
+        if not self._tokenizer.has_chat_template:
+            raise InvalidRequest(
+                "this model has no chat template; send its prompt to /v1/completions instead",
+                param="messages",
+            )
+        _check_sizes(messages, tools)
+        for name in template_kwargs or {}:
+            if name in _RESERVED:
+                raise UnsupportedParameter(
+                    f"chat_template_kwargs.{name} is not a variable of the template and "
+                    "cannot be set by a request",
+                    param=f"chat_template_kwargs.{name}",
+                )
+        conversation = [_plain_message(message, at) for at, message in enumerate(messages)]
+        try:
+            text: str = self._tokenizer.hf.apply_chat_template(
+                conversation,
+                tools=[dict(tool) for tool in tools] if tools else None,
+                add_generation_prompt=add_generation_prompt,
+                tokenize=False,
+                **(template_kwargs or {}),
+            )
+        except TemplateError as error:
+            raise InvalidRequest(
+                f"the model's chat template refuses these messages: {_short(error)}",
+                param="messages",
+            ) from error
+        except _TEMPLATE_FAULTS as error:
+            raise InvalidRequest(
+                "the model's chat template cannot render these messages "
+                f"({type(error).__name__}); check their fields",
+                param="messages",
+            ) from error
+        if len(text) > MAX_RENDERED_CHARS:
+            raise InvalidRequest(
+                f"the rendered conversation has {len(text)} characters; "
+                f"at most {MAX_RENDERED_CHARS} are read",
+                param="messages",
+            )
+        return text
+
+
+def _check_sizes(
+    messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None
+) -> None:
+    if not messages:
+        raise InvalidRequest("messages is empty; send at least one message", param="messages")
+    if len(messages) > MAX_MESSAGES:
+        raise InvalidRequest(
+            f"messages has {len(messages)} entries; at most {MAX_MESSAGES} are read",
+            param="messages",
+        )
+    if tools and len(tools) > MAX_TOOLS:
+        raise InvalidRequest(
+            f"tools has {len(tools)} entries; at most {MAX_TOOLS} are read", param="tools"
+        )
+
+
+def _plain_message(message: Mapping[str, Any], at: int) -> dict[str, Any]:
+    """A message as templates expect it: content as one string, tool arguments as an object."""
+    where = f"messages[{at}]"
+    if not isinstance(message, Mapping):
+        raise InvalidRequest(f"{where} must be an object", param=where)
+    role = message.get("role")
+    if role not in ROLES:
+        raise InvalidRequest(
+            f"{where}.role must be one of {', '.join(ROLES)}", param=f"{where}.role"
+        )
+    plain = {key: value for key, value in message.items() if value is not None}
+    if role == "developer":  # OpenAI's newer name for the system message
+        plain["role"] = "system"
+    content = message.get("content")
+    if content is None:
+        if role != "assistant":
+            raise InvalidRequest(f"{where}.content is missing", param=f"{where}.content")
+        plain["content"] = ""
+    else:
+        plain["content"] = _plain_content(content, f"{where}.content")
+    if message.get("tool_calls") is not None:
+        plain["tool_calls"] = _plain_tool_calls(message["tool_calls"], f"{where}.tool_calls")
+    return plain
+
+
+def _plain_content(content: object, where: str) -> str:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, Sequence):
+        raise InvalidRequest(f"{where} must be a string or a list of parts", param=where)
+    texts = []
+    for at, part in enumerate(content):
+        if isinstance(part, str):
+            texts.append(part)
+            continue
+        if not isinstance(part, Mapping):
+            raise InvalidRequest(f"{where}[{at}] must be an object", param=f"{where}[{at}]")
+        kind = part.get("type")
+        if kind != "text":
+            raise UnsupportedParameter(
+                f"{where}[{at}].type is {str(kind)[:40]!r}; this model reads only 'text'",
+                param=f"{where}[{at}].type",
+            )
+        text = part.get("text")
+        if not isinstance(text, str):
+            raise InvalidRequest(
+                f"{where}[{at}].text must be a string", param=f"{where}[{at}].text"
+            )
+        texts.append(text)
+    return "\n".join(texts)
+
+
+def _plain_tool_calls(calls: object, where: str) -> list[dict[str, Any]]:
+    if not isinstance(calls, Sequence) or isinstance(calls, str):
+        raise InvalidRequest(f"{where} must be a list", param=where)
+    plain = []
+    for at, call in enumerate(calls):
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            raise InvalidRequest(
+                f"{where}[{at}].function must be an object with a name",
+                param=f"{where}[{at}].function",
+            )
+        arguments = function.get("arguments", {})
+        if isinstance(arguments, str):
+            try:
+                arguments = json.loads(arguments or "{}")
+            except (ValueError, RecursionError):
+                raise InvalidRequest(
+                    f"{where}[{at}].function.arguments must be JSON",
+                    param=f"{where}[{at}].function.arguments",
+                ) from None
+        plain.append({**call, "function": {**function, "arguments": arguments}})
+    return plain
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:300] or type(error).__name__

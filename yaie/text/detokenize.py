@@ -1,0 +1,112 @@
+"""Text from tokens as they come: never half a character, never a token's cost twice.
+
+One `Detokenizer` per sequence, fed by `SequenceText`. Byte-level tokenizers (most of today's) are
+decoded by an incremental UTF-8 decoder over the tokens' bytes; all others through the DecodeStream
+of the `tokenizers` library.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from typing import Protocol
+
+from tokenizers.decoders import DecodeStream
+
+from yaie.text.tokenizer import Tokenizer
+
+# Tokens of the prompt that a stream decoder sees before the first new one, so that it knows
+# whether a word goes on; and the most it may hold back before it must say something.
+_CONTEXT_TOKENS = 6
+_MAX_HELD_TOKENS = 32
+
+
+class Detokenizer(Protocol):
+    """Turns one sequence's tokens into text."""
+
+    def push(self, token_ids: Sequence[int]) -> str:
+        """Take more tokens; return the text that is certain now."""
+
+    def flush(self) -> str:
+        """At the end: the text still held back, unfinished characters as U+FFFD."""
+
+
+def make_detokenizer(
+    tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool = True
+) -> Detokenizer:
+    """The detokenizer for a sequence that continues `prompt_token_ids`."""
+    kind = ByteDetokenizer if tokenizer.is_byte_level else StreamDetokenizer
+    return kind(tokenizer, prompt_token_ids, skip_special_tokens)
+
+
+class ByteDetokenizer:
+    """For byte-level tokenizers; its text equals that of decoding all tokens at once."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool
+    ) -> None:
+        self._token_bytes = tokenizer.token_bytes
+        self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        # A prompt may end inside a character: its last bytes wait for the rest.
+        tail = b"".join(map(self._token_bytes, prompt_token_ids[-4:]))[-4:]
+        self._decoder.decode(tail)
+
+    def push(self, token_ids: Sequence[int]) -> str:
+        """Take more tokens; return the text that is certain now."""
+        kept = (token_id for token_id in token_ids if token_id not in self._skipped)
+        return self._decoder.decode(b"".join(map(self._token_bytes, kept)))
+
+    def flush(self) -> str:
+        """At the end: unfinished characters as U+FFFD."""
+        return self._decoder.decode(b"", final=True)
+
+
+class StreamDetokenizer:
+    """For tokenizers whose text of a token depends on its neighbours."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool
+    ) -> None:
+        self._fast = tokenizer.fast
+        self._skip_special_tokens = skip_special_tokens
+        context = list(prompt_token_ids[-_CONTEXT_TOKENS:])
+        if self._decode(context).endswith("\ufffd"):
+            context = []  # else the unfinished end of the prompt would be shown as new text
+        self._shown = context  # the last tokens whose text is out
+        self._held: list[int] = []
+        self._restart()
+
+    def push(self, token_ids: Sequence[int]) -> str:
+        """Take more tokens; return the text that is certain now."""
+        pieces = []
+        for token_id in token_ids:
+            self._held.append(token_id)
+            piece = self._stream.step(self._fast, token_id)
+            if piece is not None:
+                pieces.append(piece)
+                self._take_held()
+            elif len(self._held) > _MAX_HELD_TOKENS:
+                pieces.append(self.flush())
+        return "".join(pieces)
+
+    def flush(self) -> str:
+        """The text still held back, unfinished characters as U+FFFD."""
+        if not self._held:
+            return ""
+        before = self._decode(self._shown)
+        text = self._decode(self._shown + self._held)[len(before) :]
+        self._take_held()
+        self._restart()
+        return text
+
+    def _take_held(self) -> None:
+        self._shown = (self._shown + self._held)[-_CONTEXT_TOKENS:]
+        self._held = []
+
+    def _restart(self) -> None:
+        self._stream = DecodeStream(ids=self._shown, skip_special_tokens=self._skip_special_tokens)
+
+    def _decode(self, ids: list[int]) -> str:
+        text: str = self._fast.decode(ids, skip_special_tokens=self._skip_special_tokens)
+        return text

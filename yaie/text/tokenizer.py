@@ -1,0 +1,156 @@
+"""Token ids from text and back, without torch.
+
+One `Tokenizer` per model, loaded by the front doors; the engine never sees text. The work is done
+by the `tokenizers` library, so calls release the interpreter lock and may come from any thread.
+Folders that hold no `tokenizer.json` are converted once, in a child process (`convert.py`).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer as FastTokenizer
+from tokenizers import decoders
+from transformers import PreTrainedTokenizerFast
+
+from yaie.errors import InvalidRequest, ModelUnsupported
+
+_CONVERT_LIMIT_S = 120
+
+
+class Tokenizer:
+    """A model's tokenizer: encoding, decoding, and what single tokens stand for."""
+
+    def __init__(self, hf: Any, path: Path) -> None:
+        self.hf = hf  # transformers' wrapper: special tokens and the chat template
+        self.path = path
+        self.fast: FastTokenizer = hf.backend_tokenizer
+        # Set once, before any thread uses it: a prompt is never cut or padded.
+        self.fast.no_truncation()
+        self.fast.no_padding()
+        self._bytes: dict[int, bytes] = {}
+
+    def encode(self, text: str, add_special_tokens: bool = True) -> list[int]:
+        """The token ids of `text`. Raises `InvalidRequest` for text that UTF-8 cannot hold."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InvalidRequest(
+                "the text holds half of a surrogate pair, which is no character; send valid Unicode"
+            ) from None
+        ids: list[int] = self.fast.encode(text, add_special_tokens=add_special_tokens).ids
+        return ids
+
+    def decode(self, ids: list[int] | tuple[int, ...], skip_special_tokens: bool = True) -> str:
+        """The text of `ids` as a whole; unfinished characters become U+FFFD."""
+        text: str = self.fast.decode(list(ids), skip_special_tokens=skip_special_tokens)
+        return text
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """What one token adds to the text, as bytes; empty for an id that is no token."""
+        found = self._bytes.get(token_id)
+        if found is None:
+            found = self._bytes[token_id] = self._bytes_of(token_id)
+        return found
+
+    def token_text(self, token_id: int) -> str:
+        """`token_bytes` as text; bytes that are no whole character become U+FFFD."""
+        return self.token_bytes(token_id).decode("utf-8", "replace")
+
+    def _bytes_of(self, token_id: int) -> bytes:
+        token = self.fast.id_to_token(token_id)
+        if token is None:
+            return b""
+        if self.is_byte_level:
+            try:
+                return bytes(_BYTE_OF_CHAR[char] for char in token)
+            except KeyError:  # an added token is written as it is
+                return str(token).encode()
+        if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+            return bytes([int(token[3:5], 16)])
+        return str(token).replace("▁", " ").encode()
+
+    @cached_property
+    def is_byte_level(self) -> bool:
+        """Whether text is the plain concatenation of the tokens' bytes."""
+        return isinstance(self.fast.decoder, decoders.ByteLevel)
+
+    @cached_property
+    def special_ids(self) -> frozenset[int]:
+        """Tokens that `skip_special_tokens` leaves out."""
+        added = self.fast.get_added_tokens_decoder()
+        return frozenset(token_id for token_id, token in added.items() if token.special)
+
+    @cached_property
+    def vocab_size(self) -> int:
+        """Number of tokens, added ones included."""
+        return int(self.fast.get_vocab_size(with_added_tokens=True))
+
+    @property
+    def eos_token_id(self) -> int | None:
+        """The token that ends a text, where the tokenizer names one."""
+        token_id: int | None = self.hf.eos_token_id
+        return token_id
+
+    @property
+    def bos_token_id(self) -> int | None:
+        """The token that begins a text, where the tokenizer names one."""
+        token_id: int | None = self.hf.bos_token_id
+        return token_id
+
+    @property
+    def has_chat_template(self) -> bool:
+        """Whether conversations can be rendered."""
+        return bool(self.hf.chat_template)
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    """Load the tokenizer of the model folder `path`.
+
+    Raises `ModelUnsupported` when there is none, or none that the `tokenizers` library can run.
+    """
+    path = Path(path)
+    if (path / "tokenizer.json").is_file():
+        return Tokenizer(_read(path), path)
+    with tempfile.TemporaryDirectory(prefix="yaie-tokenizer-") as converted:
+        command = [sys.executable, "-m", "yaie.text.convert", str(path), converted]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_CONVERT_LIMIT_S, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise ModelUnsupported(
+                f"the tokenizer in {path} was not converted within {_CONVERT_LIMIT_S} s; "
+                "save it as tokenizer.json and try again"
+            ) from None
+        if done.returncode != 0:
+            reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+            raise ModelUnsupported(
+                f"{path} holds no tokenizer.json, and no other tokenizer in it could be "
+                f"converted to one: {reason[0]}"
+            )
+        return Tokenizer(_read(Path(converted)), path)
+
+
+def _read(path: Path) -> Any:
+    # Not AutoTokenizer: it imports the model configurations, and those import torch.
+    try:
+        return PreTrainedTokenizerFast.from_pretrained(str(path), local_files_only=True)
+    except Exception as error:  # the Rust reader raises plain Exception
+        raise ModelUnsupported(f"the tokenizer in {path} cannot be read: {error}") from error
+
+
+def _byte_of_char() -> dict[str, int]:
+    """The byte-level alphabet: printable bytes stand for themselves, the others are moved up."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    moved = [byte for byte in range(256) if byte not in printable]
+    chars = {chr(byte): byte for byte in printable}
+    return chars | {chr(256 + place): byte for place, byte in enumerate(moved)}
+
+
+_BYTE_OF_CHAR = _byte_of_char()
