@@ -1,0 +1,153 @@
+"""A core whose every answer is known beforehand, for tests of the transport around it.
+
+`python -m tests.client.scripted_core FD` is an engine process that runs it. What it does follows
+from the model's name (at load) and from the first token of a prompt (in a step).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from yaie.client.worker import main
+from yaie.config import EngineConfig
+from yaie.errors import ModelNotFound
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+
+CRASH, HANG, KILL, REFUSE, RAISE_IN_ADD, SLOW_STEP = 901, 902, 903, 904, 905, 906
+STEP_S = 0.002
+SLOW_STEP_S = 0.4
+
+INFO = EngineInfo(
+    model="scripted",
+    model_path="/none",
+    architecture="ScriptedForCausalLM",
+    dtype="float32",
+    device="cpu",
+    attention_backend="none",
+    vocab_size=1000,
+    max_model_len=1000,
+    num_slots=1000,
+    kv_bytes_per_token=0,
+    weight_bytes=0,
+    num_parameters=0,
+    policy="fcfs",
+    eviction="lru",
+    max_step_rows=100,
+    eos_token_ids=(2,),
+)
+
+
+class ScriptedCore:
+    """Sequence i of a request with prompt p draws p[0] + i, p[0] + i + 1, ... one a step."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        _act_at_load(config)
+        self.info = INFO
+        self.closed = False
+        self._running: dict[str, GenerationRequest] = {}
+        self._drawn: dict[tuple[str, int], int] = {}
+        self._outcomes: list[TokenDelta] = []
+        self._num_steps = 0
+        self._num_aborted = 0
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._drawn or self._outcomes)
+
+    @property
+    def stats(self) -> EngineStats:
+        return EngineStats(
+            num_steps=self._num_steps,
+            num_aborted=self._num_aborted,
+            num_running=len(self._drawn),
+        )
+
+    def add(self, request: GenerationRequest) -> None:
+        kind = request.prompt_token_ids[0]
+        if kind == RAISE_IN_ADD:
+            raise KeyError("a bug in add")
+        if kind == REFUSE:
+            self._outcomes.append(
+                TokenDelta(
+                    request_id=request.request_id,
+                    index=0,
+                    finish_reason="error",
+                    error="refused as asked",
+                    error_status=400,
+                    error_code="context_length_exceeded",
+                    error_param="messages",
+                )
+            )
+            return
+        self._running[request.request_id] = request
+        for index in range(request.sampling.n):
+            self._drawn[request.request_id, index] = 0
+
+    def abort(self, request_id: str, index: int | None = None) -> None:
+        for key in [key for key in self._drawn if key[0] == request_id]:
+            if index is None or key[1] == index:
+                del self._drawn[key]
+                self._num_aborted += 1
+                self._outcomes.append(
+                    TokenDelta(request_id=request_id, index=key[1], finish_reason="abort")
+                )
+
+    def step(self) -> list[TokenDelta]:
+        time.sleep(STEP_S)
+        self._num_steps += 1
+        deltas, self._outcomes = self._outcomes, []
+        for (request_id, index), before in list(self._drawn.items()):
+            request = self._running[request_id]
+            _act_in_step(request.prompt_token_ids[0])
+            drawn = before + 1
+            self._drawn[request_id, index] = drawn
+            done = drawn == request.sampling.max_tokens
+            if done:
+                del self._drawn[request_id, index]
+            deltas.append(
+                TokenDelta(
+                    request_id=request_id,
+                    index=index,
+                    token_ids=(request.prompt_token_ids[0] + index + drawn - 1,),
+                    finish_reason="length" if done else None,
+                )
+            )
+        return deltas
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _act_at_load(config: EngineConfig) -> None:
+    if config.model == "missing":
+        raise ModelNotFound("there is no model 'missing'", param="model")
+    if config.model == "broken":
+        raise RuntimeError("the loader has a bug")
+    if config.model == "killed":
+        os.kill(os.getpid(), 9)
+    if config.model == "slow":
+        time.sleep(60)
+    if config.model.startswith("once:"):  # loads the first time only; the path counts the loads
+        loads = Path(config.model.removeprefix("once:"))
+        with loads.open("a") as log:
+            log.write("x")
+        if loads.stat().st_size > 1:
+            os._exit(9)
+
+
+def _act_in_step(kind: int) -> None:
+    if kind == CRASH:
+        raise RuntimeError("a kernel failed")
+    if kind == HANG:
+        time.sleep(3600)
+    if kind == KILL:
+        os.kill(os.getpid(), 9)
+    if kind == SLOW_STEP:
+        time.sleep(SLOW_STEP_S)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], ScriptedCore))

@@ -1,0 +1,212 @@
+"""Every message survives the wire, however the bytes are cut; nothing else gets through."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import hypothesis.strategies as st
+import msgspec
+import pytest
+from hypothesis import given
+
+from tests.client.scripted_core import INFO
+from yaie.client.messages import (
+    Abort,
+    Deltas,
+    Failed,
+    Ready,
+    Shutdown,
+    Start,
+    ToChild,
+    ToParent,
+    child_reader,
+    encode,
+    pack_add,
+    parent_reader,
+    unpack_request,
+)
+from yaie.config import EngineConfig
+from yaie.errors import (
+    ConfigError,
+    InvalidRequest,
+    ModelNotFound,
+    ModelUnsupported,
+    NotEnoughMemory,
+    StartupError,
+)
+from yaie.types import (
+    EngineStats,
+    GenerationRequest,
+    SamplingParams,
+    Timings,
+    TokenDelta,
+    TokenLogprobs,
+)
+
+ids = st.integers(0, 2**31)
+counts = st.integers(0, 2**62)
+floats = st.floats(allow_nan=False)
+text = st.text(max_size=20)
+
+samplings = st.builds(
+    SamplingParams,
+    n=st.integers(1, 128),
+    max_tokens=st.none() | st.integers(1, 2**40),
+    temperature=st.floats(0, 100) | st.integers(0, 100),
+    top_p=st.floats(0.001, 1),
+    top_k=st.integers(-1, 2**40),
+    logit_bias=st.none() | st.dictionaries(ids, st.floats(-100, 100), max_size=4),
+    seed=st.none() | st.integers(-(2**63), 2**63 - 1),
+    stop=st.lists(st.text(min_size=1), max_size=3).map(tuple),
+    stop_token_ids=st.lists(ids, max_size=3).map(tuple),
+    ignore_eos=st.booleans(),
+    logprobs=st.none() | st.integers(0, 20),
+)
+requests = st.builds(
+    GenerationRequest,
+    request_id=text,
+    prompt_token_ids=st.lists(ids, max_size=50).map(tuple),
+    sampling=samplings,
+    cache_salt=text,
+    priority=st.integers(-(2**63), 2**63),
+)
+logprobs = st.builds(
+    TokenLogprobs,
+    token_id=ids,
+    logprob=floats,
+    rank=counts,
+    top=st.lists(st.tuples(ids, floats), max_size=3).map(tuple),
+)
+deltas = st.builds(
+    TokenDelta,
+    request_id=text,
+    index=st.integers(0, 127),
+    token_ids=st.lists(ids, max_size=5).map(tuple),
+    logprobs=st.lists(logprobs, max_size=3).map(tuple),
+    finish_reason=st.sampled_from([None, "stop", "length", "abort", "error"]),
+    stop_token_id=st.none() | ids,
+    error=st.none() | text,
+    error_code=st.none() | text,
+    error_param=st.none() | text,
+    num_cached_tokens=counts,
+    prompt_logprobs=st.none() | st.lists(st.none() | logprobs, max_size=3).map(tuple),
+    timings=st.none() | st.builds(Timings, queued_s=floats, first_token_s=floats, total_s=floats),
+)
+stats = st.builds(
+    EngineStats,
+    **{
+        field.name: floats if field.name.endswith("_s") else counts
+        for field in dataclasses.fields(EngineStats)
+    },
+)
+configs = st.builds(
+    EngineConfig,
+    model=text,
+    served_model_name=st.none() | text,
+    dtype=st.sampled_from(["auto", "float32", "bfloat16", "float16"]),
+    num_slots=st.none() | st.integers(1, 2**40),
+    policy=st.sampled_from(["prefix-aware", "fcfs", "lpm", "priority"]),
+    audit=st.booleans(),
+    threads=st.none() | st.integers(1, 99),
+)
+to_child: st.SearchStrategy[ToChild] = st.one_of(
+    st.builds(Start, config=configs, log_level=text),
+    requests.map(pack_add),
+    st.builds(Abort, request_id=text, index=st.none() | st.integers(0, 127)),
+    st.just(Shutdown()),
+)
+to_parent: st.SearchStrategy[ToParent] = st.one_of(
+    st.builds(Ready, info=st.just(INFO), stats=stats),
+    st.builds(
+        Failed, kind=text, message=text, exit_code=st.integers(0, 255), param=st.none() | text
+    ),
+    st.builds(Deltas, deltas=st.lists(deltas, max_size=5), stats=stats),
+)
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    edges = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
+    return [data[a:b] for a, b in itertools.pairwise(edges)]
+
+
+@given(st.lists(to_child, max_size=5), st.lists(st.integers(0, 10**6), max_size=8))
+def test_messages_to_the_child_arrive_as_they_were_sent(
+    messages: list[ToChild], places: list[int]
+) -> None:
+    reader = child_reader()
+    pieces = cut(b"".join(map(encode, messages)), places)
+    assert [message for piece in pieces for message in reader.feed(piece)] == messages
+
+
+@given(st.lists(to_parent, max_size=5), st.lists(st.integers(0, 10**6), max_size=8))
+def test_messages_to_the_parent_arrive_as_they_were_sent(
+    messages: list[ToParent], places: list[int]
+) -> None:
+    reader = parent_reader()
+    pieces = cut(b"".join(map(encode, messages)), places)
+    assert [message for piece in pieces for message in reader.feed(piece)] == messages
+
+
+@given(requests)
+def test_requests_survive_the_wire(request: GenerationRequest) -> None:
+    (add,) = child_reader().feed(encode(pack_add(request)))
+    assert unpack_request(add) == request  # type: ignore[arg-type]
+
+
+def test_a_list_where_a_tuple_belongs_travels_as_a_tuple() -> None:
+    request = GenerationRequest(request_id="a", prompt_token_ids=[1, 2])  # type: ignore[arg-type]
+    (add,) = child_reader().feed(encode(pack_add(request)))
+    assert unpack_request(add).prompt_token_ids == (1, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        GenerationRequest(request_id="a", prompt_token_ids=(2**64,)),
+        GenerationRequest(request_id="a", prompt_token_ids=(object(),)),  # type: ignore[arg-type]
+        GenerationRequest(request_id="\ud800", prompt_token_ids=(1,)),
+        GenerationRequest(request_id=None, prompt_token_ids=(1,)),  # type: ignore[arg-type]
+        GenerationRequest(
+            request_id="a", prompt_token_ids=(1,), sampling=SamplingParams(top_k=2**70)
+        ),
+    ],
+)
+def test_what_cannot_travel_is_refused_before_it_is_sent(request_: GenerationRequest) -> None:
+    with pytest.raises(InvalidRequest):
+        pack_add(request_)
+
+
+def test_a_malformed_request_is_told_from_a_malformed_message() -> None:
+    bad = GenerationRequest(request_id="a", prompt_token_ids="xy")  # type: ignore[arg-type]
+    (add,) = child_reader().feed(encode(pack_add(bad)))
+    assert add.request_id == "a"  # type: ignore[union-attr]
+    with pytest.raises(InvalidRequest, match="malformed"):
+        unpack_request(add)  # type: ignore[arg-type]
+    with pytest.raises(msgspec.DecodeError):
+        list(child_reader().feed((3).to_bytes(4, "big") + b"abc"))
+
+
+@given(st.binary(max_size=200))
+def test_noise_becomes_no_message(noise: bytes) -> None:
+    frame = len(noise).to_bytes(4, "big") + noise
+    with pytest.raises(msgspec.DecodeError):
+        list(parent_reader().feed(frame))
+
+
+@pytest.mark.parametrize(
+    "kind", [StartupError, ConfigError, ModelNotFound, ModelUnsupported, NotEnoughMemory]
+)
+def test_a_failure_is_the_same_error_on_the_other_side(kind: type[StartupError]) -> None:
+    error = kind("because", param="model")
+    sent = Failed(type(error).__name__, error.message, error.exit_code, error.param)
+    (got,) = parent_reader().feed(encode(sent))
+    assert isinstance(got, Failed)
+    back = got.error()
+    assert type(back) is kind
+    assert (back.message, back.param) == ("because", "model")
+
+
+@pytest.mark.parametrize("kind", ["RuntimeError", "InvalidRequest", "annotations", ""])
+def test_an_unknown_kind_of_failure_is_a_startup_error(kind: str) -> None:
+    assert type(Failed(kind, "because", 1).error()) is StartupError

@@ -1,0 +1,157 @@
+"""What a client and the engine process say to each other, and how it is cut into bytes.
+
+Each message is one frame: four bytes of length (big-endian), then msgpack. Nothing is pickled,
+so bytes can only ever become the plain values below. Used by `process` (parent) and `worker`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+import msgspec
+
+from yaie import errors
+from yaie.config import EngineConfig
+from yaie.errors import InvalidRequest, StartupError
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+
+LENGTH_BYTES = 4
+
+
+class Start(msgspec.Struct, frozen=True, tag=True):
+    """Parent to child, first: load this."""
+
+    config: EngineConfig
+    log_level: str = "INFO"
+
+
+class Add(msgspec.Struct, frozen=True, tag=True):
+    """Parent to child: one request.
+
+    `request` stays packed so that a fault inside it can be answered under `request_id`.
+    """
+
+    request_id: str
+    request: msgspec.Raw
+
+
+class Abort(msgspec.Struct, frozen=True, tag=True):
+    """Parent to child: end a request, or one of its sequences."""
+
+    request_id: str
+    index: int | None = None
+
+
+class Shutdown(msgspec.Struct, frozen=True, tag=True):
+    """Parent to child: free everything and exit with status 0 after the current step."""
+
+
+class Ready(msgspec.Struct, frozen=True, tag=True):
+    """Child to parent: the model is loaded."""
+
+    info: EngineInfo
+    stats: EngineStats
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """Child to parent, last: it cannot start or go on; it exits with `exit_code`."""
+
+    kind: str  # name of a class of yaie.errors
+    message: str
+    exit_code: int
+    param: str | None = None
+
+    def error(self) -> StartupError:
+        """The same fault as an exception of this process."""
+        kind = getattr(errors, self.kind, None)
+        if not (isinstance(kind, type) and issubclass(kind, StartupError)):
+            kind = StartupError
+        return kind(self.message, param=self.param)
+
+
+class Deltas(msgspec.Struct, frozen=True, tag=True):
+    """Child to parent, after every step, also with no deltas: it is the sign of progress."""
+
+    deltas: list[TokenDelta]
+    stats: EngineStats
+
+
+ToChild = Start | Add | Abort | Shutdown
+ToParent = Ready | Failed | Deltas
+
+_encoder = msgspec.msgpack.Encoder()
+_request_decoder = msgspec.msgpack.Decoder(GenerationRequest)
+
+
+def pack_add(request: GenerationRequest) -> Add:
+    """A request as it travels.
+
+    Raises `InvalidRequest` where it holds a value that cannot: an integer beyond 64 bits, text
+    that is not Unicode, an object of another kind.
+    """
+    if not isinstance(request.request_id, str):
+        raise InvalidRequest(
+            f"request_id must be a string, got {type(request.request_id).__name__}",
+            param="request_id",
+        )
+    try:
+        add = Add(request.request_id, msgspec.Raw(_encoder.encode(request)))
+        _encoder.encode(add.request_id)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidRequest(
+            f"the request holds a value that the engine cannot take: {error}"
+        ) from None
+    return add
+
+
+def unpack_request(add: Add) -> GenerationRequest:
+    """The request inside `add`. Raises `InvalidRequest` where its fields are malformed."""
+    try:
+        return _request_decoder.decode(add.request)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"malformed request: {error}") from None
+
+
+def encode(message: ToChild | ToParent) -> bytes:
+    """One frame."""
+    body = _encoder.encode(message)
+    return len(body).to_bytes(LENGTH_BYTES, "big") + body
+
+
+Message = TypeVar("Message")
+
+
+class FrameReader(Generic[Message]):
+    """Cuts a stream of bytes, in pieces of any size, into messages of one direction."""
+
+    def __init__(self, decoder: msgspec.msgpack.Decoder[Message]) -> None:
+        self._decoder = decoder
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """Yields every message that `data` completes. Raises `msgspec.DecodeError`."""
+        buffer = self._buffer
+        buffer += data
+        start = 0
+        try:
+            while len(buffer) - start >= LENGTH_BYTES:
+                body = start + LENGTH_BYTES
+                end = body + int.from_bytes(buffer[start:body], "big")
+                if len(buffer) < end:
+                    break
+                message = self._decoder.decode(bytes(buffer[body:end]))
+                start = end
+                yield message
+        finally:
+            del buffer[:start]
+
+
+def parent_reader() -> FrameReader[ToParent]:
+    """For the parent's end of the socket."""
+    return FrameReader(msgspec.msgpack.Decoder(ToParent))
+
+
+def child_reader() -> FrameReader[ToChild]:
+    """For the child's end of the socket."""
+    return FrameReader(msgspec.msgpack.Decoder(ToChild))

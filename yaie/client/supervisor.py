@@ -1,0 +1,162 @@
+"""One life of the engine process: starting it, its socket, and how it ended.
+
+`ProcessClient` makes a new one, with a new socket, for every start, so nothing that an earlier
+engine said can be mistaken for the present one's words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from yaie.client.messages import Failed, Start, ToChild, ToParent, encode, parent_reader
+from yaie.config import EngineConfig
+
+logger = logging.getLogger(__name__)
+
+WORKER_MODULE = "yaie.client.worker"
+LAST_WORDS_S = 0.5  # between the end of a process and the end of its socket, or the reverse
+TERMINATE_S = 2.0
+
+
+class EngineProcess(asyncio.Protocol):
+    """A running engine process. Make it with `spawn`, then `await ended()`."""
+
+    def __init__(self, on_message: Callable[[ToParent], None]) -> None:
+        self._on_message = on_message
+        self._reader = parent_reader()
+        self._hung_up = asyncio.Event()
+        self._process: asyncio.subprocess.Process
+        self._transport: asyncio.Transport
+        self.failure: Failed | None = None
+
+    @classmethod
+    async def spawn(
+        cls,
+        config: EngineConfig,
+        on_message: Callable[[ToParent], None],
+        *,
+        module: str = WORKER_MODULE,
+    ) -> EngineProcess:
+        """Start a process that loads `config`; `on_message` gets what it says, on this loop.
+
+        Raises `OSError` where no process can be started.
+        """
+        life = cls(on_message)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with theirs:
+            try:
+                life._process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-P",  # a file of the user's folder must not replace a module
+                    "-m",
+                    module,
+                    str(theirs.fileno()),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=2,  # standard output belongs to the answers of the parent
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,  # Ctrl-C is for the parent, which then asks us to end
+                    env=_environment(),
+                )
+            except BaseException:
+                ours.close()
+                raise
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_unix_connection(lambda: life, sock=ours)
+        life._transport = transport
+        life.send(Start(config, logging.getLevelName(logger.getEffectiveLevel())))
+        return life
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._process.pid
+
+    def send(self, message: ToChild) -> None:
+        """Queue a message; it is lost where the process is gone."""
+        if not self._transport.is_closing():
+            self._transport.write(encode(message))
+
+    async def ended(self) -> str:
+        """Wait for the end, however it comes; returns the cause in words.
+
+        Returns as soon as the socket closes, and makes sure then that the process ends too.
+        """
+        exited = asyncio.ensure_future(self._process.wait())
+        hung_up = asyncio.ensure_future(self._hung_up.wait())
+        try:
+            await asyncio.wait({exited, hung_up}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({exited, hung_up}, timeout=LAST_WORDS_S)
+            self.kill()
+            await exited
+        finally:
+            hung_up.cancel()
+            exited.cancel()
+            self._transport.abort()
+        if self.failure is not None:
+            return self.failure.message
+        return _exit_in_words(exited.result())
+
+    def dump_stacks(self) -> None:
+        """Ask the process to write the stacks of its threads to standard error."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGUSR1)
+
+    def terminate(self) -> None:
+        """Ask the process to end now; no-op where it ended."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+
+    def kill(self) -> None:
+        """End the process at once; no-op where it ended."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def wait(self) -> None:
+        """Wait until the process is gone."""
+        await self._process.wait()
+
+    # asyncio.Protocol
+
+    def data_received(self, data: bytes) -> None:
+        """Pass on the messages that `data` completes."""
+        try:
+            for message in self._reader.feed(data):
+                if isinstance(message, Failed):
+                    self.failure = message
+                self._on_message(message)
+        except msgspec.DecodeError:
+            logger.exception("the engine process sent something that is no message")
+            self.kill()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The process closed its end, by will or by dying."""
+        self._hung_up.set()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with the folder that this package was imported from where it is not installed."""
+    environment = dict(os.environ)
+    folder = Path(__file__).resolve().parents[2]
+    if folder.name not in {"site-packages", "dist-packages"}:
+        known = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([str(folder), *([known] if known else [])])
+    return environment
+
+
+def _exit_in_words(status: int) -> str:
+    if status >= 0:
+        return f"the engine process ended with exit status {status}"
+    name = signal.Signals(-status).name if -status in set(signal.Signals) else str(-status)
+    hint = "; was the machine out of memory?" if -status == signal.SIGKILL else ""
+    return f"the engine process was ended by signal {name}{hint}"

@@ -1,0 +1,225 @@
+"""The engine process: `python -m yaie.client.worker FD`, started by `supervisor`.
+
+FD is one end of a socket pair. One thread receives, steps and sends; while there is nothing to
+do it sleeps in the receive. When the parent goes, for whatever reason, so does this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from yaie.client.messages import (
+    Abort,
+    Add,
+    Deltas,
+    Failed,
+    Ready,
+    Shutdown,
+    Start,
+    ToChild,
+    ToParent,
+    child_reader,
+    encode,
+    unpack_request,
+)
+from yaie.config import EngineConfig
+from yaie.errors import InvalidRequest, RequestFailed, StartupError, YaieError
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+
+logger = logging.getLogger(__name__)
+
+RECEIVE_BYTES = 1 << 18
+PR_SET_PDEATHSIG = 1
+EXIT_FATAL = 70
+
+
+class Core(Protocol):
+    """What this process and the in-process drivers need of `yaie.engine.core.EngineCore`."""
+
+    info: EngineInfo
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a step would compute or report anything."""
+
+    @property
+    def stats(self) -> EngineStats:
+        """Counters and gauges as of the last step."""
+
+    def add(self, request: GenerationRequest) -> None:
+        """Take a request; a refusal comes out of the next step."""
+
+    def abort(self, request_id: str, index: int | None = None) -> None:
+        """End a request or one sequence; unknown ids are no error."""
+
+    def step(self) -> list[TokenDelta]:
+        """Compute one step."""
+
+    def close(self) -> None:
+        """Free what it holds."""
+
+
+class ParentGoneError(Exception):
+    """The other end of the socket is closed."""
+
+
+class Channel:
+    """The child's end of the socket: blocking sends, receives that wait or do not."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._reader = child_reader()
+
+    def receive(self, *, wait: bool) -> Iterator[ToChild]:
+        """Yields what has come; with `wait`, sleeps until something has."""
+        flags = 0 if wait else socket.MSG_DONTWAIT
+        while True:
+            try:
+                data = self._socket.recv(RECEIVE_BYTES, flags)
+            except BlockingIOError:
+                return
+            except ConnectionError:
+                raise ParentGoneError from None
+            if not data:
+                raise ParentGoneError
+            yield from self._reader.feed(data)
+            flags = socket.MSG_DONTWAIT
+
+    def send(self, message: ToParent) -> None:
+        """Send one message whole."""
+        try:
+            self._socket.sendall(encode(message))
+        except ConnectionError:
+            raise ParentGoneError from None
+
+
+def load_engine_core(config: EngineConfig) -> Core:
+    """The real core, imported late because it brings torch."""
+    from yaie.engine.core import EngineCore
+
+    return EngineCore(config)
+
+
+def main(arguments: list[str], load: Callable[[EngineConfig], Core] = load_engine_core) -> int:
+    """Serve one parent over the socket of `arguments`; returns the exit status."""
+    sock = socket.socket(fileno=int(arguments[0]))
+    sock.set_inheritable(False)
+    _end_with_parent(sock)
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(signal.SIGUSR1, all_threads=True)  # the supervisor asks on a stall
+    channel = Channel(sock)
+    try:
+        return _start_and_serve(channel, load)
+    except ParentGoneError:
+        return 0
+
+
+def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> int:
+    start, *early = _first_messages(channel)
+    assert isinstance(start, Start)
+    logging.basicConfig(
+        level=start.log_level,
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s engine[%(process)d] %(name)s: %(message)s",
+    )
+    try:
+        core = load(start.config)
+    except StartupError as error:
+        channel.send(Failed(type(error).__name__, error.message, error.exit_code, error.param))
+        return error.exit_code
+    except Exception as error:
+        logger.exception("the model could not be loaded")
+        channel.send(_fatal(error))
+        return EXIT_FATAL
+    channel.send(Ready(core.info, core.stats))
+    try:
+        _serve(channel, core, early)
+    except ParentGoneError:
+        raise
+    except Exception as error:
+        logger.exception("a step failed; the engine process ends")
+        channel.send(_fatal(error))
+        return EXIT_FATAL
+    core.close()
+    return 0
+
+
+def _fatal(error: Exception) -> Failed:
+    return Failed(type(error).__name__, f"{type(error).__name__}: {error}", EXIT_FATAL)
+
+
+def _first_messages(channel: Channel) -> list[ToChild]:
+    messages: list[ToChild] = []
+    while not messages:
+        messages.extend(channel.receive(wait=True))
+    return messages
+
+
+def _serve(channel: Channel, core: Core, early: list[ToChild]) -> None:
+    refused: list[TokenDelta] = []
+    incoming: Iterator[ToChild] = iter(early)
+    while True:
+        for message in incoming:
+            if isinstance(message, Shutdown):
+                return
+            _obey(core, message, refused)
+        if core.has_work or refused:
+            deltas = core.step() if core.has_work else []
+            channel.send(Deltas(refused + deltas, core.stats))
+            refused.clear()
+        incoming = channel.receive(wait=not core.has_work)
+
+
+def _obey(core: Core, message: ToChild, refused: list[TokenDelta]) -> None:
+    if isinstance(message, Add):
+        try:
+            core.add(unpack_request(message))
+        except Exception as error:
+            if not isinstance(error, InvalidRequest):
+                logger.exception("request %s could not be added", message.request_id)
+            refused.append(refusal(message.request_id, error))
+    elif isinstance(message, Abort):
+        core.abort(message.request_id, message.index)
+
+
+def refusal(request_id: str, error: Exception) -> TokenDelta:
+    """The answer to a request that the engine did not take."""
+    known = error if isinstance(error, YaieError) else RequestFailed(f"{error!r}")
+    return TokenDelta(
+        request_id=request_id,
+        index=0,
+        finish_reason="error",
+        error=known.message,
+        error_status=known.status,
+        error_code=known.code,
+        error_param=known.param,
+    )
+
+
+def _end_with_parent(sock: socket.socket) -> None:
+    """Make this process end when the parent does, also in the middle of a long step."""
+    if sys.platform == "linux":
+        # For the case that native code holds the interpreter and the thread below cannot run.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_exit_on_hangup, args=(sock,), name="parent-watch", daemon=True).start()
+
+
+def _exit_on_hangup(sock: socket.socket) -> None:
+    watch = select.poll()
+    watch.register(sock.fileno(), select.POLLHUP)  # readable data does not wake this thread
+    watch.poll()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
