@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yaie.engine import sampler as sampler_module
-from yaie.engine.sampler import Draw, Drawn, Sampler
+from yaie.engine.sampler import Draw, Sampler
 from yaie.engine.sampling_state import SamplingState, TokenCounts, uniform
+from yaie.engine.step import DrawnToken
 from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed
 from yaie.types import SamplingParams
 
@@ -36,10 +37,10 @@ def state_of(
     return state
 
 
-def draw_one(logits, state: SamplingState) -> Drawn:
+def draw_one(logits, state: SamplingState) -> DrawnToken:
     row = torch.as_tensor(logits, dtype=torch.float32)[None]
     (result,) = Sampler(row.shape[1], CPU).sample(row, [Draw(0, state)])
-    assert isinstance(result, Drawn), result
+    assert isinstance(result, DrawnToken), result
     return result
 
 
@@ -165,7 +166,7 @@ def test_sampler_equals_its_slow_twin(logits, batch, seed):
     for (params, prompt, output, index, row), result in zip(batch, results, strict=True):
         x = twin_logits(logits[row], params, prompt, output, eos)
         used_seed = seed if params.seed is None else params.seed
-        assert isinstance(result, Drawn), result
+        assert isinstance(result, DrawnToken), result
         assert result.token_id in twin_tokens(x, params, uniform(used_seed, index, len(output)))
 
 
@@ -471,7 +472,7 @@ def test_a_row_that_does_not_exist_and_logits_of_the_wrong_shape():
     good, bad, negative = sampler.sample(
         torch.zeros(1, 50), [Draw(0, state), Draw(1, state), Draw(-1, state)]
     )
-    assert isinstance(good, Drawn)
+    assert isinstance(good, DrawnToken)
     assert isinstance(bad, InvariantViolated) and isinstance(negative, InvariantViolated)
     with pytest.raises(InvariantViolated, match="expected"):
         sampler.sample(torch.zeros(1, 49), [Draw(0, state)])

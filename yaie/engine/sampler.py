@@ -23,10 +23,11 @@ from torch import Tensor
 
 from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling_state import SamplingState
+from yaie.engine.step import DrawnToken
 from yaie.errors import InvariantViolated, RequestFailed, YaieError
 from yaie.types import TokenLogprobs
 
-__all__ = ["Draw", "Drawn", "Sampler", "SamplingState"]
+__all__ = ["Draw", "Sampler", "SamplingState"]
 
 _BLOCK = 256  # tokens whose weights are summed before the running sum: one pass instead of two
 _TOP_P_CANDIDATES = 1024  # looked at first; only a row flatter than that is sorted as a whole
@@ -41,14 +42,6 @@ class Draw:
     state: SamplingState
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """One token drawn; `logprobs` where the sequence asked for them."""
-
-    token_id: int
-    logprobs: TokenLogprobs | None = None
-
-
 class Sampler:
     """Draws tokens for one model."""
 
@@ -56,7 +49,7 @@ class Sampler:
         self._vocab_size = vocab_size
         self._device = device
 
-    def sample(self, logits: Tensor, draws: Sequence[Draw]) -> list[Drawn | YaieError]:
+    def sample(self, logits: Tensor, draws: Sequence[Draw]) -> list[DrawnToken | YaieError]:
         """One result per draw, in order, from `logits` [rows, vocab].
 
         States are not changed: the core calls `observe` on those whose token it accepts.
@@ -138,7 +131,7 @@ class Sampler:
 
     def _with_logprobs(
         self, logits: Tensor, draws: Sequence[Draw], results: list[int | YaieError | None]
-    ) -> list[Drawn | YaieError]:
+    ) -> list[DrawnToken | YaieError]:
         asked = [
             (i, draws[i].row, token_id, draws[i].state.params.logprobs)
             for i, token_id in enumerate(results)
@@ -154,7 +147,9 @@ class Sampler:
             )
             found = {i: logprobs for (i, *_), logprobs in zip(asked, wanted, strict=True)}
         return [
-            result if isinstance(result, YaieError) else Drawn(cast("int", result), found.get(i))
+            result
+            if isinstance(result, YaieError)
+            else DrawnToken(cast("int", result), found.get(i))
             for i, result in enumerate(results)
         ]
 

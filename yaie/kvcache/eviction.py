@@ -63,7 +63,7 @@ class EvictionQueue:
     """
 
     def __init__(self, rank: RankFunction) -> None:
-        self._rank = rank
+        self.rank = rank
         self._heap: list[tuple[Rank, int, Node]] = []
         self._last_entry = 0
         self._num_valid = 0
@@ -77,7 +77,7 @@ class EvictionQueue:
         self._last_entry += 1
         self._num_valid += 1
         node.entry = self._last_entry
-        heapq.heappush(self._heap, (self._rank(node), self._last_entry, node))
+        heapq.heappush(self._heap, (self.rank(node), self._last_entry, node))
 
     def discard(self, node: Node) -> None:
         """The node is no longer evictable, or gone."""

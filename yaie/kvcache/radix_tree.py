@@ -204,30 +204,37 @@ class RadixTree:
         """Free at least `count` slots if as many can be freed; returns how many were.
 
         Leaves go in order of the policy's rank; of the last one only a tail, if that is enough.
+        The number may exceed `count` by tokens that were never computed.
         """
-        freed = 0
-        while freed < count:
+        free_before = self.num_free
+        # Counted by what became free, since releasing tails frees slots that were never computed.
+        while (missing := count - (self.num_free - free_before)) > 0:
             leaf = self.evictable.pop()
             if leaf is None:
                 if not self._release_tails():
                     break
-                continue
-            surplus = count - freed
-            if len(leaf.tokens) > surplus:
-                self._trim(leaf, len(leaf.tokens) - surplus)
+            elif len(leaf.tokens) > missing:
+                self._trim(leaf, len(leaf.tokens) - missing)
                 self.evictable.add(leaf)
-                freed += surplus
-                self.num_evicted_tokens += surplus
+                self.num_evicted_tokens += missing
             else:
-                freed += len(leaf.tokens)
                 self.num_evicted_tokens += len(leaf.tokens)
                 self.num_evicted_nodes += 1
                 self._remove(leaf)
-        return freed
+        return self.num_free - free_before
 
     def clear(self) -> int:
         """Evict all that no live sequence needs; returns the number of tokens."""
         return self.evict(self.num_slots)
+
+    def reset(self) -> None:
+        """Forget everything and begin with all slots free. Only without live sequences."""
+        assert not any(root.refs for root in self.roots.values()), "a sequence is live"
+        self.allocator = SlotAllocator(self.num_slots)
+        self.evictable = EvictionQueue(self.evictable.rank)
+        self.roots.clear()
+        self._namespaces.clear()
+        self.num_nodes = self.num_live = 0
 
     def check(self) -> None:
         """Recompute every invariant from scratch; raises `InvariantViolated`. For tests, audits."""

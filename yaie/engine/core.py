@@ -1,0 +1,336 @@
+"""The engine: a plain synchronous object that is fed requests and stepped.
+
+`step` is the whole story: schedule, execute, sample, update. Called from one thread, by the worker
+process of the server or by a client in this process. Text does not exist here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import secrets
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+
+from yaie.config import EngineConfig
+from yaie.engine.logprobs import token_logprobs
+from yaie.engine.request import Request
+from yaie.engine.runner import ModelRunner
+from yaie.engine.sampler import Draw, Sampler
+from yaie.engine.sampling_state import SamplingState
+from yaie.engine.scheduler import Scheduler
+from yaie.engine.step import DrawnToken, PromptLogits, ScheduledStep
+from yaie.engine.validation import validate_request
+from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
+from yaie.kvcache.eviction import make_rank
+from yaie.kvcache.radix_tree import RadixTree
+from yaie.models.loader import LoadedModel, load_model
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, Timings, TokenDelta
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+log = logging.getLogger(__name__)
+
+_MAX_FAILED_STEPS = 3  # in a row; then the device or the model is broken, not a request
+_STEPS_BETWEEN_AUDITS = 1000  # and only when idle: an audit walks the whole tree
+
+
+class EngineCore:
+    """Owns the tree, the scheduler, the runner and the sampler."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        """Load the model and make the pool. Raises a `StartupError` that says what to do."""
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        loaded = load_model(config)
+        self._config = config
+        self._runner = ModelRunner(loaded)
+        self._sampler = Sampler(loaded.vocab_size, loaded.device)
+        self._tree = RadixTree(loaded.num_slots, make_rank(config.eviction, loaded.num_slots))
+        self.scheduler = Scheduler(
+            self._tree,
+            policy=config.policy,
+            max_step_rows=config.max_step_rows,
+            max_running=config.max_running,
+        )
+        self.info = _describe(config, loaded, self._runner.attention_backend)
+        self._pending: list[TokenDelta] = []  # to be reported by the next step
+        self._clocks: dict[tuple[str, int], _Clock] = {}
+        self._isolated = itertools.count()
+        self._spent = _Spent()
+        self._num_refused = 0
+        self._num_failed_steps = 0
+        self._num_audit_failures = 0
+        self._audited_at = 0
+
+    # -- requests -------------------------------------------------------------------------------
+
+    def add(self, request: GenerationRequest) -> None:
+        """Take a request. One that cannot be done is refused by a delta of the next step.
+
+        Raises `RequestFailed` if a request of the same id is still alive.
+        """
+        if request.request_id in self.scheduler:
+            raise RequestFailed(f"a request with the id {request.request_id!r} is still running")
+        try:
+            self.scheduler.add(self._make_request(request))
+        except Exception as error:
+            self._num_refused += 1
+            self._pending += _refusals(request, error)
+            return
+        now = time.monotonic()
+        for index in range(request.sampling.n):
+            self._clocks[(request.request_id, index)] = _Clock(now)
+
+    def abort(self, request_id: str, index: int | None = None) -> None:
+        """End a request or one of its sequences; unknown ids are no error."""
+        self._pending += self.scheduler.abort(request_id, index)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a step would compute or report anything."""
+        return bool(self._pending) or self.scheduler.has_work
+
+    def _make_request(self, request: GenerationRequest) -> Request:
+        if self.scheduler.num_waiting >= self._config.max_waiting:
+            raise Overloaded(
+                f"{self.scheduler.num_waiting} requests are waiting, which is the limit "
+                "(max_waiting); try again later"
+            )
+        max_new_tokens = validate_request(request, self.info, self._config.max_running)
+        namespace: Hashable = request.cache_salt
+        if not self._config.prefix_cache:
+            namespace = (request.cache_salt, next(self._isolated))
+        fallback_seed = secrets.randbits(63)
+        samplings = [
+            SamplingState(
+                request.sampling,
+                index=index,
+                prompt_token_ids=request.prompt_token_ids,
+                eos_token_ids=self.info.eos_token_ids,
+                vocab_size=self.info.vocab_size,
+                fallback_seed=fallback_seed,
+            )
+            for index in range(request.sampling.n)
+        ]
+        return Request(
+            request,
+            namespace=namespace,
+            max_new_tokens=max_new_tokens,
+            samplings=list(samplings),
+        )
+
+    # -- a step ---------------------------------------------------------------------------------
+
+    def step(self) -> list[TokenDelta]:
+        """Compute one step; returns what it added to each sequence, and pending reports."""
+        began = time.perf_counter()
+        deltas, self._pending = self._pending, []
+        step = self.scheduler.schedule()
+        scheduled = time.perf_counter()
+        if step is not None:
+            self._note_admissions(step)
+            deltas += self._execute(step)
+        self._spent.schedule_s += scheduled - began
+        self._spent.step_s += time.perf_counter() - began
+        if self._config.audit:
+            self._tree.check()
+        elif not self.scheduler.has_work:
+            self._audit_when_idle()
+        return [self._stamp(delta) for delta in deltas]
+
+    def _execute(self, step: ScheduledStep) -> list[TokenDelta]:
+        began = time.perf_counter()
+        try:
+            logits = self._runner.execute(step.plan)
+        except Exception as error:
+            return self._fail_step(step, error)
+        self._num_failed_steps = 0
+        computed = time.perf_counter()
+        drawn = self._draw(step, logits)
+        sampled = time.perf_counter()
+        deltas = self.scheduler.update(step, drawn)
+        self._spent.forward_s += computed - began
+        self._spent.sample_s += sampled - computed
+        self._spent.schedule_s += time.perf_counter() - sampled
+        return deltas
+
+    def _draw(self, step: ScheduledStep, logits: torch.Tensor) -> list[DrawnToken | YaieError]:
+        for prompt_logits in step.prompt_logits:
+            _add_prompt_logprobs(prompt_logits, logits)
+        draws = [
+            Draw(draw.logit_row, draw.sequence.sampling)  # type: ignore[arg-type]
+            for draw in step.draws
+        ]
+        return self._sampler.sample(logits, draws)
+
+    def _fail_step(self, step: ScheduledStep, error: Exception) -> list[TokenDelta]:
+        """The forward failed: nobody in it can go on, everybody else can."""
+        self._num_failed_steps += 1
+        log.exception("a step of %d rows failed", step.plan.num_rows)
+        if self._num_failed_steps >= _MAX_FAILED_STEPS:
+            raise InvariantViolated(
+                f"{self._num_failed_steps} steps in a row failed: {error}"
+            ) from error
+        return [self.scheduler.fail(sequence, error) for sequence in step.members]
+
+    # -- reports --------------------------------------------------------------------------------
+
+    @property
+    def stats(self) -> EngineStats:
+        """Gauges of now and counters since the start."""
+        tree, counters, spent = self._tree, self.scheduler.counters, self._spent
+        return EngineStats(
+            num_waiting=self.scheduler.num_waiting,
+            num_running=len(self.scheduler.running),
+            num_free_slots=tree.num_free,
+            num_live_slots=tree.num_live,
+            num_cached_slots=tree.num_cached,
+            num_nodes=tree.num_nodes,
+            num_steps=counters.num_steps,
+            num_requests=counters.num_requests + self._num_refused,
+            num_finished=counters.num_finished,
+            num_failed=counters.num_failed + self._num_refused,
+            num_aborted=counters.num_aborted,
+            prompt_tokens=counters.prompt_tokens,
+            cached_tokens=counters.cached_tokens,
+            output_tokens=counters.output_tokens,
+            rows_computed=counters.rows_computed,
+            prompt_rows_computed=counters.prompt_rows_computed,
+            decode_rows_computed=counters.rows_computed - counters.prompt_rows_computed,
+            kv_tokens_read=counters.kv_tokens_read,
+            kv_tokens_unshared=counters.kv_tokens_unshared,
+            num_preemptions=counters.num_preemptions,
+            num_evicted_nodes=tree.num_evicted_nodes,
+            num_evicted_tokens=tree.num_evicted_tokens,
+            num_audit_failures=self._num_audit_failures,
+            schedule_s=spent.schedule_s,
+            forward_s=spent.forward_s,
+            sample_s=spent.sample_s,
+            step_s=spent.step_s,
+        )
+
+    def check(self) -> None:
+        """Audit every invariant of the tree; raises `InvariantViolated`."""
+        self._tree.check()
+
+    def clear_cache(self) -> int:
+        """Evict everything that no live sequence needs; returns the number of tokens."""
+        return self._tree.clear()
+
+    def close(self) -> None:
+        """Let go of the model and the pool."""
+        del self._runner, self._sampler
+
+    def _note_admissions(self, step: ScheduledStep) -> None:
+        now = time.monotonic()
+        for sequence in step.members:
+            clock = self._clocks.get((sequence.request.request_id, sequence.index))
+            if clock is not None and clock.admitted is None:
+                clock.admitted = now
+
+    def _stamp(self, delta: TokenDelta) -> TokenDelta:
+        """Note the first token's time; put the timings on a last delta."""
+        clock = self._clocks.get((delta.request_id, delta.index))
+        if clock is None:
+            return delta
+        now = time.monotonic()
+        if delta.token_ids and clock.first_token is None:
+            clock.first_token = now
+        if delta.finish_reason is None:
+            return delta
+        del self._clocks[(delta.request_id, delta.index)]
+        return replace(delta, timings=clock.timings(now))
+
+    def _audit_when_idle(self) -> None:
+        steps = self.scheduler.counters.num_steps
+        if steps - self._audited_at < _STEPS_BETWEEN_AUDITS:
+            return
+        self._audited_at = steps
+        try:
+            self._tree.check()
+        except InvariantViolated as error:
+            self._num_audit_failures += 1
+            log.error("the tree's bookkeeping is wrong and was made anew: %s", error)
+            self._tree.reset()
+
+
+class _Clock:
+    """When one sequence arrived, was admitted and drew its first token; monotonic seconds."""
+
+    __slots__ = ("admitted", "arrived", "first_token")
+
+    def __init__(self, arrived: float) -> None:
+        self.arrived = arrived
+        self.admitted: float | None = None
+        self.first_token: float | None = None
+
+    def timings(self, now: float) -> Timings:
+        return Timings(
+            queued_s=(self.admitted or now) - self.arrived,
+            first_token_s=(self.first_token or now) - self.arrived,
+            total_s=now - self.arrived,
+        )
+
+
+class _Spent:
+    """Seconds spent in the parts of steps since the start."""
+
+    def __init__(self) -> None:
+        self.schedule_s = self.forward_s = self.sample_s = self.step_s = 0.0
+
+
+def _add_prompt_logprobs(wanted: PromptLogits, logits: torch.Tensor) -> None:
+    """Row i gives the distribution of the token behind position `first + i` of the prompt."""
+    request = wanted.sequence.request
+    assert request.prompt_logprobs is not None
+    following = request.prompt[wanted.first + 1 : wanted.first + 1 + len(wanted.logit_rows)]
+    num_top = [request.params.prompt_logprobs or 0] * len(wanted.logit_rows)
+    request.prompt_logprobs += token_logprobs(
+        logits, wanted.logit_rows, following.tolist(), num_top
+    )
+
+
+def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:
+    """The end of every sequence of a request that was not taken."""
+    if not isinstance(error, YaieError):
+        log.error("a request could not be taken", exc_info=error)
+        error = RequestFailed(f"the request failed: {type(error).__name__}: {error}")
+    return [
+        TokenDelta(
+            request_id=request.request_id,
+            index=index,
+            finish_reason="error",
+            error=error.message,
+            error_status=error.status,
+            error_code=error.code,
+            error_param=error.param,
+        )
+        for index in range(request.sampling.n)
+    ]
+
+
+def _describe(config: EngineConfig, loaded: LoadedModel, backend: str) -> EngineInfo:
+    return EngineInfo(
+        model=config.model_name,
+        model_path=str(loaded.path),
+        architecture=type(loaded.model).__name__,
+        dtype=str(loaded.dtype).removeprefix("torch."),
+        device=str(loaded.device),
+        attention_backend=backend,
+        vocab_size=loaded.vocab_size,
+        max_model_len=loaded.max_model_len,
+        num_slots=loaded.num_slots,
+        kv_bytes_per_token=loaded.kv_bytes_per_token,
+        weight_bytes=loaded.weight_bytes,
+        num_parameters=loaded.num_parameters,
+        policy=config.policy,
+        eviction=config.eviction,
+        max_step_rows=config.max_step_rows,
+        eos_token_ids=tuple(loaded.eos_token_ids),
+        default_sampling=dict(loaded.default_sampling),
+    )

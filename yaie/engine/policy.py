@@ -1,0 +1,196 @@
+"""In which order waiting requests are admitted. Pure: time is the tree's clock, in tokens.
+
+Used by the scheduler, which asks for the next request, tries to admit it, and puts up with a
+request that does not fit yet. A policy is told of arrivals and departures, so that no call costs
+more than one vectorised pass over the queue, however long that is.
+
+`prefix-aware` orders by the response ratio `(waited + cost) / cost`, with the cost in tokens that
+are not held yet: cheap requests go first, and waiting makes any request cheap in the end. So that
+"in the end" has a bound under overload too, requests that waited longer than `patience` go before
+all others, oldest first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from yaie.engine.request import Request
+from yaie.errors import ConfigError
+
+CostFunction = Callable[[Request], int]  # tokens of the prompt that are not held; a pure look-up
+
+_TRIES = 8  # look-ups of a cost before one answer is good enough
+
+
+class AdmissionPolicy(Protocol):
+    """Orders the waiting requests."""
+
+    def add(self, request: Request) -> None:
+        """A request has arrived."""
+
+    def remove(self, request: Request) -> None:
+        """A request no longer waits: admitted or ended."""
+
+    def next(self, clock: int) -> Request | None:
+        """The request to admit next; None if none waits. Does not take it out."""
+
+    def __len__(self) -> int:
+        """How many wait."""
+
+
+class FirstComeFirstServed:
+    """`fcfs`: by arrival."""
+
+    def __init__(self) -> None:
+        self._queue: dict[Request, None] = {}  # in order of arrival
+
+    def add(self, request: Request) -> None:
+        """A request has arrived."""
+        self._queue[request] = None
+
+    def remove(self, request: Request) -> None:
+        """A request no longer waits."""
+        del self._queue[request]
+
+    def next(self, clock: int) -> Request | None:
+        """The oldest."""
+        return next(iter(self._queue), None)
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+
+class ByPriority:
+    """`priority`: lowest number first, then by arrival. May let high numbers wait for ever."""
+
+    def __init__(self) -> None:
+        self._waiting: set[Request] = set()
+        self._heap: list[tuple[int, int, Request]] = []
+
+    def add(self, request: Request) -> None:
+        """A request has arrived."""
+        self._waiting.add(request)
+        heapq.heappush(self._heap, (request.priority, request.arrival, request))
+
+    def remove(self, request: Request) -> None:
+        """A request no longer waits."""
+        self._waiting.remove(request)
+
+    def next(self, clock: int) -> Request | None:
+        """The most urgent."""
+        while self._heap and self._heap[0][2] not in self._waiting:
+            heapq.heappop(self._heap)
+        return self._heap[0][2] if self._heap else None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+
+class _Scored:
+    """Picks by a score over remembered costs, and looks the cost of the best one up again.
+
+    Costs change as the tree changes. A remembered one is looked up again when its request comes
+    to the top, and a few others in turn, so that requests whose prefix got held meanwhile rise.
+    """
+
+    def __init__(self, cost: CostFunction) -> None:
+        self._cost_of = cost
+        self._requests: list[Request] = []
+        self._index: dict[Request, int] = {}
+        self._arrived = np.zeros(16)
+        self._cost = np.zeros(16)
+        self._length = np.zeros(16)
+        self._turn = 0
+
+    def add(self, request: Request) -> None:
+        """A request has arrived."""
+        index = len(self._requests)
+        if index == len(self._cost):
+            for name in ("_arrived", "_cost", "_length"):
+                setattr(self, name, np.concatenate([getattr(self, name), np.zeros(index)]))
+        self._requests.append(request)
+        self._index[request] = index
+        self._arrived[index] = request.arrived_at
+        self._length[index] = len(request.prompt)
+        self._refresh(index)
+
+    def remove(self, request: Request) -> None:
+        """A request no longer waits; the last one takes its place."""
+        index = self._index.pop(request)
+        last = self._requests.pop()
+        end = len(self._requests)
+        if last is not request:
+            self._requests[index] = last
+            self._index[last] = index
+            for values in (self._arrived, self._cost, self._length):
+                values[index] = values[end]
+
+    def next(self, clock: int) -> Request | None:
+        """The request with the best score."""
+        count = len(self._requests)
+        if not count:
+            return None
+        self._turn = (self._turn + 1) % count
+        self._refresh(self._turn)
+        best = 0
+        for _ in range(_TRIES):
+            best = self._best(clock, count)
+            remembered = self._cost[best]
+            self._refresh(best)
+            if self._cost[best] <= remembered:
+                break
+        return self._requests[best]
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def _refresh(self, index: int) -> None:
+        self._cost[index] = max(1, self._cost_of(self._requests[index]))
+
+    def _best(self, clock: int, count: int) -> int:
+        raise NotImplementedError
+
+
+class LongestPrefixMatch(_Scored):
+    """`lpm`: most held tokens first. May let requests with nothing held wait for ever."""
+
+    def _best(self, clock: int, count: int) -> int:
+        return int((self._length[:count] - self._cost[:count]).argmax())
+
+
+class PrefixAware(_Scored):
+    """`prefix-aware`: the highest response ratio on the tokens that are not held."""
+
+    def __init__(self, cost: CostFunction, patience: int) -> None:
+        super().__init__(cost)
+        self.patience = patience  # tokens processed after which age alone counts
+
+    def _best(self, clock: int, count: int) -> int:
+        arrived = self._arrived[:count]
+        oldest = int(arrived.argmin())
+        if clock - arrived[oldest] > self.patience:
+            return self._oldest_of(arrived)
+        cost = self._cost[:count]
+        return int(((clock - arrived + cost) / cost).argmax())
+
+    def _oldest_of(self, arrived: np.ndarray) -> int:
+        """Of those that arrived at the same clock, the first by number."""
+        ties = np.flatnonzero(arrived == arrived.min())
+        return min((int(i) for i in ties), key=lambda i: self._requests[i].arrival)
+
+
+def make_policy(name: str, cost: CostFunction, max_step_rows: int) -> AdmissionPolicy:
+    """The policy of that name; its patience is a matter of full steps."""
+    policies: dict[str, Callable[[], AdmissionPolicy]] = {
+        "prefix-aware": lambda: PrefixAware(cost, patience=64 * max_step_rows),
+        "fcfs": FirstComeFirstServed,
+        "lpm": lambda: LongestPrefixMatch(cost),
+        "priority": ByPriority,
+    }
+    if name not in policies:
+        raise ConfigError(f"no policy {name!r}; there are {', '.join(policies)}", param="policy")
+    return policies[name]()

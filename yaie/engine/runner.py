@@ -1,0 +1,51 @@
+"""Runs the model: owns the KV pool and turns a step plan into logits.
+
+Called by the engine core, on the engine thread only.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from yaie.attention.backend import choose_backend
+from yaie.attention.plan import StepPlan
+from yaie.engine.batch import Batch
+from yaie.kvcache.pool import KVPool
+from yaie.models.attention_hook import STEP_KEYWORD
+from yaie.models.geometry import pool_shapes
+from yaie.models.loader import LoadedModel
+
+
+class ModelRunner:
+    """One model and its pool."""
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        """Allocates the pool: `num_slots * kv_bytes_per_token` bytes."""
+        self._loaded = loaded
+        self._backend = choose_backend(loaded.device)
+        self.pool = KVPool(pool_shapes(loaded.specs), loaded.num_slots, loaded.dtype, loaded.device)
+
+    @property
+    def attention_backend(self) -> str:
+        """The name of the attention implementation in use."""
+        return self._backend.name
+
+    @torch.inference_mode()
+    def execute(self, plan: StepPlan) -> torch.Tensor:
+        """Compute all rows of the plan; their keys and values are in the pool afterwards.
+
+        Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order
+        of `plan.logit_rows`. Without logit rows the forward runs all the same.
+        """
+        loaded = self._loaded
+        batch = Batch(plan, loaded.specs, self.pool, self._backend, loaded.device)
+        output = loaded.model(
+            input_ids=batch.input_ids,
+            position_ids=batch.position_ids,
+            attention_mask=None,
+            use_cache=False,
+            logits_to_keep=batch.logit_rows,
+            **{STEP_KEYWORD: batch},
+        )
+        logits: torch.Tensor = output.logits[0].float()
+        return logits

@@ -1,0 +1,408 @@
+"""Decides what each step computes, and carries its result into the tree. No torch, no clock.
+
+Called by `EngineCore` in the order `add`, `schedule`, (execute), `update`. There is no prefill or
+decode phase: every live sequence has known tokens, some of which are not computed yet, and draws
+its next token in the step that computes the last of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+
+from yaie.attention.plan import FoldingCost, RowSelection, plan_step
+from yaie.engine.policy import AdmissionPolicy, make_policy
+from yaie.engine.request import Request, Sequence, SequenceState
+from yaie.engine.step import (
+    DrawnToken,
+    PromptLogits,
+    ScheduledDraw,
+    ScheduledStep,
+    SchedulerCounters,
+)
+from yaie.errors import RequestFailed, YaieError
+from yaie.kvcache.node import Node
+from yaie.kvcache.radix_tree import Match, RadixTree
+from yaie.kvcache.slots import OutOfSlots
+from yaie.types import FinishReason, TokenDelta
+
+# Admission leaves room for each live sequence to grow by this many tokens, so that a request is
+# not let in only to preempt the others a few steps later.
+_GROWTH_RESERVE = 32
+
+
+class Scheduler:
+    """Owns the waiting, running and preempted sequences; the only caller of the tree."""
+
+    def __init__(
+        self,
+        tree: RadixTree,
+        *,
+        policy: str = "prefix-aware",
+        max_step_rows: int = 2048,
+        max_running: int = 256,
+        folding: FoldingCost | None = None,
+    ) -> None:
+        self.tree = tree
+        self.max_step_rows = max_step_rows
+        self.max_running = max_running
+        self.counters = SchedulerCounters()
+        self.waiting: AdmissionPolicy = make_policy(policy, self._uncached_tokens, max_step_rows)
+        self.running: list[Sequence] = []  # in order of admission
+        self.preempted: list[Sequence] = []
+        self._requests: dict[str, Request] = {}
+        self._folding = folding
+
+    # -- requests come and go -------------------------------------------------------------------
+
+    @property
+    def has_work(self) -> bool:
+        """Whether any sequence waits or runs."""
+        return bool(self._requests)
+
+    @property
+    def num_waiting(self) -> int:
+        """Requests that wait for admission, and preempted sequences."""
+        return len(self.waiting) + len(self.preempted)
+
+    def __contains__(self, request_id: str) -> bool:
+        return request_id in self._requests
+
+    def add(self, request: Request) -> None:
+        """A request arrives; it has been validated."""
+        self.counters.num_requests += 1
+        request.arrival = self.counters.num_requests
+        request.arrived_at = self.tree.clock
+        self._requests[request.request_id] = request
+        self.waiting.add(request)
+
+    def abort(self, request_id: str, index: int | None = None) -> list[TokenDelta]:
+        """End a request, or one of its sequences, at any moment. Unknown ids are no error."""
+        request = self._requests.get(request_id)
+        if request is None:
+            return []
+        sequences = request.sequences if index is None else request.sequences[index : index + 1]
+        return [
+            self._end(sequence, "abort")
+            for sequence in sequences
+            if sequence.state is not SequenceState.FINISHED
+        ]
+
+    def fail(self, sequence: Sequence, error: Exception) -> TokenDelta:
+        """End one sequence because of an error that is its own."""
+        if not isinstance(error, YaieError):
+            error = RequestFailed(
+                f"the request failed inside the engine: {type(error).__name__}: {error}"
+            )
+        return self._end(sequence, "error", error=error)
+
+    # -- a step ---------------------------------------------------------------------------------
+
+    def schedule(self) -> ScheduledStep | None:
+        """Admit what fits, then choose the rows of a step; None if there is nothing to compute."""
+        self._admit()
+        if not self.running:
+            return None
+        selection = RowSelection(self.max_step_rows)
+        ready: list[Sequence] = []
+        members: list[Sequence] = []
+        wanted: list[tuple[Sequence, int, int]] = []
+        num_prompt_rows = 0
+        # Those that draw tokens already go first: they cost a row each, and somebody reads along.
+        for sequence in sorted(self.running, key=lambda seq: not seq.is_decoding):
+            rows, complete = self._select(selection, sequence, wanted)
+            if rows or complete:
+                members.append(sequence)
+            if complete:
+                ready.append(sequence)
+            if not sequence.is_decoding:
+                num_prompt_rows += rows
+                sequence.request.num_paid_rows += rows
+        planned = plan_step(selection, self._folding)
+        index = planned.logit_index
+        ready.sort(key=lambda seq: seq.order)
+        return ScheduledStep(
+            plan=planned.plan,
+            draws=tuple(ScheduledDraw(seq, index[_place(seq)]) for seq in ready),
+            prompt_logits=tuple(_prompt_logits(self.tree, index, *want) for want in wanted),
+            selection=selection,
+            members=tuple(members),
+            num_prompt_rows=num_prompt_rows,
+        )
+
+    def update(self, step: ScheduledStep, drawn: List[DrawnToken | YaieError]) -> list[TokenDelta]:
+        """Apply what a step computed and drew: mark, grow, end. `drawn` is in order of the draws.
+
+        An error in place of a token, or raised while a sequence grows, ends that sequence only.
+        """
+        self._account(step)
+        deltas = []
+        for draw, result in zip(step.draws, drawn, strict=True):
+            sequence = draw.sequence
+            if isinstance(result, YaieError):
+                deltas.append(self.fail(sequence, result))
+                continue
+            try:
+                deltas.append(self._accept(sequence, result))
+            except Exception as error:
+                deltas.append(self.fail(sequence, error))
+        return deltas
+
+    # -- inside: a step -------------------------------------------------------------------------
+
+    def _select(
+        self,
+        selection: RowSelection,
+        sequence: Sequence,
+        wanted: list[tuple[Sequence, int, int]],
+    ) -> tuple[int, bool]:
+        assert sequence.cursor is not None
+        request = sequence.request
+        before = selection.num_rows
+        if request.prompt_logprobs is not None and sequence.index == 0 and not sequence.is_decoding:
+            first, last = len(request.prompt_logprobs), len(request.prompt) - 1
+            if first < last:
+                path = self.tree.path(sequence.cursor)
+                end = selection.add_prompt_logits(path, first, last)
+                if end > first:
+                    wanted.append((sequence, first, end))
+                if end < last:
+                    return selection.num_rows - before, False
+        _, complete = selection.add(sequence.cursor)
+        return selection.num_rows - before, complete
+
+    def _account(self, step: ScheduledStep) -> None:
+        self.tree.advance(step.plan.num_rows)
+        for node, entry in step.selection.entries.items():
+            self.tree.mark_computed(node, entry.computed_to)
+        counters = self.counters
+        counters.num_steps += 1
+        counters.rows_computed += step.plan.num_rows
+        counters.prompt_rows_computed += step.num_prompt_rows
+        counters.kv_tokens_read += step.plan.kv_tokens_read
+        counters.kv_tokens_unshared += step.plan.kv_tokens_unshared
+
+    def _accept(self, sequence: Sequence, drawn: DrawnToken) -> TokenDelta:
+        """A token was drawn: it ends the sequence, or the sequence grows by it."""
+        request = sequence.request
+        if request.num_cached is None:
+            request.num_cached = max(0, len(request.prompt) - request.num_paid_rows)
+            self.counters.prompt_tokens += len(request.prompt)
+            self.counters.cached_tokens += request.num_cached
+        first = not sequence.output
+        sequence.output.append(drawn.token_id)
+        sequence.sampling.observe(drawn.token_id)
+        self.counters.output_tokens += 1
+        finish = sequence.sampling.finish_reason(drawn.token_id)
+        if finish is None and sequence.num_remaining <= 0:
+            finish = ("length", None)
+        if finish is not None:
+            return self._end(sequence, finish[0], drawn, stop_token_id=finish[1], first=first)
+        if sequence.state is SequenceState.RUNNING:
+            self._grow(sequence, drawn.token_id)
+        return self._delta(sequence, drawn, first=first)
+
+    def _grow(self, sequence: Sequence, token_id: int) -> None:
+        """The drawn token takes its place in the tree, at another's cost if need be."""
+        assert sequence.cursor is not None
+        while True:
+            try:
+                self.tree.append(sequence.cursor, token_id)
+            except OutOfSlots:
+                victim = self._victim(sequence)
+                self._preempt(victim)
+                if victim is sequence:
+                    return
+            else:
+                return
+
+    def _end(
+        self,
+        sequence: Sequence,
+        reason: FinishReason,
+        drawn: DrawnToken | None = None,
+        *,
+        stop_token_id: int | None = None,
+        error: YaieError | None = None,
+        first: bool = False,
+    ) -> TokenDelta:
+        """The one way in which sequences end: drop the refs, report."""
+        request = sequence.request
+        if sequence.state is SequenceState.RUNNING:
+            self._leave_tree(sequence)
+        elif sequence.state is SequenceState.PREEMPTED:
+            self.preempted.remove(sequence)
+        was_waiting = sequence.state is SequenceState.WAITING
+        sequence.state = SequenceState.FINISHED
+        if request.is_finished:
+            del self._requests[request.request_id]
+            if was_waiting:
+                self.waiting.remove(request)
+        if reason == "abort":
+            self.counters.num_aborted += 1
+        elif reason == "error":
+            self.counters.num_failed += 1
+        else:
+            self.counters.num_finished += 1
+        return self._delta(
+            sequence, drawn, reason, stop_token_id=stop_token_id, error=error, first=first
+        )
+
+    def _leave_tree(self, sequence: Sequence) -> None:
+        assert sequence.cursor is not None
+        self.tree.close(sequence.cursor)
+        sequence.cursor = None
+        self.running.remove(sequence)
+
+    def _delta(
+        self,
+        sequence: Sequence,
+        drawn: DrawnToken | None,
+        reason: FinishReason | None = None,
+        *,
+        stop_token_id: int | None = None,
+        error: YaieError | None = None,
+        first: bool = False,
+    ) -> TokenDelta:
+        request = sequence.request
+        logprobs = drawn.logprobs if drawn else None
+        prompt_logprobs = request.prompt_logprobs if first and sequence.index == 0 else None
+        return TokenDelta(
+            request_id=request.request_id,
+            index=sequence.index,
+            token_ids=(drawn.token_id,) if drawn else (),
+            logprobs=(logprobs,) if logprobs else (),
+            finish_reason=reason,
+            stop_token_id=stop_token_id,
+            error=error.message if error else None,
+            error_status=error.status if error else 500,
+            error_code=error.code if error else None,
+            error_param=error.param if error else None,
+            num_cached_tokens=request.num_cached or 0,
+            prompt_logprobs=(None, *prompt_logprobs) if prompt_logprobs is not None else None,
+        )
+
+    # -- inside: admission and preemption -------------------------------------------------------
+
+    def _uncached_tokens(self, request: Request) -> int:
+        match = self.tree.match(request.namespace, request.prompt)
+        return len(request.prompt) - match.num_computed
+
+    def _admit(self) -> None:
+        """Give cursors to preempted sequences, then to waiting requests, while they fit."""
+        while self.preempted:
+            sequence = min(self.preempted, key=lambda seq: seq.order)
+            if not self._fits(sequence.request, sequence.tokens(), [sequence]):
+                return
+            if not self._enter(sequence):
+                return
+            self.preempted.remove(sequence)
+        rows = sum(self._pending_rows(sequence) for sequence in self.running)
+        while rows < self.max_step_rows:
+            request = self.waiting.next(self.tree.clock)
+            if request is None:
+                return
+            live = [seq for seq in request.sequences if seq.state is SequenceState.WAITING]
+            if self.running and len(self.running) + len(live) > self.max_running:
+                return
+            if not self._fits(request, request.prompt, live):
+                return
+            rows += self._begin(request, live)
+
+    def _begin(self, request: Request, sequences: list[Sequence]) -> int:
+        """Admit a request whole; returns how many rows it adds to the coming steps."""
+        known = self.tree.match(request.namespace, request.prompt).num_known
+        self.waiting.remove(request)
+        for sequence in sequences:
+            if not self._enter(sequence):
+                sequence.state = SequenceState.PREEMPTED
+                self.preempted.append(sequence)
+        return len(request.prompt) - known + 1
+
+    def _enter(self, sequence: Sequence) -> bool:
+        try:
+            sequence.cursor = self.tree.open(sequence.request.namespace, sequence.tokens())
+        except OutOfSlots:
+            return False
+        sequence.state = SequenceState.RUNNING
+        self.running.append(sequence)
+        return True
+
+    def _fits(self, request: Request, tokens: object, sequences: list[Sequence]) -> bool:
+        """Whether there is room for these tokens and for everybody to grow a little."""
+        match = self.tree.match(request.namespace, tokens)  # type: ignore[arg-type]
+        needed = len(tokens) - match.num_known  # type: ignore[arg-type]
+        available = self.tree.num_available - _unpinned_tokens(match)
+        if not self.running:
+            return needed <= available
+        growing = [*self.running, *sequences]
+        reserve = sum(min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
+        return needed + reserve <= available
+
+    def _pending_rows(self, sequence: Sequence) -> int:
+        """Rows until the sequence's next token, as if nobody shared them."""
+        assert sequence.cursor is not None
+        pending, node, end = 0, sequence.cursor.node, sequence.cursor.offset
+        while node is not None and node.num_computed < end:
+            pending += end - node.num_computed
+            node = node.parent
+            end = len(node.tokens) if node else 0
+        return max(1, pending)
+
+    def _victim(self, growing: Sequence) -> Sequence:
+        """Whom to preempt so that a slot comes free: who costs least to recompute.
+
+        The oldest running sequence is never chosen, so that somebody always gets on; it can use
+        the whole pool alone, since no request is longer than that.
+        """
+        oldest = min(self.running, key=lambda seq: seq.order)
+        best, best_cost = growing, 0
+        for sequence in self.running:
+            if sequence is oldest or sequence is growing:
+                continue
+            cost = self._own_tokens(sequence)
+            if cost and (best is growing or cost < best_cost):
+                best, best_cost = sequence, cost
+        return best
+
+    @staticmethod
+    def _own_tokens(sequence: Sequence) -> int:
+        """Tokens that nobody else needs: they come free, and may have to be computed again."""
+        assert sequence.cursor is not None
+        own, node = 0, sequence.cursor.node
+        while node is not None and node.refs == 1:
+            own += len(node.tokens)
+            node = node.parent
+        return own
+
+    def _preempt(self, sequence: Sequence) -> None:
+        """Take a sequence's cursor away. What it computed stays held until somebody needs it."""
+        self.counters.num_preemptions += 1
+        self._leave_tree(sequence)
+        sequence.state = SequenceState.PREEMPTED
+        self.preempted.append(sequence)
+
+
+def _place(sequence: Sequence) -> tuple[Node, int]:
+    assert sequence.cursor is not None
+    assert sequence.cursor.node is not None
+    return sequence.cursor.node, sequence.cursor.offset - 1
+
+
+def _prompt_logits(
+    tree: RadixTree, index: dict[tuple[Node, int], int], sequence: Sequence, first: int, end: int
+) -> PromptLogits:
+    assert sequence.cursor is not None
+    rows: list[int] = []
+    for node in tree.path(sequence.cursor):
+        start, stop = max(first, node.start), min(end, node.end)
+        rows.extend(index[(node, position - node.start)] for position in range(start, stop))
+    return PromptLogits(sequence, first, tuple(rows))
+
+
+def _unpinned_tokens(match: Match) -> int:
+    """Tokens of the matched path that can be evicted now and could not once it is pinned."""
+    tokens, node = 0, match.node
+    while node is not None and node.refs == 0:
+        tokens += len(node.tokens)
+        node = node.parent
+    return tokens

@@ -1,0 +1,65 @@
+"""One step on its way through the engine: scheduled, executed, applied. Plain data, no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yaie.attention.plan import RowSelection, StepPlan
+from yaie.engine.request import Sequence
+from yaie.types import TokenLogprobs
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledDraw:
+    """A sequence that draws its next token from this step."""
+
+    sequence: Sequence
+    logit_row: int  # sequences whose cursors coincide have the same
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLogits:
+    """Rows of the logits that give log-probabilities of a request's prompt."""
+
+    sequence: Sequence
+    first: int  # position of the token whose row is the first
+    logit_rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledStep:
+    """What a step computes and for whom."""
+
+    plan: StepPlan
+    draws: tuple[ScheduledDraw, ...]  # older sequences first
+    prompt_logits: tuple[PromptLogits, ...]
+    selection: RowSelection
+    members: tuple[Sequence, ...]  # every sequence that has a row in the step
+    num_prompt_rows: int  # rows that were added for sequences without output
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnToken:
+    """What the sampler drew for one sequence."""
+
+    token_id: int
+    logprobs: TokenLogprobs | None = None
+
+
+@dataclass(slots=True)
+class SchedulerCounters:
+    """Counts since the start, kept by the scheduler."""
+
+    num_steps: int = 0
+    num_requests: int = 0
+    num_finished: int = 0
+    num_failed: int = 0
+    num_aborted: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    rows_computed: int = 0
+    prompt_rows_computed: int = 0
+    kv_tokens_read: int = 0
+    kv_tokens_unshared: int = 0
+    num_preemptions: int = 0

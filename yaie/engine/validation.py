@@ -1,0 +1,53 @@
+"""What a request must be for this engine, checked before it enters the queue.
+
+The front doors check the same before they send anything, by the same function, so that a caller
+hears of it at once; the engine checks again, since it trusts nobody.
+"""
+
+from __future__ import annotations
+
+from yaie.errors import ContextLengthExceeded, InvalidRequest
+from yaie.types import EngineInfo, GenerationRequest
+
+
+def validate_request(request: GenerationRequest, info: EngineInfo, max_running: int) -> int:
+    """Return how many tokens each sequence may draw.
+
+    Raises `InvalidRequest` or `ContextLengthExceeded` with the parameter and the numbers.
+    """
+    prompt, sampling = request.prompt_token_ids, request.sampling
+    if not prompt:
+        raise InvalidRequest("the prompt is empty; it needs at least one token", param="prompt")
+    for name, token_ids in (
+        ("prompt", prompt),
+        ("stop_token_ids", sampling.stop_token_ids),
+        ("logit_bias", tuple(sampling.logit_bias or ())),
+    ):
+        if token_ids and not (min(token_ids) >= 0 and max(token_ids) < info.vocab_size):
+            wrong = next(i for i in token_ids if not 0 <= i < info.vocab_size)
+            raise InvalidRequest(
+                f"{name} has the token id {wrong}; this model's ids are 0 to {info.vocab_size - 1}",
+                param=name,
+            )
+    if sampling.n > max_running:
+        raise InvalidRequest(
+            f"n is {sampling.n}, but this server runs at most {max_running} sequences at once",
+            param="n",
+        )
+    room = info.max_model_len - len(prompt)
+    if room < 1:
+        raise ContextLengthExceeded(
+            f"the prompt has {len(prompt)} tokens, but the context is {info.max_model_len} tokens "
+            f"and at least one is needed for the answer; shorten the prompt",
+            param="prompt",
+        )
+    if sampling.max_tokens is None:
+        return room
+    if sampling.max_tokens > room:
+        raise ContextLengthExceeded(
+            f"the prompt has {len(prompt)} tokens and max_tokens is {sampling.max_tokens}, "
+            f"together more than the context of {info.max_model_len} tokens; "
+            f"ask for at most {room}",
+            param="max_tokens",
+        )
+    return sampling.max_tokens
