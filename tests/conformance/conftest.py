@@ -1,0 +1,92 @@
+"""One oracle and one loaded copy of each tiny model, built once and shared by all its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.conformance.zoo import CASES, VOCAB_SIZE, Case, save
+from yaie.config import EngineConfig
+from yaie.engine.runner import ModelRunner
+from yaie.models.loader import LoadedModel, load_model
+
+NUM_SLOTS = 512
+# Where transformers and the tree add the same numbers up in another order.
+TOLERANCE = 5e-5
+
+
+@dataclass
+class Subject:
+    """A model under test: the oracle in eager attention, and what the loader made of its folder."""
+
+    case: Case
+    device: str
+    folder: Path
+
+    @cached_property
+    def oracle(self) -> torch.nn.Module:
+        """transformers' own model."""
+        return self.case.build().to(self.device)
+
+    @cached_property
+    def loaded(self) -> LoadedModel:
+        """The same model through `load_model`."""
+        save(self.case, self.oracle, self.folder)
+        return load_model(
+            EngineConfig(
+                model=str(self.folder),
+                num_slots=NUM_SLOTS,
+                device="cuda" if self.device == "cuda" else "cpu",
+            )
+        )
+
+    @cached_property
+    def runner(self) -> ModelRunner:
+        """A runner whose pool all tests of this model share: stale numbers must not matter."""
+        return ModelRunner(self.loaded)
+
+    @torch.inference_mode()
+    def expected(self, tokens: tuple[int, ...] | list[int]) -> torch.Tensor:
+        """The oracle's logits [tokens, vocab] for a sequence on its own."""
+        ids = torch.tensor([list(tokens)], device=self.device)
+        logits: torch.Tensor = self.oracle(ids, use_cache=False).logits[0].float()
+        return logits
+
+    def tokens(self, count: int, seed: int) -> list[int]:
+        """Random tokens."""
+        generator = torch.Generator().manual_seed(seed)
+        return torch.randint(3, VOCAB_SIZE, (count,), generator=generator).tolist()
+
+
+def close(got: torch.Tensor, expected: torch.Tensor) -> None:
+    """Equal but for rounding, and the same most likely token wherever that is not a tie."""
+    torch.testing.assert_close(got, expected, atol=TOLERANCE, rtol=TOLERANCE)
+    best = expected.topk(2, dim=-1).values
+    clear = best[..., 0] - best[..., 1] > 2 * TOLERANCE
+    assert torch.equal(got.argmax(-1)[clear], expected.argmax(-1)[clear])
+
+
+_DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+@pytest.fixture(scope="session", params=_DEVICES)
+def device(request: pytest.FixtureRequest) -> str:
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("torch sees no CUDA device")
+    return str(request.param)
+
+
+@pytest.fixture(scope="session", params=CASES, ids=lambda case: case.name)
+def subject(
+    request: pytest.FixtureRequest, device: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Subject]:
+    case: Case = request.param
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield Subject(case, device, tmp_path_factory.mktemp(case.name))
+    torch.set_num_threads(threads)

@@ -1,0 +1,195 @@
+"""Reads what a model folder holds without reading its weights: headers of safetensors files.
+
+Torch-free and quick, so that a damaged folder stops the start before anything is built. Called by
+the loader and by `yaie models`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from yaie.errors import ModelNotFound, ModelUnsupported
+
+INDEX = "model.safetensors.index.json"
+SINGLE = "model.safetensors"
+MAX_HEADER_BYTES = 100_000_000  # the format's own limit
+_LENGTH_BYTES = 8
+
+# Name in a safetensors header -> bytes an element takes.
+_ELEMENT_BYTES = {
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "I8": 1,
+    "U64": 8,
+    "U32": 4,
+    "U16": 2,
+    "U8": 1,
+    "BOOL": 1,
+    "F8_E4M3": 1,
+    "F8_E5M2": 1,
+    "F8_E8M0": 1,
+}
+_DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The weights of a model folder, as their headers describe them."""
+
+    files: tuple[Path, ...]
+    num_parameters: int
+    nbytes: int
+    dtype: str  # of most parameters: "float32", "bfloat16" or "float16"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file of a model folder; raises `ModelUnsupported` if it is none."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise _damaged(path, f"it is not readable JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise _damaged(path, "it holds no JSON object")
+    return value
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The folder's `config.json`. Raises `ModelNotFound` if there is no such folder or file."""
+    if not folder.is_dir():
+        raise ModelNotFound(f"{folder} is not a folder")
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ModelNotFound(
+            f"{folder} has no config.json; a model folder holds config.json, *.safetensors and "
+            f"tokenizer.json as on the Hugging Face hub"
+        )
+    return read_json(path)
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """Check all weight files of a folder against their headers.
+
+    Raises `ModelNotFound` if files are missing, `ModelUnsupported` if they are damaged or hold
+    weights of a kind that is not served. Reads headers only.
+    """
+    files = _weight_files(folder)
+    elements: Counter[str] = Counter()
+    nbytes = 0
+    for path in files:
+        for kind, count in _read_header(path).items():
+            elements[kind] += count
+            nbytes += count * _ELEMENT_BYTES[kind]
+    kinds = {kind: count for kind, count in elements.items() if kind in _DTYPES}
+    other = {kind: count for kind, count in elements.items() if kind.startswith("F8")}
+    if not kinds or sum(other.values()) > sum(kinds.values()):
+        found = ", ".join(sorted(elements)) or "none"
+        raise ModelUnsupported(
+            f"{folder} holds weights of type {found}; YAIE serves float32, bfloat16 and float16"
+        )
+    return Checkpoint(
+        files=files,
+        num_parameters=sum(kinds.values()),
+        nbytes=nbytes,
+        dtype=_DTYPES[max(kinds, key=lambda kind: kinds[kind])],
+    )
+
+
+def _weight_files(folder: Path) -> tuple[Path, ...]:
+    index = folder / INDEX
+    if index.is_file():
+        weight_map = read_json(index).get("weight_map")
+        if not isinstance(weight_map, dict) or not weight_map:
+            raise _damaged(index, "it has no weight_map")
+        names = sorted({str(name) for name in weight_map.values()})
+        if any("/" in name or "\\" in name for name in names):
+            raise _damaged(index, "it names files outside of the folder")
+        missing = [name for name in names if not (folder / name).is_file()]
+        if missing:
+            raise ModelNotFound(
+                f"{folder} lacks {len(missing)} of {len(names)} weight files that {INDEX} names, "
+                f"the first is {missing[0]}; download the folder again"
+            )
+        return tuple(folder / name for name in names)
+    if (folder / SINGLE).is_file():
+        return (folder / SINGLE,)
+    shards = sorted(folder.glob("model-*-of-*.safetensors"))
+    if shards:
+        raise ModelNotFound(
+            f"{folder} holds {len(shards)} shards such as {shards[0].name} but no {INDEX}; "
+            f"download the folder again"
+        )
+    pickled = sorted(
+        path.name for end in ("bin", "pt", "pth", "ckpt") for path in folder.glob(f"*.{end}")
+    )
+    if pickled:
+        raise ModelNotFound(
+            f"{folder} holds {pickled[0]} but no safetensors file; such files can run code when "
+            f"they are loaded, so YAIE does not open them. Convert the model to safetensors"
+        )
+    raise ModelNotFound(f"{folder} holds no {SINGLE}")
+
+
+def _read_header(path: Path) -> Counter[str]:
+    """Elements by type. Checks that the tensors fill the file exactly."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(_LENGTH_BYTES)
+        if len(start) < _LENGTH_BYTES:
+            raise _damaged(path, f"it is {size} bytes long")
+        (length,) = struct.unpack("<Q", start)
+        if length > min(MAX_HEADER_BYTES, size - _LENGTH_BYTES):
+            raise _damaged(path, f"its header claims {length} bytes, the file has {size}")
+        try:
+            header = json.loads(file.read(length))
+        except (UnicodeDecodeError, ValueError, RecursionError):
+            raise _damaged(path, "its header is not JSON") from None
+    if not isinstance(header, dict):
+        raise _damaged(path, "its header is not a table of tensors")
+    header.pop("__metadata__", None)
+    elements: Counter[str] = Counter()
+    ranges = []
+    for name, entry in header.items():
+        kind, count, begin, end = _tensor(path, name, entry)
+        elements[kind] += count
+        ranges.append((begin, end))
+    expected = 0
+    for begin, end in sorted(ranges):
+        if begin != expected:
+            raise _damaged(path, f"its tensors overlap or leave a gap at byte {expected}")
+        expected = end
+    data = size - _LENGTH_BYTES - length
+    if data != expected:
+        raise _damaged(
+            path, f"it should hold {expected} bytes of weights and holds {data}: it is truncated"
+        )
+    return elements
+
+
+def _tensor(path: Path, name: str, entry: Any) -> tuple[str, int, int, int]:
+    """Type, number of elements, first and end byte of one tensor."""
+    try:
+        kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        if not all(isinstance(n, int) and n >= 0 for n in (*shape, begin, end)):
+            raise ValueError
+        count = prod(shape)
+        width = _ELEMENT_BYTES[kind]
+    except (KeyError, TypeError, ValueError):
+        raise _damaged(path, f"its entry for {name[:80]!r} is not a tensor") from None
+    if end - begin != count * width:
+        raise _damaged(path, f"its entry for {name[:80]!r} has a shape that does not fit its size")
+    return kind, count, begin, end
+
+
+def _damaged(path: Path, why: str) -> ModelUnsupported:
+    return ModelUnsupported(f"{path} is damaged: {why}; download it again", code="model_damaged")

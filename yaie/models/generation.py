@@ -1,0 +1,49 @@
+"""What a model folder says of generating: which tokens end a text, and how to sample by default.
+
+Torch-free. Called by the loader.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from yaie.models.checkpoint import read_json
+
+# Names in generation_config.json that are also names of `SamplingParams`.
+_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
+
+
+def read_default_sampling(folder: Path) -> dict[str, float | int]:
+    """The sampling settings that the model's authors recommend; empty where they say nothing."""
+    settings = _read_optional(folder / "generation_config.json")
+    found = {
+        name: settings[name]
+        for name in _SAMPLING
+        if isinstance(settings.get(name), int | float) and not isinstance(settings[name], bool)
+    }
+    if settings.get("do_sample") is False:
+        found["temperature"] = 0.0
+    return found
+
+
+def read_eos_token_ids(folder: Path, config: dict[str, Any]) -> tuple[int, ...]:
+    """Every token that ends a text, ascending: of generation config, config and tokenizer."""
+    found: set[int] = set()
+    for settings in (_read_optional(folder / "generation_config.json"), config):
+        eos = settings.get("eos_token_id")
+        ids = eos if isinstance(eos, list) else [eos]
+        found |= {token for token in ids if isinstance(token, int) and token >= 0}
+    end = _read_optional(folder / "tokenizer_config.json").get("eos_token")
+    text = end.get("content") if isinstance(end, dict) else end
+    if isinstance(text, str) and (folder / "tokenizer.json").is_file():
+        token = Tokenizer.from_file(str(folder / "tokenizer.json")).token_to_id(text)
+        if token is not None:
+            found.add(token)
+    return tuple(sorted(found))
+
+
+def _read_optional(path: Path) -> dict[str, Any]:
+    return read_json(path) if path.is_file() else {}

@@ -1,0 +1,172 @@
+"""Learns from a model itself what its attention layers are: one recorded forward of two tokens.
+
+Called by the loader. Reading shapes from what the layers really pass, instead of from a config
+whose fields differ by family, covers widths, KV heads, windows, softcaps and sinks that change
+from layer to layer, and layers that read the keys and values of an earlier one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from yaie.attention.plan import Segment, StepPlan
+from yaie.attention.reference import ReferenceBackend
+from yaie.attention.spec import AttentionSpec
+from yaie.errors import ModelUnsupported
+from yaie.kvcache.pool import LayerShape
+from yaie.models.attention_hook import STEP_KEYWORD, LayerArguments
+
+_LAYER = "yaie_layer"  # the attribute by which an attention module knows its spec
+_PROBE_TOKENS = 2
+
+
+def layer_of(module: torch.nn.Module) -> int:
+    """Index of the module's `AttentionSpec`, as `probe_geometry` set it."""
+    layer: int = getattr(module, _LAYER)
+    return layer
+
+
+def pool_shapes(specs: Sequence[AttentionSpec]) -> list[LayerShape | None]:
+    """What each layer stores for a token; None where it reads another layer's."""
+    return [
+        None
+        if spec.kv_layer is not None
+        else LayerShape(spec.num_kv_heads, spec.key_width, spec.value_width)
+        for spec in specs
+    ]
+
+
+def estimate_kv_elements(config: Any) -> int:
+    """Elements of K and V per token, over all layers, as the config tells before a model exists.
+
+    The conformance suite holds it against what the probe finds.
+    """
+    heads = config.num_attention_heads
+    kv_heads = getattr(config, "num_key_value_heads", None) or heads
+    head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
+    key_width = value_width = head_dim
+    if getattr(config, "kv_lora_rank", None):  # latent attention is stored expanded, per head
+        kv_heads = heads
+        key_width = config.qk_nope_head_dim + config.qk_rope_head_dim
+        value_width = config.v_head_dim
+    return int(config.num_hidden_layers * kv_heads * (key_width + value_width))
+
+
+def probe_geometry(model: torch.nn.Module, device: torch.device) -> tuple[AttentionSpec, ...]:
+    """Run the model on two tokens and return the spec of each attention layer, in order.
+
+    Marks every attention module with its index. Raises `ModelUnsupported` if the model does
+    something that the attention hook refuses, or if its logits are not finite numbers.
+    """
+    probe = _GeometryProbe()
+    positions = torch.arange(_PROBE_TOKENS, device=device)[None]
+    with torch.inference_mode():
+        output = model(
+            input_ids=torch.zeros_like(positions),
+            position_ids=positions,
+            attention_mask=None,
+            use_cache=False,
+            **{STEP_KEYWORD: probe},
+        )
+    if not probe.specs:
+        raise ModelUnsupported(f"{type(model).__name__} has no attention layer that YAIE can serve")
+    if not bool(torch.isfinite(output.logits).all()):
+        raise ModelUnsupported(
+            f"{type(model).__name__} answers with numbers that are not finite: its weights are "
+            f"damaged, or too large for {output.logits.dtype}",
+            code="model_damaged",
+        )
+    return tuple(probe.specs)
+
+
+def check_layer_types(specs: Sequence[AttentionSpec], layer_types: Sequence[str] | None) -> None:
+    """Compare the windows that the layers passed with what the config says of each layer."""
+    if layer_types is None:
+        return
+    if len(layer_types) != len(specs):
+        raise ModelUnsupported(
+            f"the config lists {len(layer_types)} layers, but {len(specs)} ran attention"
+        )
+    for spec, layer_type in zip(specs, layer_types, strict=True):
+        if (layer_type == "sliding_attention") != (spec.sliding_window is not None):
+            raise ModelUnsupported(
+                f"layer {spec.layer} is {layer_type} in the config, but asked for a window of "
+                f"{spec.sliding_window} tokens"
+            )
+
+
+class _GeometryProbe:
+    """Implements `LayerExecutor`: records each layer, and computes it so that the next can run."""
+
+    def __init__(self) -> None:
+        self.specs: list[AttentionSpec] = []
+        self._keys: list[torch.Tensor] = []
+        self._modules: list[torch.nn.Module] = []
+
+    def attend(
+        self,
+        module: torch.nn.Module,
+        queries: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        arguments: LayerArguments,
+    ) -> torch.Tensor:
+        if any(module is seen for seen in self._modules):
+            raise ModelUnsupported(
+                f"{type(module).__name__} is used for more than one layer; each layer needs keys "
+                f"and values of its own"
+            )
+        if not _is_whole_group(queries.shape[1], keys.shape[1], values.shape[1]):
+            raise ModelUnsupported(
+                f"{type(module).__name__} has {queries.shape[1]} query, {keys.shape[1]} key and "
+                f"{values.shape[1]} value heads, which do not divide"
+            )
+        spec = AttentionSpec(
+            layer=len(self.specs),
+            num_heads=queries.shape[1],
+            num_kv_heads=keys.shape[1],
+            key_width=keys.shape[3],
+            value_width=values.shape[3],
+            scale=float(arguments.scale),
+            sliding_window=arguments.sliding_window,
+            softcap=arguments.softcap,
+            has_sinks=arguments.sinks is not None,
+            kv_layer=self._producer_of(keys),
+        )
+        setattr(module, _LAYER, spec.layer)
+        self.specs.append(spec)
+        self._modules.append(module)
+        self._keys.append(keys)
+        step = ReferenceBackend().prepare(_probe_plan(), queries.device)
+        rows = queries[0].transpose(0, 1)
+        pool_keys, pool_values = keys[0].transpose(0, 1), values[0].transpose(0, 1)
+        return step.attend(spec, rows, pool_keys, pool_values, arguments.sinks)[None]
+
+    def _producer_of(self, keys: torch.Tensor) -> int | None:
+        """The earlier layer that handed over these very keys."""
+        for layer, earlier in enumerate(self._keys):
+            if earlier.data_ptr() == keys.data_ptr() and earlier.shape == keys.shape:
+                return layer
+        return None
+
+
+def _is_whole_group(num_heads: int, num_kv_heads: int, num_value_heads: int) -> bool:
+    return num_kv_heads == num_value_heads and num_heads % num_kv_heads == 0
+
+
+def _probe_plan() -> StepPlan:
+    tokens = np.arange(_PROBE_TOKENS, dtype=np.int64)
+    return StepPlan(
+        token_ids=tokens,
+        positions=tokens,
+        slots=tokens,
+        written_rows=tokens,
+        logit_rows=tokens,
+        segments=(Segment(slots=tokens, first_position=0, first_row=0, end_row=_PROBE_TOKENS),),
+        kv_tokens_read=_PROBE_TOKENS,
+        kv_tokens_unshared=_PROBE_TOKENS,
+    )

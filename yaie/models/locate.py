@@ -1,0 +1,149 @@
+"""Finds the folder of a model by what a user calls it: "builtin", a path, or a repository id.
+
+Torch-free: front doors call it before any engine exists. The cache of the Hugging Face hub is
+looked at first; what is missing is downloaded, the config first, so that a model which would be
+refused is refused before its weights travel.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import re
+from pathlib import Path
+
+from huggingface_hub import constants, hf_hub_download, snapshot_download
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    RepositoryNotFoundError,
+)
+
+from yaie.config import BUILTIN_MODEL
+from yaie.errors import ModelNotFound, StartupError
+from yaie.models.checkpoint import read_checkpoint, read_config, read_json
+from yaie.models.support import check_supported
+
+# Top-level files that transformers and the tokenizer read; never pickled weights.
+_WANTED = ["*.safetensors", "*.json", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt"]
+_UNWANTED = ["*/*", "consolidated*"]
+_REPOSITORY_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_HUB_TIMEOUT_S = 8.0
+
+
+def resolve_model_path(model: str) -> Path:
+    """The folder that holds the model; downloads it if it is a repository that is not cached.
+
+    Raises `ModelNotFound` saying where it looked and which name is nearest, `ModelUnsupported` if
+    the model is there and cannot be served, or is damaged.
+    """
+    if model == BUILTIN_MODEL:
+        return _builtin_folder()
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        read_config(folder)
+        return folder.resolve()
+    if folder.is_file():
+        raise ModelNotFound(
+            f"{model} is a file; name the folder that holds it, with config.json beside it"
+        )
+    looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
+    if looks_like_path or not _REPOSITORY_ID.fullmatch(model):
+        raise _not_found(model, [str(folder)])
+    return _from_hub(model)
+
+
+def _builtin_folder() -> Path:
+    try:
+        builtin = importlib.import_module("yaie.models.builtin")
+    except ModuleNotFoundError:
+        raise ModelNotFound(
+            "this copy of YAIE was packaged without the built-in model; name another model"
+        ) from None
+    folder = Path(builtin.BUILTIN_MODEL_DIR)
+    read_config(folder)
+    return folder
+
+
+def _from_hub(repository: str) -> Path:
+    looked_in = [f"./{repository}", str(constants.HF_HUB_CACHE)]
+    try:
+        return _complete(Path(snapshot_download(repository, local_files_only=True)))
+    except LocalEntryNotFoundError:
+        pass  # not in the cache
+    except ModelNotFound:
+        pass  # in the cache, but some of its files are not
+    if constants.HF_HUB_OFFLINE:
+        looked_in.append(f"{constants.ENDPOINT} (skipped: HF_HUB_OFFLINE is set)")
+        raise _not_found(repository, looked_in)
+    looked_in.append(constants.ENDPOINT)
+    try:
+        config = hf_hub_download(repository, "config.json", etag_timeout=_HUB_TIMEOUT_S)
+        check_supported(read_json(Path(config)))
+        folder = snapshot_download(
+            repository,
+            allow_patterns=_WANTED,
+            ignore_patterns=_UNWANTED,
+            etag_timeout=_HUB_TIMEOUT_S,
+        )
+    except GatedRepoError:
+        raise ModelNotFound(
+            f"{repository} may be used only by people who accepted its terms; accept them on "
+            f"{constants.ENDPOINT}/{repository} and set HF_TOKEN"
+        ) from None
+    except RepositoryNotFoundError:
+        raise _not_found(repository, looked_in) from None
+    except StartupError:
+        raise
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+        looked_in[-1] += f" ({_first_line(error)})"
+        raise _not_found(repository, looked_in) from None
+    return _complete(Path(folder))
+
+
+def _complete(folder: Path) -> Path:
+    read_config(folder)
+    read_checkpoint(folder)
+    return folder
+
+
+def _not_found(model: str, looked_in: list[str]) -> ModelNotFound:
+    message = f"no model {model!r}; looked in: {' · '.join(looked_in)}"
+    near = nearest_models(model)
+    if near:
+        message += f"; near: {', '.join(near)}"
+    return ModelNotFound(message)
+
+
+def nearest_models(model: str) -> list[str]:
+    """Names that exist on this machine and are spelt nearly alike, nearest first."""
+    folder = Path(model).expanduser()
+    siblings: list[str] = []
+    if folder.parent.is_dir():
+        siblings = [
+            str(folder.parent / path.name) for path in folder.parent.iterdir() if path.is_dir()
+        ]
+    known = [BUILTIN_MODEL, *cached_repositories(), *siblings]
+    by_lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(str(folder).lower(), by_lower, n=3, cutoff=0.6)
+    return [by_lower[name] for name in near]
+
+
+def cached_repositories() -> list[str]:
+    """Repository ids in the local Hugging Face cache that hold a config, sorted."""
+    cache = Path(constants.HF_HUB_CACHE)
+    if not cache.is_dir() or not os.access(cache, os.R_OK):
+        return []
+    found = [
+        path.name.removeprefix("models--").replace("--", "/")
+        for path in cache.glob("models--*")
+        if any(path.glob("snapshots/*/config.json"))
+    ]
+    return sorted(found)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:120] if lines else type(error).__name__

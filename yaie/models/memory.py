@@ -1,0 +1,139 @@
+"""How much memory there is, what a model takes of it, and how many slots the rest holds.
+
+Called by the loader, before weights are built. Sizes are in bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from yaie.errors import NotEnoughMemory
+
+GIB = 1024**3
+_MIB = 1024**2
+
+# Of what is free after the weights, the part that the pool takes if nobody says how large it is.
+_POOL_SHARE = {"cpu": 0.5, "cuda": 0.9}
+_MOST_POOL_BYTES_ON_CPU = 8 * GIB  # a CPU is shared with other programs
+_MOST_CONTEXTS = 64  # full-length sequences that an automatic pool has room for, at least 64 Ki
+_LEAST_AUTOMATIC_SLOTS = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """What a model will take, as the log and the refusals show it."""
+
+    free: int
+    weights: int
+    activations: int
+    kv_bytes_per_token: int
+    num_slots: int
+    device: str
+
+    def __str__(self) -> str:
+        pool = self.num_slots * self.kv_bytes_per_token
+        return (
+            f"weights {shown(self.weights)} + activations {shown(self.activations)} + KV pool "
+            f"{shown(pool)} ({self.num_slots:,} slots of {self.kv_bytes_per_token:,} bytes) = "
+            f"{shown(self.weights + self.activations + pool)} of {shown(self.free)} free on "
+            f"{self.device}"
+        )
+
+
+def shown(nbytes: int) -> str:
+    """A size for people."""
+    return f"{nbytes / GIB:.2f} GiB" if nbytes >= GIB else f"{nbytes / _MIB:.1f} MiB"
+
+
+def free_bytes(device: torch.device) -> int:
+    """Memory that can still be allocated on a device."""
+    if device.type == "cuda":
+        free: int = torch.cuda.mem_get_info(device)[0]
+        return free
+    limits = [_available_in_system(), _available_in_cgroup()]
+    return min(limit for limit in limits if limit is not None)
+
+
+def activation_bytes(
+    *, max_step_rows: int, hidden_width: int, inner_width: int, vocab_size: int, max_logit_rows: int
+) -> int:
+    """A generous estimate of what one step holds beside weights and pool, in float32."""
+    per_row = 4 * (8 * hidden_width + 3 * inner_width)
+    attention = 256 * _MIB  # scores and converted keys of a tile
+    return max_step_rows * per_row + 3 * 4 * max_logit_rows * vocab_size + attention
+
+
+def plan_memory(
+    *,
+    free: int,
+    weights: int,
+    activations: int,
+    kv_bytes_per_token: int,
+    max_model_len: int,
+    num_slots: int | None,
+    device: str,
+) -> MemoryPlan:
+    """Choose the number of slots, or check the given one.
+
+    Raises `NotEnoughMemory` with the numbers and, where there is one, the value that would fit.
+    """
+    left = free - weights - activations
+    slots_that_fit = max(0, left // kv_bytes_per_token)
+    chosen = num_slots
+    if chosen is None:
+        share = int(left * _POOL_SHARE[device])
+        if device == "cpu":
+            share = min(share, _MOST_POOL_BYTES_ON_CPU)
+        most = max(_MOST_CONTEXTS * max_model_len, _LEAST_AUTOMATIC_SLOTS)
+        chosen = min(max(0, share // kv_bytes_per_token), most)
+    plan = MemoryPlan(free, weights, activations, kv_bytes_per_token, max(chosen, 1), device)
+    if left <= 0 or chosen < 1:
+        raise NotEnoughMemory(
+            f"the model does not fit: {plan}; use a smaller model or free some memory"
+        )
+    if chosen > slots_that_fit:
+        raise NotEnoughMemory(
+            f"the KV pool does not fit: {plan}; at most --num-slots {slots_that_fit} would fit",
+            param="num_slots",
+        )
+    return plan
+
+
+def _available_in_system() -> int | None:
+    meminfo = Path("/proc/meminfo")
+    if meminfo.is_file():
+        for line in meminfo.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    # Elsewhere the free part is not to be had without another library; assume that half is.
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def _available_in_cgroup() -> int | None:
+    """What the container may still take; None without a limit."""
+    for folder, limit_name, usage_name, cache_name in (
+        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+        (
+            "/sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ):
+        try:
+            limit = Path(folder, limit_name).read_text().strip()
+            usage = int(Path(folder, usage_name).read_text())
+            statistics = Path(folder, "memory.stat").read_text().splitlines()
+        except OSError:
+            continue  # not this version of cgroups
+        if limit.isdigit():
+            # Files that were read lately count as used, but give way when memory is asked for.
+            reclaimable = sum(
+                int(line.split()[1]) for line in statistics if line.split()[0] == cache_name
+            )
+            return max(0, int(limit) - usage + reclaimable)
+    return None

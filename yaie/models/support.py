@@ -1,0 +1,220 @@
+"""Which models YAIE computes correctly, and why it refuses the others. Data, and pure checks.
+
+Torch-free, so that `yaie models` and the loader can refuse in milliseconds. An architecture is in
+`SUPPORTED` if the conformance suite (`tests/conformance`) compares it with transformers; the table
+in `docs/models.md` is written from here.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from yaie.errors import ModelUnsupported
+
+HOW_TO_ASK = (
+    "an architecture is added by adding a case to tests/conformance; please open an issue that "
+    "names the model"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedArchitecture:
+    """An architecture that the conformance suite covers."""
+
+    architecture: str  # the class that config.json names
+    model_type: str
+    known_as: str  # models that people know it by
+
+
+SUPPORTED: tuple[SupportedArchitecture, ...] = (
+    SupportedArchitecture("Cohere2ForCausalLM", "cohere2", "Command R7B, Command A"),
+    SupportedArchitecture("DeepseekV3ForCausalLM", "deepseek_v3", "DeepSeek V3, R1; Kimi K2"),
+    SupportedArchitecture("GPT2LMHeadModel", "gpt2", "GPT-2, DistilGPT-2"),
+    SupportedArchitecture("GPTNeoXForCausalLM", "gpt_neox", "Pythia, GPT-NeoX"),
+    SupportedArchitecture("Gemma2ForCausalLM", "gemma2", "Gemma 2"),
+    SupportedArchitecture("Gemma3ForCausalLM", "gemma3_text", "Gemma 3 270M and 1B"),
+    SupportedArchitecture("GptOssForCausalLM", "gpt_oss", "gpt-oss in bfloat16"),
+    SupportedArchitecture("GraniteForCausalLM", "granite", "Granite 3 and 4, dense"),
+    SupportedArchitecture("LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi"),
+    SupportedArchitecture("MistralForCausalLM", "mistral", "Mistral 7B, Ministral, Nemo"),
+    SupportedArchitecture("MixtralForCausalLM", "mixtral", "Mixtral 8x7B, 8x22B"),
+    SupportedArchitecture("OPTForCausalLM", "opt", "OPT"),
+    SupportedArchitecture("Olmo2ForCausalLM", "olmo2", "OLMo 2"),
+    SupportedArchitecture("Olmo3ForCausalLM", "olmo3", "OLMo 3"),
+    SupportedArchitecture("Phi3ForCausalLM", "phi3", "Phi-3, Phi-3.5, Phi-4"),
+    SupportedArchitecture("Qwen2ForCausalLM", "qwen2", "Qwen 2 and 2.5, DeepSeek R1 Distill"),
+    SupportedArchitecture("Qwen3ForCausalLM", "qwen3", "Qwen 3; the built-in model"),
+    SupportedArchitecture("Qwen3MoeForCausalLM", "qwen3_moe", "Qwen 3 30B-A3B, 235B-A22B"),
+    SupportedArchitecture("SmolLM3ForCausalLM", "smollm3", "SmolLM3"),
+    SupportedArchitecture("Starcoder2ForCausalLM", "starcoder2", "StarCoder 2"),
+)
+
+_LINEAR = (
+    "it mixes attention with layers that carry a running state (linear attention or state space); "
+    "such a state belongs to a position and cannot be shared through the tree yet"
+)
+_STATE = "it has no attention layers: its state cannot be shared through the tree"
+_CHUNKED = (
+    "its chunked attention is expressed in a mask only, and its attention temperature is taken "
+    "from the place in the batch instead of the position"
+)
+_MASK = "its attention (ALiBi, or its own layout) bypasses transformers' attention interface"
+_ENCODER = "it is an encoder-decoder: its decoder attends to something that is not its own past"
+_IMAGES = "it takes images or audio; only its text-only sibling class could be served"
+
+# Model types that people ask for and that would be wrong or cannot run, with the reason.
+REFUSED: dict[str, str] = {
+    "bamba": _LINEAR,
+    "falcon_h1": _LINEAR,
+    "granitemoehybrid": _LINEAR,
+    "jamba": _LINEAR,
+    "kimi_linear": _LINEAR,
+    "lfm2": _LINEAR,
+    "minimax": _LINEAR,
+    "nemotron_h": _LINEAR,
+    "olmo_hybrid": _LINEAR,
+    "qwen3_5": _LINEAR,
+    "qwen3_5_text": _LINEAR,
+    "qwen3_5_moe": _LINEAR,
+    "qwen3_5_moe_text": _LINEAR,
+    "qwen3_next": _LINEAR,
+    "recurrent_gemma": _LINEAR,
+    "zamba": _LINEAR,
+    "zamba2": _LINEAR,
+    "mamba": _STATE,
+    "mamba2": _STATE,
+    "falcon_mamba": _STATE,
+    "rwkv": _STATE,
+    "xlstm": _STATE,
+    "llama4": _CHUNKED,
+    "llama4_text": _CHUNKED,
+    "bloom": _MASK,
+    "falcon": _MASK,
+    "gptj": _MASK,
+    "mpt": _MASK,
+    "stablelm": _MASK,
+    "bart": _ENCODER,
+    "t5": _ENCODER,
+    "t5gemma": _ENCODER,
+    "whisper": _ENCODER,
+    "bert": "it reads in both directions and does not generate text",
+    "gemma3": _IMAGES,
+    "gemma3n": "its layers share keys and values in a way that is not tested yet",
+    "gemma3n_text": "its layers share keys and values in a way that is not tested yet",
+    "gemma4": "its layers share keys and values in a way that is not tested yet",
+    "gemma4_text": "its layers share keys and values in a way that is not tested yet",
+    "mistral3": _IMAGES,
+    "qwen2_vl": _IMAGES,
+    "qwen2_5_vl": _IMAGES,
+    "qwen3_vl": _IMAGES,
+    "llava": _IMAGES,
+}
+
+_BY_ARCHITECTURE = {entry.architecture: entry for entry in SUPPORTED}
+_BY_MODEL_TYPE = {entry.model_type: entry for entry in SUPPORTED}
+_ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
+# Rope tables that depend on the position alone. The others pick a table from the longest row of a
+# batch, so one request would change the numbers of another.
+_STATIC_ROPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
+LONGROPE = "longrope"
+
+
+def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
+    """The entry for a model, given its `config.json`; raises `ModelUnsupported` with the reason."""
+    entry = _find(config)
+    name = entry.architecture
+    if config.get("quantization_config"):
+        method = config["quantization_config"].get("quant_method", "an unknown method")
+        raise ModelUnsupported(
+            f"the weights are quantized ({method}), which is not supported yet; use a checkpoint "
+            f"in bfloat16, float16 or float32"
+        )
+    if config.get("is_encoder_decoder"):
+        raise ModelUnsupported(f"{name} cannot be served: {_ENCODER}")
+    if config.get("use_bidirectional_attention"):
+        raise ModelUnsupported(
+            f"{name} with use_bidirectional_attention cannot be served: tokens see later ones"
+        )
+    odd_layers = sorted(set(config.get("layer_types") or ()) - _ATTENTION_LAYERS)
+    if odd_layers:
+        raise ModelUnsupported(
+            f"{name} with layers of type {', '.join(odd_layers)} cannot be served: only full and "
+            f"sliding-window attention are. {HOW_TO_ASK}"
+        )
+    for rope_type, _ in rope_tables(config):
+        if rope_type != LONGROPE and rope_type not in _STATIC_ROPES:
+            raise ModelUnsupported(
+                f"{name} with rope type {rope_type!r} cannot be served: its rope table depends on "
+                f"the longest row of a batch, so one request would change another's answer"
+            )
+    return entry
+
+
+def _find(config: dict[str, Any]) -> SupportedArchitecture:
+    named = [str(name) for name in config.get("architectures") or ()]
+    model_type = str(config.get("model_type") or "")
+    for name in named:
+        if name in _BY_ARCHITECTURE:
+            return _BY_ARCHITECTURE[name]
+    if model_type in REFUSED:
+        raise ModelUnsupported(
+            f"{named[0] if named else model_type} cannot be served: {REFUSED[model_type]}"
+        )
+    if not named and model_type in _BY_MODEL_TYPE:
+        return _BY_MODEL_TYPE[model_type]
+    if not named and not model_type:
+        raise ModelUnsupported(
+            "config.json names neither architectures nor model_type: it is no transformers model"
+        )
+    name = named[0] if named else model_type
+    why = "the conformance suite does not cover it, and nothing is served untested"
+    if config.get("auto_map"):
+        why = "it brings its own Python code (trust_remote_code), which YAIE does not run"
+    elif named and model_type in _BY_MODEL_TYPE:
+        why = f"only {_BY_MODEL_TYPE[model_type].architecture} of that family generates text"
+    near = difflib.get_close_matches(name, _BY_ARCHITECTURE, n=1, cutoff=0.8)
+    hint = f" The nearest that is served: {near[0]}." if near else ""
+    raise ModelUnsupported(f"{name} cannot be served: {why}.{hint} {HOW_TO_ASK.capitalize()}")
+
+
+def rope_tables(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(rope type, parameters) of every rope table: one, or one for each type of layer."""
+    for key in ("rope_parameters", "rope_scaling"):
+        found = config.get(key)
+        if not isinstance(found, dict):
+            continue
+        nested = [value for value in found.values() if isinstance(value, dict)]
+        for table in nested or [found]:
+            rope_type = table.get("rope_type", table.get("type", "default"))
+            # "su" is what LongRoPE was first called.
+            yield LONGROPE if rope_type == "su" else str(rope_type), table
+
+
+def longest_context(config: dict[str, Any]) -> int | None:
+    """Positions for which the model's numbers are right, in tokens; None: the config has no limit.
+
+    With LongRoPE that is where the model would switch to its second table: a batch in which one
+    row is beyond the switch would change the keys of all others.
+    """
+    limit: int | None = None
+    for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
+        if isinstance(config.get(name), int):
+            limit = config[name]
+            break
+    for rope_type, table in rope_tables(config):
+        original = table.get("original_max_position_embeddings") or config.get(
+            "original_max_position_embeddings"
+        )
+        if rope_type == LONGROPE and isinstance(original, int):
+            limit = original if limit is None else min(limit, original)
+        elif rope_type == "yarn" and isinstance(original, int) and limit is not None:
+            limit = max(limit, int(original * float(table.get("factor") or 1)))
+    return limit
+
+
+def has_longrope(config: dict[str, Any]) -> bool:
+    """Whether the model switches rope tables at `longest_context`."""
+    return any(rope_type == LONGROPE for rope_type, _ in rope_tables(config))
