@@ -68,6 +68,8 @@ def _rope(rope_type: str, **parameters: Any) -> dict[str, Any]:
     return {"rope_parameters": {"rope_type": rope_type, "rope_theta": 10000.0, **parameters}}
 
 
+_NO_GROUPS = {"num_key_value_heads": None}  # a family whose configs know no such field
+_GPT2 = {**_NO_GROUPS, "n_embd": 64, "n_layer": LAYERS, "n_head": 4, "n_positions": 512}
 _EXPERTS = {"num_experts_per_tok": 2}
 _DEEPSEEK = {
     "n_routed_experts": 4,
@@ -222,22 +224,18 @@ CASES: tuple[Case, ...] = (
         "gpt2",
         "GPT2LMHeadModel",
         "learned positions",
-        {"n_embd": 64, "n_layer": LAYERS, "n_head": 4, "n_positions": 512},
+        _GPT2,
     ),
     Case(
         "gpt2-by-layer",
         "GPT2LMHeadModel",
         "scale that depends on the layer",
-        {
-            "n_embd": 64,
-            "n_layer": LAYERS,
-            "n_head": 4,
-            "n_positions": 512,
-            "scale_attn_by_inverse_layer_idx": True,
-        },
+        {**_GPT2, "scale_attn_by_inverse_layer_idx": True},
     ),
-    Case("gpt-neox", "GPTNeoXForCausalLM", "parallel block, partial rotary"),
-    Case("opt", "OPTForCausalLM", "learned positions with an offset", {"ffn_dim": 96}),
+    Case("gpt-neox", "GPTNeoXForCausalLM", "parallel block, partial rotary", _NO_GROUPS),
+    Case(
+        "opt", "OPTForCausalLM", "learned positions with an offset", {**_NO_GROUPS, "ffn_dim": 96}
+    ),
 )
 
 
