@@ -1,0 +1,228 @@
+"""The real tree and the plain model, driven side by side and compared after every operation.
+
+Used by the state machine, the fuzzer and the seeded bugs. A difference raises `Mismatch`, a broken
+invariant `InvariantViolated`.
+"""
+
+from __future__ import annotations
+
+from yaie.kvcache.eviction import EvictionQueue, make_rank
+from yaie.kvcache.node import Cursor, Node, as_tokens
+from yaie.kvcache.radix_tree import RadixTree
+from yaie.kvcache.slots import OutOfSlots
+
+from .model import Key, Namespace, PrefixModel, prefixes
+
+
+class Mismatch(AssertionError):  # noqa: N818 - it says what was found
+    """The tree does not do what the model says."""
+
+
+def require(holds: bool, *what: object) -> None:
+    if not holds:
+        raise Mismatch(" ".join(map(str, what)))
+
+
+class WatchedQueue(EvictionQueue):
+    """An eviction queue whose every choice is compared with a search through all leaves."""
+
+    def pop(self) -> Node | None:
+        ranks = [self.rank(node) for node in self]
+        node = super().pop()
+        require((node is None) == (not ranks), "popped", node, "of", len(ranks), "leaves")
+        if node is not None:
+            require(self.rank(node) == min(ranks), "evicted", node, "before one of lower rank")
+            require(node.refs == 0, "evicted", node, "that a live sequence needs")
+            require(node.children is None, "evicted", node, "that has children")
+        return node
+
+
+class Pair:
+    """One tree, one model. Paths are bytes, one byte a token."""
+
+    def __init__(self, num_slots: int, policy: str = "lru", check_every: int = 1) -> None:
+        rank = make_rank(policy, num_slots)
+        self.tree = RadixTree(num_slots, rank)
+        self.tree.evictable = WatchedQueue(rank)
+        self.model = PrefixModel(num_slots)
+        self.cursors: dict[int, Cursor] = {}
+        self.num_operations = 0
+        self.num_refused = 0
+        self._check_every = check_every
+        self._next_sequence = 0
+        self._evicted_before = 0
+
+    # -- operations -----------------------------------------------------------------------------
+
+    def match(self, namespace: Namespace, path: bytes) -> None:
+        known = self.model.num_known(namespace, path)
+        computed = self.model.num_computed(namespace, path)
+        found = self.tree.match(namespace, as_tokens(path))
+        require(found.num_known == known, "match knows", found, "expected", known)
+        require(found.num_computed == computed, "match computed", found, "expected", computed)
+        self._compare()
+
+    def open(self, namespace: Namespace, path: bytes) -> int | None:
+        """The new sequence's number; None if there was no room."""
+        known = self.model.num_known(namespace, path)
+        missing = len(path) - known - self.model.num_free
+        fits = missing <= 0 or self.model.fits(namespace, path)
+        try:
+            cursor = self.tree.open(namespace, as_tokens(path))
+        except OutOfSlots:
+            require(not fits, "open found no room, but there is")
+            self.num_refused += 1
+            self._compare(may_evict=missing)
+            return None
+        require(fits, "open found room that is not there")
+        number = self._next_sequence
+        self._next_sequence += 1
+        self.cursors[number] = cursor
+        self.model.live[number] = (namespace, path)
+        self._compare(set(prefixes(namespace, path, known)), may_evict=missing)
+        return number
+
+    def append(self, number: int, token: int) -> bool:
+        """Whether there was room."""
+        namespace, path = self.model.live[number]
+        grown = path + bytes([token])
+        added = {(namespace, grown)} - self.model.held.keys()
+        missing = len(added) - self.model.num_free
+        fits = missing <= 0 or self.model.fits(namespace, grown)
+        try:
+            self.tree.append(self.cursors[number], token)
+        except OutOfSlots:
+            require(not fits, "append found no room, but there is")
+            self.num_refused += 1
+            self._compare(may_evict=missing)
+            return False
+        require(fits, "append found room that is not there")
+        self.model.live[number] = (namespace, grown)
+        self._compare(added, may_evict=missing)
+        return True
+
+    def mark(self, number: int, position: int) -> None:
+        """The first `position` tokens of the sequence are computed, as a step reports it."""
+        namespace, path = self.model.live[number]
+        for node in self.tree.path(self.cursors[number]):
+            if node.start < position:
+                self.tree.mark_computed(node, min(len(node.tokens), position - node.start))
+        self.model.compute(namespace, path[:position])
+        self._compare()
+
+    def close(self, number: int) -> Key:
+        """The path that the sequence had, so that a preempted one can be opened again."""
+        self.tree.close(self.cursors.pop(number))
+        path = self.model.live.pop(number)
+        self._compare()
+        return path
+
+    def evict(self, count: int) -> int:
+        free = self.tree.num_free
+        freed = self.tree.evict(count)
+        gained = self.tree.num_free - free
+        self._compare(may_evict=count)
+        require(freed == gained, "evict says", freed, "slots, but freed", gained)
+        if freed < count:
+            require(self.model.held.keys() == self.model.needed(), "evict left more than lives")
+        return freed
+
+    def advance(self, num_tokens: int) -> None:
+        self.tree.advance(num_tokens)
+        self._compare()
+
+    # -- comparison -----------------------------------------------------------------------------
+
+    def _compare(self, added: frozenset[Key] | set[Key] = frozenset(), may_evict: int = 0) -> None:
+        """The tree holds what it held, and `added`; at most `may_evict` computed tokens left."""
+        model = self.model
+        self.num_operations += 1
+        held, computed = read_tree(self.tree)
+        evicted = self.tree.num_evicted_tokens - self._evicted_before
+        self._evicted_before = self.tree.num_evicted_tokens
+        gone = model.held.keys() - held.keys()
+        require(held.keys() - model.held.keys() == added, "wrong tokens were added, not", added)
+        if gone:
+            require(not gone & model.needed(), "a token of a live sequence is gone")
+        num_lost = len(gone & model.computed)
+        require(num_lost == evicted, num_lost, "computed tokens lost,", evicted, "evicted")
+        require(evicted <= max(0, may_evict), evicted, "evicted, allowed were", may_evict)
+        require(computed == model.computed - gone, "other tokens are computed than were")
+        for key in held.keys() & model.held.keys():
+            require(held[key] == model.held[key], key, "moved to another slot")
+        model.held, model.computed = held, computed
+        self._compare_slots()
+        if self.num_operations % self._check_every == 0:
+            self.compare_all()
+
+    def _compare_slots(self) -> None:
+        model = self.model
+        slots = model.held.values()
+        require(len(set(slots)) == len(slots), "two tokens share a slot")
+        require(self.tree.num_free == model.num_free, "num_free is", self.tree.num_free)
+        for key in model.computed:
+            require(model.pool[model.held[key]] == key, key, "was overwritten")
+        for key in model.held.keys() - model.computed - model.needed():
+            require(model.is_ahead_of_a_live_sequence(key), key, "is kept without being computed")
+
+    def compare_all(self) -> None:
+        """The tree's own audit, and what the audit could not know."""
+        tree, model = self.tree, self.model
+        tree.check()
+        for number, cursor in self.cursors.items():
+            namespace, path = model.live[number]
+            require(bytes(tree.tokens(cursor).tolist()) == path, "a cursor left its path", path)
+            require(cursor.position == len(path), "a cursor counts wrongly")
+            nodes = tree.path(cursor)
+            top = nodes[0].parent if nodes else cursor.node
+            require(top is tree.roots[namespace], "a cursor is under another namespace")
+        live = [
+            (len(node.tokens), node.refs) for namespace, path, node in walk(tree)
+            if self._expect_refs(namespace, path, node)
+        ]  # fmt: skip
+        require(tree.num_live == sum(length for length, _ in live), "num_live is", tree.num_live)
+        unneeded = tree.num_slots - len(model.needed())
+        require(tree.num_available <= unneeded, "num_available promises too much")
+        require(tree.num_free + tree.num_cached + tree.num_live == tree.num_slots, "counts differ")
+        require(set(tree.roots) == {name for name, _ in [*model.held, *model.live.values()]})
+
+    def _expect_refs(self, namespace: Namespace, path: bytes, node: Node) -> int:
+        inside = path[: node.start + 1]
+        refs = sum(
+            owner == namespace and live.startswith(inside)
+            for owner, live in self.model.live.values()
+        )
+        require(node.refs == refs, node, "should have refs", refs)
+        return refs
+
+
+def walk(tree: RadixTree) -> list[tuple[Namespace, bytes, Node]]:
+    """Every node but the roots, with the path to its end."""
+    found: list[tuple[Namespace, bytes, Node]] = []
+    stack = [(str(namespace), b"", root) for namespace, root in tree.roots.items()]
+    while stack:
+        namespace, above, node = stack.pop()
+        path = above + bytes(node.tokens.tolist())
+        if node.parent is not None:
+            found.append((namespace, path, node))
+        require(len(found) <= tree.num_slots, "the tree has more nodes than slots")
+        stack += [(namespace, path, child) for child in (node.children or {}).values()]
+    return found
+
+
+def read_tree(tree: RadixTree) -> tuple[dict[Key, int], set[Key]]:
+    """What the tree holds and where, and what of it is computed."""
+    held: dict[Key, int] = {}
+    computed: set[Key] = set()
+    for namespace, path, node in walk(tree):
+        slots = node.slots().tolist()
+        length = len(node.tokens)
+        first = len(path) - length
+        require(len(slots) == length, node, "has", len(slots), "slots")
+        for i in range(length):
+            key = (namespace, path[: first + i + 1])
+            require(key not in held, key, "is held twice")
+            held[key] = slots[i]
+            if i < node.num_computed:
+                computed.add(key)
+    return held, computed

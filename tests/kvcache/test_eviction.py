@@ -1,0 +1,165 @@
+"""What goes first under each policy, and that the queue keeps that order whatever happens to it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yaie.errors import ConfigError
+from yaie.kvcache.eviction import EvictionQueue, make_rank, rank_by_cost, rank_lfu, rank_lru
+from yaie.kvcache.node import Node, as_tokens
+from yaie.kvcache.radix_tree import RadixTree
+
+
+def leaf(*, last_used=0, uses=1, start=0) -> Node:
+    node = Node(None, start)
+    node.last_used, node.uses = last_used, uses
+    return node
+
+
+def hold(tree: RadixTree, path: list[int], namespace: str = "") -> None:
+    """One sequence comes, is computed, and ends; ten tokens of time pass."""
+    cursor = tree.open(namespace, as_tokens(path))
+    for node in tree.path(cursor):
+        tree.mark_computed(node, len(node.tokens))
+    tree.close(cursor)
+    tree.advance(10)
+    tree.check()
+
+
+def known(tree: RadixTree, path: list[int]) -> int:
+    return tree.match("", as_tokens(path)).num_known
+
+
+A, B, C = [1] * 4, [2] * 4, [3] * 4
+
+
+def test_lru_evicts_what_was_used_longest_ago():
+    tree = RadixTree(12, rank_lru)
+    for path in (A, B, C, A):
+        hold(tree, path)
+    assert tree.evict(4) == 4
+    assert [known(tree, path) for path in (A, B, C)] == [4, 0, 4]
+    assert tree.evict(4) == 4
+    assert [known(tree, path) for path in (A, B, C)] == [4, 0, 0]
+
+
+def test_lfu_evicts_what_was_used_least_and_then_longest_ago():
+    tree = RadixTree(12, rank_lfu)
+    for path in (A, A, B, B, C):
+        hold(tree, path)
+    tree.evict(4)
+    assert [known(tree, path) for path in (A, B, C)] == [4, 4, 0]
+    tree.evict(4)
+    assert [known(tree, path) for path in (A, B, C)] == [0, 4, 0]
+
+
+def test_cost_keeps_what_is_reused_and_what_is_dear_and_forgets_with_age():
+    rank = rank_by_cost(100)
+    assert rank(leaf(uses=2)) > rank(leaf(uses=1))
+    assert rank(leaf(start=4096)) > rank(leaf(start=0))
+    assert rank(leaf(uses=2)) == rank(leaf(start=4096))  # both are worth twice as much
+    # One half-life later, twice the use is worth as much as being new.
+    assert rank(leaf(uses=2, last_used=0))[0] == pytest.approx(rank(leaf(last_used=100))[0])
+    assert rank(leaf(uses=4, last_used=0)) > rank(leaf(uses=1, last_used=150))
+    assert rank(leaf(uses=4, last_used=0)) < rank(leaf(uses=1, last_used=250))
+    tree = RadixTree(12, make_rank("cost", 12))
+    for path in (A, A, A, A, B, C):
+        hold(tree, path)
+    tree.evict(4)
+    assert [known(tree, path) for path in (A, B, C)] == [4, 0, 4]
+
+
+def test_an_unknown_policy_is_refused_with_the_known_ones():
+    with pytest.raises(ConfigError, match="'mru'; there are lru, lfu, cost") as caught:
+        make_rank("mru", 10)
+    assert caught.value.param == "eviction"
+    assert make_rank("lru", 0) is rank_lru and make_rank("lfu", 0) is rank_lfu
+    assert make_rank("cost", 0)(leaf()) == (0.0, 0)
+
+
+def test_a_tail_is_trimmed_when_less_than_a_leaf_is_needed():
+    tree = RadixTree(12)
+    hold(tree, [1, 2, 3, 4, 5, 6])
+    slots = tree.roots[""].children[1].slots().tolist()
+    assert tree.evict(2) == 2
+    assert (tree.num_evicted_tokens, tree.num_evicted_nodes) == (2, 0)
+    found = tree.match("", as_tokens([1, 2, 3, 4, 5, 6]))
+    assert (found.num_known, found.num_computed) == (4, 4)
+    assert found.node.slots().tolist() == slots[:4]
+    tree.check()
+    assert tree.evict(4) == 4
+    assert (tree.num_evicted_tokens, tree.num_evicted_nodes) == (6, 1)
+    assert tree.roots == {} and tree.num_nodes == 0
+    tree.check()
+
+
+def test_a_parent_can_go_once_its_last_child_went():
+    tree = RadixTree(20)
+    hold(tree, [1, 1, 1, 1])
+    hold(tree, [1, 1, 2, 2])
+    assert tree.num_nodes == 3
+    assert tree.evict(4) == 4
+    assert tree.num_nodes == 1 and known(tree, [1, 1]) == 2
+    tree.check()
+    assert tree.evict(99) == 2
+    assert tree.num_nodes == 0
+    tree.check()
+
+
+def test_evicting_nothing_or_more_than_there_is():
+    tree = RadixTree(8)
+    assert tree.evict(5) == 0
+    hold(tree, A)
+    assert tree.evict(0) == 0 and tree.evict(-1) == 0
+    assert tree.evict(100) == 4
+    assert tree.clear() == 0
+
+
+def test_pinned_leaves_are_not_offered_and_come_back_with_a_new_rank():
+    tree = RadixTree(12)
+    hold(tree, A)
+    hold(tree, B)
+    cursor = tree.open("", as_tokens(A))
+    assert len(tree.evictable) == 1
+    assert tree.evict(100) == 4
+    assert [known(tree, A), known(tree, B)] == [4, 0]
+    hold(tree, C)
+    tree.close(cursor)
+    assert tree.evict(4) == 4  # A was used after C
+    assert [known(tree, A), known(tree, C)] == [4, 0]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("aadp"), st.integers(0, 9), st.integers(0, 5))))
+def test_the_queue_pops_in_order_of_rank_whatever_was_added_and_discarded(operations):
+    queue = EvictionQueue(rank_lru)
+    nodes = [leaf() for _ in range(10)]
+    inside: dict[int, tuple[int, int]] = {}  # node -> (rank, when it was added)
+    for step, (kind, which, last_used) in enumerate(operations):
+        if kind == "a":
+            if which not in inside:
+                nodes[which].last_used = last_used
+            queue.add(nodes[which])
+            inside[which] = (nodes[which].last_used, step)
+        elif kind == "d":
+            queue.discard(nodes[which])
+            inside.pop(which, None)
+        else:
+            first = min(inside, key=lambda i: inside[i], default=None)
+            assert queue.pop() is (None if first is None else nodes[first])
+            inside.pop(first, None)
+        assert len(queue) == len(inside)
+        assert {id(node) for node in queue} == {id(nodes[i]) for i in inside}
+
+
+def test_stale_entries_do_not_pile_up():
+    queue = EvictionQueue(rank_lru)
+    nodes = [leaf(last_used=i) for i in range(50)]
+    for _ in range(200):
+        for node in nodes:
+            queue.add(node)
+    assert len(queue) == 50
+    assert len(queue._heap) <= 64 + 2 * 50 + 1
+    assert [queue.pop() for _ in range(51)] == [*nodes, None]
