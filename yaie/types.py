@@ -208,7 +208,7 @@ class EngineInfo:
     max_step_rows: int
     eos_token_ids: tuple[int, ...] = ()
     # What the model's authors recommend (temperature, top_p, ...), for requests that say nothing.
-    default_sampling: dict[str, float] = field(default_factory=dict)
+    default_sampling: dict[str, int | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

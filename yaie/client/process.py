@@ -149,7 +149,7 @@ class ProcessClient:
                 yield delta
         finally:
             self._in_flight.close(pending)
-            if pending.wants_more and life is self._life:
+            if pending.may_still_run and life is self._life:
                 life.send(Abort(request.request_id))
 
     async def abort(self, request_id: str, index: int | None = None) -> None:

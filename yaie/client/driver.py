@@ -1,0 +1,220 @@
+"""`StepDriver`: the engine stepped by the threads that wait for it, without an event loop.
+
+Used by `LLM`. A thread that waits for deltas and finds nobody stepping steps the core itself, for
+all; the others sleep until a step is done. So one thread at a time touches the core, nothing runs
+in the background, and a run with one caller is repeated exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from types import FrameType
+
+from yaie.client.worker import Core, refusal
+from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
+from yaie.types import EngineStats, GenerationRequest, TokenDelta
+
+
+class Inbox:
+    """Deltas for one caller that it has not taken yet."""
+
+    def __init__(self) -> None:
+        self.deltas: deque[TokenDelta] = deque()
+        # Which sequences of which requests the engine still works on.
+        self.unfinished: dict[str, set[int]] = {}
+
+    def put(self, delta: TokenDelta) -> None:
+        """Keep a delta; a request is forgotten with the end of its last sequence."""
+        self.deltas.append(delta)
+        if delta.finish_reason is None:
+            return
+        indexes = self.unfinished[delta.request_id]
+        indexes.discard(delta.index)
+        if not indexes or delta.finish_reason == "error":  # an error ends the whole request
+            del self.unfinished[delta.request_id]
+
+
+class StepDriver:
+    """Shares one core between the threads of this process."""
+
+    def __init__(self, core: Core) -> None:
+        self._core: Core | None = core
+        self._changed = threading.Condition()
+        self._stepping = False
+        self._inboxes: dict[str, Inbox] = {}
+        # What callers ask of the core, in order; done by whoever steps next.
+        self._commands: deque[GenerationRequest | tuple[str, int | None]] = deque()
+        self._failure = ""
+        self._stats = core.stats
+
+    @property
+    def stats(self) -> EngineStats:
+        """Statistics after the latest step."""
+        return self._stats
+
+    def submit(self, inbox: Inbox, requests: Sequence[GenerationRequest]) -> None:
+        """Give requests to the core, all of them before its next step.
+
+        Raises `EngineUnavailable` once closed, `EngineDied` once a step has failed.
+        """
+        with interrupts_held_back(), self._changed:
+            self._require_open()
+            for request in requests:
+                self._inboxes[request.request_id] = inbox
+                inbox.unfinished[request.request_id] = set(range(request.sampling.n))
+            self._commands.extend(requests)
+
+    def abort(self, request_id: str, index: int | None = None) -> None:
+        """End a request or one of its sequences before the next step."""
+        self._commands.append((request_id, index))
+
+    def take(self, inbox: Inbox) -> list[TokenDelta]:
+        """Wait for deltas of `inbox`; steps the core where nobody else does.
+
+        Empty where all its requests are finished. Raises `EngineUnavailable` once closed,
+        `EngineDied` where a step failed, now or earlier.
+        """
+        with interrupts_held_back() as held:
+            while not held.interrupted:
+                with self._changed:
+                    while not inbox.deltas and self._stepping and not held.interrupted:
+                        self._changed.wait()
+                    if inbox.deltas or not inbox.unfinished:
+                        taken = list(inbox.deltas)
+                        inbox.deltas.clear()
+                        return taken
+                    if held.interrupted:
+                        break
+                    self._begin_step()
+                self._step()
+        return []
+
+    def release(self, inbox: Inbox) -> None:
+        """End, within one step, what still runs of the inbox's requests.
+
+        Does nothing where all are finished, and raises nothing of the engine's, so that it can
+        clean up after any error.
+        """
+        with interrupts_held_back():
+            with self._changed:
+                for request_id in inbox.unfinished:
+                    self._inboxes.pop(request_id, None)
+                    self._commands.append((request_id, None))
+                if not inbox.unfinished:
+                    return
+                inbox.unfinished = {}
+                if self._stepping or self._core is None or self._failure:
+                    return
+                self._stepping = True
+            with contextlib.suppress(EngineDied):  # the next caller is told
+                self._step()
+
+    def close(self) -> None:
+        """Wait for a step in progress, then close the core; callers that wait get an error."""
+        with self._changed:
+            while self._stepping:
+                self._changed.wait()
+            core, self._core = self._core, None
+            self._inboxes.clear()
+            self._commands.clear()
+            self._changed.notify_all()
+        if core is not None:
+            core.close()
+
+    def _begin_step(self) -> None:
+        """With the lock held, while nobody steps and somebody waits for an answer."""
+        self._require_open()
+        assert self._core is not None
+        if not self._commands and not self._core.has_work:
+            raise InvariantViolated("the engine has nothing to do, but requests are not answered")
+        self._stepping = True
+
+    def _require_open(self) -> None:
+        if self._core is None:
+            raise EngineUnavailable("this LLM is closed; make a new one to go on")
+        if self._failure:
+            raise EngineDied(f"{self._failure}; this LLM cannot go on, make a new one")
+
+    def _step(self) -> None:
+        """One step by this thread, which has set `_stepping`."""
+        core = self._core
+        assert core is not None
+        deltas: list[TokenDelta] = []
+        failure = ""
+        try:
+            deltas += self._obey(core)
+            if core.has_work:
+                deltas += core.step()
+            self._stats = core.stats
+        except BaseException as error:
+            failure = f"a step of the engine failed: {type(error).__name__}: {error}"
+            if not isinstance(error, Exception):
+                raise
+            raise EngineDied(f"{failure}; this LLM cannot go on, make a new one") from error
+        finally:
+            with self._changed:
+                self._stepping = False
+                self._failure = failure
+                self._route(deltas)
+                self._changed.notify_all()
+
+    def _obey(self, core: Core) -> list[TokenDelta]:
+        refused: list[TokenDelta] = []
+        while self._commands:
+            command = self._commands.popleft()
+            if not isinstance(command, GenerationRequest):
+                core.abort(*command)
+                continue
+            try:
+                core.add(command)
+            except Exception as error:  # a fault of one request, whatever it is
+                refused.append(refusal(command.request_id, error))
+        return refused
+
+    def _route(self, deltas: list[TokenDelta]) -> None:
+        for delta in deltas:
+            inbox = self._inboxes.get(delta.request_id)
+            if inbox is None:
+                continue
+            inbox.put(delta)
+            if delta.request_id not in inbox.unfinished:
+                del self._inboxes[delta.request_id]
+                if delta.finish_reason == "error":  # its other sequences may still run
+                    self._commands.append((delta.request_id, None))
+
+
+class HeldInterrupts:
+    """Whether a Ctrl-C waits to be raised."""
+
+    interrupted = False
+
+    def hold(self, signum: int, frame: FrameType | None) -> None:
+        """The signal handler."""
+        self.interrupted = True
+
+
+@contextlib.contextmanager
+def interrupts_held_back() -> Iterator[HeldInterrupts]:
+    """Let a Ctrl-C inside raise `KeyboardInterrupt` at the end, so that no step is cut in two.
+
+    Does nothing outside the main thread, where none arrives, inside another such block, and
+    where the program handles interrupts in its own way.
+    """
+    held = HeldInterrupts()
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield held
+        return
+    signal.signal(signal.SIGINT, held.hold)
+    try:
+        yield held
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if held.interrupted:
+            raise KeyboardInterrupt

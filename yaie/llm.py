@@ -1,0 +1,340 @@
+"""`LLM`: a model in this process, from Python.
+
+Prompts or conversations in, answers out, in order; batching and prefix sharing happen by
+themselves. Used by programs, by the command line and by the benchmarks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import itertools
+import logging
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from yaie.client.driver import Inbox, StepDriver
+from yaie.client.worker import load_engine_core
+from yaie.config import BUILTIN_MODEL, EngineConfig
+from yaie.engine.validation import validate_request
+from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
+from yaie.models.locate import resolve_model_path
+from yaie.outputs import CompletionOutput, RequestAssembly, RequestOutput, StreamPiece
+from yaie.prompts import (
+    Message,
+    Prompt,
+    PromptReader,
+    ReadPrompt,
+    is_conversation,
+    list_prompts,
+    naming_index,
+)
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, SamplingParams
+
+__all__ = ["LLM", "CompletionOutput", "RequestOutput", "StreamPiece"]
+
+logger = logging.getLogger(__name__)
+
+PROGRESS_FROM = 8  # prompts; shorter lists are done before a bar has been read
+UNBOUNDED_QUEUE = 2**31  # the caller holds its list anyway: there is nobody to send away
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What all requests of one call have in common."""
+
+    cache_salt: str
+    priority: int
+
+
+class LLM:
+    """One loaded model. Free it with `close()` or use it as a context manager.
+
+    `model` is "builtin", a folder or a Hugging Face repository id; `settings` are the fields of
+    `EngineConfig` (`dtype`, `num_slots`, `max_model_len`, ...); `tokenizer` is a folder or a
+    loaded one, where the model's own is not wanted.
+
+    Several threads may call the same `LLM` at once: their requests run in the same batches. Steps
+    are computed by the threads that wait; nothing runs in the background. Ctrl-C ends the
+    requests of the interrupted call after the step in progress, and the `LLM` stays usable.
+
+    Raises `StartupError`: `ConfigError`, `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory`.
+    """
+
+    def __init__(
+        self,
+        model: str | PathLike[str] = BUILTIN_MODEL,
+        *,
+        tokenizer: str | PathLike[str] | Tokenizer | None = None,
+        **settings: Any,
+    ) -> None:
+        config = _engine_config({"max_waiting": UNBOUNDED_QUEUE, **settings, "model": str(model)})
+        if not isinstance(tokenizer, Tokenizer):  # read first: it fails sooner than weights do
+            tokenizer = load_tokenizer(Path(tokenizer or resolve_model_path(config.model)))
+        self._tokenizer = tokenizer
+        self._reader = PromptReader(tokenizer)
+        self._config = config
+        core = load_engine_core(config)
+        self._info = core.info
+        self._driver = StepDriver(core)
+        self._is_open = True
+        self._numbers = itertools.count()
+        self._default_sampling = _default_sampling(core.info)
+
+    @property
+    def info(self) -> EngineInfo:
+        """What was loaded: architecture, dtype, device, context, pool, ..."""
+        return self._info
+
+    @property
+    def stats(self) -> EngineStats:
+        """Counters since the start and gauges of now."""
+        return self._driver.stats
+
+    @property
+    def default_sampling(self) -> SamplingParams:
+        """What is used where a call names no `SamplingParams`: the model's own advice, if any."""
+        return self._default_sampling
+
+    def get_tokenizer(self) -> Tokenizer:
+        """The tokenizer, for counting and for making prompts of token ids."""
+        return self._tokenizer
+
+    def generate(
+        self,
+        prompts: Prompt | Sequence[Prompt],
+        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
+        *,
+        progress: bool = True,
+        cache_salt: str = "",
+        priority: int = 0,
+    ) -> list[RequestOutput]:
+        """Continue each prompt; one output per prompt, in order. One prompt gives a list of one.
+
+        A prompt is text, a list of token ids, or a mapping with the key "prompt" or
+        "prompt_token_ids". `sampling_params` is one for all or one for each. Every prompt is
+        checked before any runs: `InvalidRequest` names the index of the first wrong one. Where
+        the engine itself fails on a request, that output says so in `error`, with finish reason
+        "error", and the others are not touched. `progress` shows a bar for lists of 8 or more
+        on a terminal.
+        """
+        self._require_open()
+        listed = list_prompts(prompts)
+        read = []
+        for index, prompt in enumerate(listed):
+            with naming_index(index, len(listed)):
+                read.append(self._reader.read_prompt(prompt))
+        samplings = _one_for_each(sampling_params, len(listed), self._default_sampling)
+        return self._run(read, samplings, _Common(cache_salt, priority), progress)
+
+    def chat(
+        self,
+        messages: Sequence[Message] | Sequence[Sequence[Message]],
+        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        progress: bool = True,
+        cache_salt: str = "",
+        priority: int = 0,
+    ) -> list[RequestOutput]:
+        """Answer a conversation, or each of a list of them, through the model's chat template.
+
+        Messages are in OpenAI's form. Without `sampling_params` an answer is as long as the
+        model makes it. Raises as `generate` does.
+        """
+        self._require_open()
+        listed = [messages] if is_conversation(messages) else list(messages)
+        read = []
+        for index, conversation in enumerate(listed):
+            with naming_index(index, len(listed)):
+                read.append(
+                    self._reader.read_conversation(conversation, tools, chat_template_kwargs)
+                )
+        samplings = _one_for_each(sampling_params, len(listed), self._chat_sampling())
+        return self._run(read, samplings, _Common(cache_salt, priority), progress)
+
+    def stream(
+        self,
+        prompt: Prompt | Sequence[Message],
+        sampling_params: SamplingParams | None = None,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        chat_template_kwargs: Mapping[str, Any] | None = None,
+        cache_salt: str = "",
+        priority: int = 0,
+    ) -> Generator[StreamPiece, None, None]:
+        """Continue one prompt or conversation; yields what each step adds, as it comes.
+
+        With `n` > 1 the pieces of all sequences come interleaved; `index` tells them apart.
+        Leaving the loop ends the request. Raises `InvalidRequest` at once for a wrong prompt,
+        `RequestFailed` while iterating where the engine fails on it.
+        """
+        self._require_open()
+        if is_conversation(prompt):
+            read = self._reader.read_conversation(prompt, tools, chat_template_kwargs)
+            default = self._chat_sampling()
+        else:
+            read = self._reader.read_prompt(prompt)
+            default = self._default_sampling
+        (sampling,) = _one_for_each(sampling_params, 1, default)
+        request = self._request(read, sampling, _Common(cache_salt, priority))
+        return self._stream(request, read.text)
+
+    def close(self) -> None:
+        """Free the model and its memory; later calls raise `EngineUnavailable`."""
+        self._is_open = False
+        self._driver.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _require_open(self) -> None:
+        if not self._is_open:
+            raise EngineUnavailable("this LLM is closed; make a new one to go on")
+
+    def _chat_sampling(self) -> SamplingParams:
+        return replace(self._default_sampling, max_tokens=None)
+
+    def _request(
+        self, read: ReadPrompt, sampling: SamplingParams, common: _Common
+    ) -> GenerationRequest:
+        """A request that the engine will take. Raises `InvalidRequest`."""
+        request = GenerationRequest(
+            request_id=f"llm-{next(self._numbers)}",
+            prompt_token_ids=read.token_ids,
+            sampling=sampling,
+            cache_salt=common.cache_salt,
+            priority=common.priority,
+        )
+        validate_request(request, self._info, self._config.max_running)
+        return request
+
+    def _run(
+        self,
+        read: list[ReadPrompt],
+        samplings: list[SamplingParams],
+        common: _Common,
+        progress: bool,
+    ) -> list[RequestOutput]:
+        assemblies: dict[str, RequestAssembly] = {}
+        for index, (prompt, sampling) in enumerate(zip(read, samplings, strict=True)):
+            with naming_index(index, len(read)):
+                request = self._request(prompt, sampling, common)
+            assemblies[request.request_id] = RequestAssembly(request, prompt.text, self._tokenizer)
+        inbox = Inbox()
+        try:
+            self._driver.submit(inbox, [one.request for one in assemblies.values()])
+            with _progress_bar(len(read), progress) as show_done:
+                while deltas := self._driver.take(inbox):
+                    for delta in deltas:
+                        if assemblies[delta.request_id].push(delta).must_abort:
+                            self._driver.abort(delta.request_id, delta.index)
+                    show_done(len(read) - len(inbox.unfinished))
+        finally:
+            self._driver.release(inbox)
+        outputs = [assembly.output() for assembly in assemblies.values()]
+        for index, output in enumerate(outputs):
+            if output.error is not None:
+                logger.warning("prompt %d failed in the engine: %s", index, output.error)
+        return outputs
+
+    def _stream(
+        self, request: GenerationRequest, prompt: str | None
+    ) -> Generator[StreamPiece, None, None]:
+        assembly = RequestAssembly(request, prompt, self._tokenizer)
+        inbox = Inbox()
+        try:
+            self._driver.submit(inbox, [request])
+            while deltas := self._driver.take(inbox):
+                for delta in deltas:
+                    piece = assembly.push(delta)
+                    if piece.must_abort:
+                        self._driver.abort(delta.request_id, delta.index)
+                    if delta.finish_reason == "error":
+                        raise RequestFailed(str(delta.error), code=delta.error_code)
+                    if piece.token_ids or piece.text or piece.finish_reason:
+                        yield assembly.stream_piece(delta, piece)
+        finally:
+            self._driver.release(inbox)
+
+
+def _engine_config(settings: dict[str, Any]) -> EngineConfig:
+    """Raises `ConfigError` for an unknown name, a wrong type or a value out of range."""
+    for name in settings:
+        if name not in EngineConfig.__dataclass_fields__:
+            near = difflib.get_close_matches(name, EngineConfig.__dataclass_fields__, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ConfigError(f"{name} is not a setting of the engine{hint}", param=name)
+    with contextlib.suppress(TypeError):  # a wrong type is told below
+        EngineConfig(**settings)  # says more about a wrong choice than the next line
+    try:
+        return msgspec.convert(settings, EngineConfig)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"a setting has the wrong type: {error}") from None
+
+
+def _default_sampling(info: EngineInfo) -> SamplingParams:
+    try:
+        return SamplingParams(**info.default_sampling)  # type: ignore[arg-type]
+    except InvalidRequest as error:
+        logger.warning("the model's generation_config.json is not used: %s", error.message)
+        return SamplingParams()
+
+
+def _one_for_each(
+    given: SamplingParams | Sequence[SamplingParams] | None, count: int, default: SamplingParams
+) -> list[SamplingParams]:
+    if given is None or isinstance(given, SamplingParams):
+        return [given or default] * count
+    samplings = list(given)
+    if len(samplings) != count:
+        raise InvalidRequest(
+            f"{len(samplings)} sampling_params for {count} prompts; give one, or one for each",
+            param="sampling_params",
+        )
+    for index, sampling in enumerate(samplings):
+        if not isinstance(sampling, SamplingParams):
+            raise InvalidRequest(
+                f"sampling_params[{index}] must be SamplingParams, got {type(sampling).__name__}",
+                param="sampling_params",
+            )
+    return samplings
+
+
+@contextlib.contextmanager
+def _progress_bar(count: int, wanted: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error; yields the function that is told how many prompts are done."""
+    if not wanted or count < PROGRESS_FROM or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    bar = Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        "prompts",
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=count)
+        yield lambda done: bar.update(task, completed=done)
