@@ -1,0 +1,143 @@
+"""The application: routes, layers, error handlers, and a lifespan that starts the engine.
+
+`create_app` builds it without starting anything and without torch; `server.api` holds the one
+that `uvicorn server.api:app` serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from server.drain import draining_signals
+from server.errors import MethodNotAllowed, NotFound, error_response
+from server.middleware import ApiKeys, BodyLimit, RequestContext
+from server.routes import completions, health, models
+from server.service import Service
+from yaie.client.base import EngineClient
+from yaie.client.process import ProcessClient
+from yaie.config import EngineConfig, Settings, load_settings, unknown_variables
+from yaie.errors import InvalidRequest, YaieError
+
+logger = logging.getLogger(__name__)
+
+
+def create_app(
+    settings: Settings | None = None,
+    make_client: Callable[[EngineConfig], EngineClient] | None = None,
+    on_fatal: Callable[[YaieError], None] | None = None,
+) -> FastAPI:
+    """Build the application; the engine starts with its lifespan.
+
+    `settings`: None reads `YAIE_*`; raises `ConfigError` where they are wrong. `make_client`:
+    None runs the engine in a child process. `on_fatal` is told why the engine cannot start; None
+    stops the server as SIGTERM would.
+    """
+    settings = settings or load_settings()
+    service = Service(settings, make_client or _in_process_of_its_own(settings), on_fatal or _stop)
+    app = FastAPI(
+        title="YAIE",
+        version=version("yaie"),
+        lifespan=_lifespan,
+        redirect_slashes=False,
+        middleware=_layers(settings, service),
+    )
+    app.state.service = service
+    for module in (completions, models, health):
+        app.include_router(module.router)
+    app.add_exception_handler(YaieError, _answer_error)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    return app
+
+
+def _in_process_of_its_own(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
+    return lambda config: ProcessClient(config, stall_s=settings.stall_s)
+
+
+def _stop(error: YaieError) -> None:
+    """The engine cannot start: end the process as SIGTERM would, so that it is seen."""
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _layers(settings: Settings, service: Service) -> list[Middleware]:
+    layers = [Middleware(RequestContext, metrics=service.metrics)]
+    origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
+    if origins:
+        layers.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=origins,
+                allow_methods=["GET", "POST"],
+                allow_headers=["*"],
+                expose_headers=["X-Request-ID", "X-YAIE-Ignored-Params"],
+            )
+        )
+    layers.append(Middleware(ApiKeys, keys=settings.api_keys))
+    layers.append(Middleware(BodyLimit, max_bytes=settings.max_body_bytes))
+    return layers
+
+
+@contextlib.asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    _show_logs(service.settings.log_level)
+    for warning in unknown_variables():
+        logger.warning("%s", warning)
+    with draining_signals(service):
+        service.start()
+        try:
+            yield
+        finally:
+            await asyncio.shield(service.stop())
+
+
+def _show_logs(level: str) -> None:
+    """Let our log lines be seen where the operator has not configured logging."""
+    if not logging.getLogger().handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(levelname)s:     %(name)s: %(message)s"))
+        for name in ("server", "yaie"):
+            ours = logging.getLogger(name)
+            if not ours.handlers:
+                ours.addHandler(handler)
+    for name in ("server", "yaie"):
+        logging.getLogger(name).setLevel(level.upper())
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, YaieError)
+    return error_response(error)
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    """What the router itself refuses."""
+    assert isinstance(error, HTTPException)
+    path = request.scope["path"][:200]
+    if error.status_code == 404:
+        return error_response(NotFound(f"there is no {path!r} here; see /docs for what there is"))
+    if error.status_code == 405:
+        response = error_response(
+            MethodNotAllowed(f"{path!r} cannot be used with {request.method[:20]!r}")
+        )
+        response.headers.update(error.headers or {})
+        return response
+    return error_response(InvalidRequest(str(error.detail)))
+
+
+async def _answer_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return error_response(InvalidRequest("the request's path or query is malformed"))

@@ -1,0 +1,138 @@
+"""Checks of single fields of a body, for `Translator`: pure functions that raise or return.
+
+What is refused is named as the client named it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from server.schemas.chat import ChatBody
+from server.schemas.common import GenerationBody
+from yaie.errors import InvalidRequest, UnknownModel, UnsupportedParameter
+from yaie.types import MAX_LOGPROBS
+
+MAX_STOPS = 16
+MAX_STOP_CHARS = 1024
+MAX_LISTED_IDS = 1024  # stop_token_ids, logit_bias
+MAX_SALT_CHARS = 256
+MAX_NAMED_IGNORED = 32
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+INT64 = 2**63
+
+
+def check_common(body: GenerationBody, served: str) -> None:
+    """What both kinds of completion refuse."""
+    check_model(body.model, served)
+    for name, harmless in body.unsupported.items():
+        value = (body.model_extra or {}).get(name, getattr(body, name, None))
+        if value is not None and not any(is_same(value, other) for other in harmless):
+            raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
+    if body.stream_options is not None and not body.stream:
+        raise InvalidRequest(
+            "stream_options is only allowed when stream is true", param="stream_options"
+        )
+    response_format = getattr(body, "response_format", None)
+    if response_format is not None:
+        kind = response_format.get("type") if isinstance(response_format, dict) else None
+        if kind != "text":
+            raise UnsupportedParameter(
+                f"response_format of type {str(kind)[:40]!r} is not supported; only 'text' is",
+                param="response_format",
+            )
+    if body.cache_salt is not None and not 0 < len(body.cache_salt) <= MAX_SALT_CHARS:
+        raise InvalidRequest(
+            f"cache_salt must have 1 to {MAX_SALT_CHARS} characters", param="cache_salt"
+        )
+    if body.priority is not None and not -INT64 <= body.priority < INT64:
+        raise InvalidRequest("priority must fit into 64 bits", param="priority")
+
+
+def check_model(asked: str | None, served: str) -> None:
+    """Raise `UnknownModel` unless the request is for the model that is served."""
+    if asked is not None and asked != served:
+        raise UnknownModel(
+            f"the model {asked[:100]!r} is not served here; this server has {served!r}",
+            param="model",
+        )
+
+
+def first_given(*values: int | None) -> int | None:
+    """The first of the values that is there."""
+    return next((value for value in values if value is not None), None)
+
+
+def is_same(value: object, harmless: object) -> bool:
+    """Whether a value is the harmless one; true is not 1 here."""
+    return value == harmless and isinstance(value, bool) == isinstance(harmless, bool)
+
+
+def chat_logprobs(body: ChatBody) -> int | None:
+    """How many of the most likely tokens are asked for; None without logprobs."""
+    if body.top_logprobs is not None and not 0 <= body.top_logprobs <= MAX_LOGPROBS:
+        raise InvalidRequest(
+            f"top_logprobs must be between 0 and {MAX_LOGPROBS}, got {body.top_logprobs}",
+            param="top_logprobs",
+        )
+    if not body.logprobs:
+        if body.top_logprobs:
+            raise InvalidRequest(
+                "top_logprobs is only allowed when logprobs is true", param="top_logprobs"
+            )
+        return None
+    return body.top_logprobs or 0
+
+
+def check_tools(body: ChatBody) -> list[dict[str, Any]] | None:
+    """The tools that the template shows to the model."""
+    choice = body.tool_choice
+    if choice is not None and choice not in ("none", "auto"):
+        raise UnsupportedParameter(
+            "tool_choice must be 'none' or 'auto'; forcing a tool is not supported",
+            param="tool_choice",
+        )
+    for at, tool in enumerate(body.tools or []):
+        function = tool.get("function") if isinstance(tool, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            raise InvalidRequest(
+                f"tools[{at}] must be an object with a function that has a name",
+                param=f"tools[{at}]",
+            )
+        if tool.get("type") != "function":
+            raise InvalidRequest(f"tools[{at}].type must be 'function'", param=f"tools[{at}].type")
+    return None if choice == "none" else body.tools
+
+
+def stops(given: object) -> tuple[str, ...]:
+    """The stop strings of a body."""
+    if given is None:
+        return ()
+    stops = [given] if isinstance(given, str) else given
+    if not isinstance(stops, list) or not all(isinstance(stop, str) and stop for stop in stops):
+        raise InvalidRequest("stop must be a non-empty string or a list of them", param="stop")
+    if len(stops) > MAX_STOPS or any(len(stop) > MAX_STOP_CHARS for stop in stops):
+        raise InvalidRequest(
+            f"stop may hold at most {MAX_STOPS} strings of at most {MAX_STOP_CHARS} characters",
+            param="stop",
+        )
+    return tuple(stops)
+
+
+def field_name(param: str | None, body: GenerationBody) -> str | None:
+    """The client's name for a field of `SamplingParams`."""
+    if param == "max_tokens" and getattr(body, "max_completion_tokens", None) is not None:
+        return "max_completion_tokens"
+    if param == "prompt_logprobs":
+        return "logprobs"
+    return param
+
+
+def ignored(body: GenerationBody) -> tuple[str, ...]:
+    """Names of the fields that nobody here knows."""
+    names = [
+        name if _PLAIN_NAME.fullmatch(name) else "?"
+        for name in body.model_extra or {}
+        if name not in body.accepted and name not in body.unsupported
+    ]
+    return tuple(names[:MAX_NAMED_IGNORED])

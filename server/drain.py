@@ -1,0 +1,56 @@
+"""SIGTERM and SIGINT: first answer what is in flight, then let the web server stop.
+
+uvicorn alone would close its port at once, so that clients see refused connections instead of a
+503 that says why. Installed by the lifespan; a second signal stops immediately.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from server.service import Service
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextlib.contextmanager
+def draining_signals(service: Service) -> Iterator[None]:
+    """Put draining before the present handlers of the signals, where they are the web server's."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    tasks: list[asyncio.Task[None]] = []
+    previous: dict[int, Callable[[int, FrameType | None], Any]] = {}
+
+    async def drain_then_stop(number: int) -> None:
+        await service.drain()
+        previous[number](number, None)
+
+    def begin(number: int) -> None:
+        tasks.append(loop.create_task(drain_then_stop(number)))
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if service.is_draining:
+            previous[number](number, frame)
+        else:
+            service.is_draining = True
+            loop.call_soon_threadsafe(begin, number)
+
+    for one in _SIGNALS:
+        handler = signal.getsignal(one)
+        # Python's own SIGINT handler means that no web server has taken the signal.
+        if callable(handler) and handler is not signal.default_int_handler:
+            previous[one] = handler
+            signal.signal(one, handle)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,165 @@
+"""Errors as HTTP: one table from error classes to statuses, one form of body for all of them.
+
+Used by the routes, the middleware and streams. The body is OpenAI's: `{"error": {message, type,
+param, code}}`; the request's id goes into the `X-Request-ID` header.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from yaie import errors
+from yaie.errors import YaieError
+from yaie.types import TokenDelta
+
+MAX_MESSAGE_CHARS = 2000
+
+
+class NotFound(errors.InvalidRequest):
+    """There is no such path."""
+
+    status = 404
+    code = "not_found"
+
+
+class MethodNotAllowed(errors.InvalidRequest):
+    """The path exists, but not with this method."""
+
+    status = 405
+    code = "method_not_allowed"
+
+
+class BodyTooLarge(errors.InvalidRequest):
+    """The request's body is larger than the server reads."""
+
+    status = 413
+    code = "request_too_large"
+
+
+class WrongMediaType(errors.InvalidRequest):
+    """The request's body is not plain JSON."""
+
+    status = 415
+    code = "unsupported_media_type"
+
+
+class RequestTimedOut(YaieError):
+    """The request took longer than the server allows; it was ended."""
+
+    status = 504
+    type = "timeout_error"
+    code = "request_timeout"
+
+
+class ClientTooSlow(YaieError):
+    """The client does not read its stream; the request was ended."""
+
+    status = 408
+    type = "timeout_error"
+    code = "client_too_slow"
+
+
+# Every error that a request can end in. Classes that are not named count as the nearest base
+# that is; a test asserts that each leaf of the tree is here.
+STATUSES: dict[type[YaieError], int] = {
+    errors.InvalidRequest: 400,
+    errors.ContextLengthExceeded: 400,
+    errors.UnsupportedParameter: 400,
+    errors.UnknownModel: 404,
+    errors.AuthenticationFailed: 401,
+    errors.Overloaded: 429,
+    errors.EngineUnavailable: 503,
+    errors.EngineStarting: 503,
+    errors.EngineDraining: 503,
+    errors.EngineDied: 503,
+    errors.RequestFailed: 500,
+    errors.StartupError: 503,
+    errors.ConfigError: 503,
+    errors.ModelNotFound: 503,
+    errors.ModelUnsupported: 503,
+    errors.NotEnoughMemory: 503,
+    errors.InvariantViolated: 500,
+    NotFound: 404,
+    MethodNotAllowed: 405,
+    BodyTooLarge: 413,
+    WrongMediaType: 415,
+    RequestTimedOut: 504,
+    ClientTooSlow: 408,
+}
+
+
+def status_of(error: YaieError) -> int:
+    """The HTTP status for an error, from the nearest class in the table."""
+    for kind in type(error).__mro__:
+        if kind in STATUSES:
+            return STATUSES[kind]
+    return 500
+
+
+def error_body(error: YaieError) -> dict[str, Any]:
+    """The JSON body for an error, also sent as the last event of a stream that fails."""
+    message = error.message
+    if len(message) > MAX_MESSAGE_CHARS:
+        message = message[:MAX_MESSAGE_CHARS] + "…"
+    return {
+        "error": {
+            # An escaped surrogate in a request must not make the answer unwritable.
+            "message": message.encode("utf-8", "replace").decode(),
+            "type": error.type,
+            "param": None if error.param is None else error.param[:200],
+            "code": error.code,
+        }
+    }
+
+
+def error_headers(error: YaieError) -> dict[str, str]:
+    """The headers that tell a client whether and when to try again."""
+    headers = {}
+    retry_after_s = getattr(error, "retry_after_s", None)
+    if retry_after_s is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(retry_after_s)))
+    if isinstance(error, errors.AuthenticationFailed):
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, errors.EngineDraining):
+        headers["Connection"] = "close"
+    if isinstance(error, RequestTimedOut):
+        headers["X-Should-Retry"] = "false"  # it would take as long again
+    return headers
+
+
+def error_response(error: YaieError) -> Response:
+    """The response for an error."""
+    return Response(
+        msgspec.json.encode(error_body(error)),
+        status_code=status_of(error),
+        headers=error_headers(error),
+        media_type="application/json",
+    )
+
+
+def error_of_delta(delta: TokenDelta) -> YaieError:
+    """The error that a delta with finish reason "error" stands for."""
+    message = delta.error or "the engine gave no reason"
+    if delta.error_status == 429:
+        return errors.Overloaded(message)
+    if delta.error_status == 503:
+        return errors.EngineUnavailable(message, code=delta.error_code)
+    if 400 <= delta.error_status < 500:
+        kind = _REFUSALS.get(delta.error_code or "", errors.InvalidRequest)
+        return kind(message, param=delta.error_param, code=delta.error_code)
+    # What went wrong inside is for the operator's log, not for the client.
+    return errors.RequestFailed(
+        "this request failed inside the engine and was ended; others are not affected. "
+        "The server's log says more under the id in X-Request-ID"
+    )
+
+
+_REFUSALS: dict[str, type[errors.InvalidRequest]] = {
+    "context_length_exceeded": errors.ContextLengthExceeded,
+    "unsupported_parameter": errors.UnsupportedParameter,
+    "model_not_found": errors.UnknownModel,
+}

@@ -1,0 +1,99 @@
+"""What the forms of chat and text completions share: usage, chunks, collected choices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from server.generation import Generation
+from server.streaming import event
+from yaie.text.assemble import TextPiece
+from yaie.text.tokenizer import Tokenizer
+from yaie.types import TokenLogprobs, Usage
+
+
+def usage_json(usage: Usage) -> dict[str, Any]:
+    """OpenAI's `usage`; the cached tokens are always there, also when there are none."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    }
+
+
+@dataclass(slots=True)
+class Choice:
+    """What one choice has got so far."""
+
+    texts: list[str] = field(default_factory=list)
+    token_ids: list[int] = field(default_factory=list)
+    logprobs: list[TokenLogprobs] = field(default_factory=list)
+    finish_reason: str | None = None
+    stop_reason: str | int | None = None
+
+
+class AnswerForm:
+    """Base of the two forms; a subclass names the objects and writes choices."""
+
+    object_name = ""
+    chunk_name = ""
+
+    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
+        self.generation = generation
+        self.call = generation.call
+        self.tokenizer = tokenizer
+        self.choices = [Choice() for _ in range(self.call.num_choices)]
+        self._head = msgspec.json.encode(
+            {**self._about(self.chunk_name), "choices": None}
+        ).removesuffix(b"null}")
+        self._tail = b',"usage":null}' if self.call.include_usage else b"}"
+
+    def chunk(self, choice: dict[str, Any], **extra: Any) -> bytes:
+        """The event for a chunk with one choice; `extra` goes beside the choices."""
+        tail = self._tail
+        if extra:
+            tail = b"," + msgspec.json.encode(extra)[1:-1] + tail
+        return event(self._head + b"[" + msgspec.json.encode(choice) + b"]" + tail)
+
+    def closing(self) -> bytes:
+        """The usage chunk, where it was asked for."""
+        if not self.call.include_usage:
+            return b""
+        usage = msgspec.json.encode(usage_json(self.generation.usage))
+        return event(self._head + b'[],"usage":' + usage + b"}")
+
+    def add(self, pieces: Mapping[int, TextPiece]) -> None:
+        """Collect pieces for `reply`."""
+        for index, piece in pieces.items():
+            choice = self.choices[index]
+            choice.texts.append(piece.text)
+            choice.token_ids.extend(piece.token_ids)
+            choice.logprobs.extend(piece.logprobs)
+            if piece.finish_reason is not None:
+                choice.finish_reason = piece.finish_reason
+                choice.stop_reason = piece.stop_reason
+
+    def document(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
+        """The whole answer around its choices."""
+        document = self._about(self.object_name)
+        document["choices"] = choices
+        document["usage"] = usage_json(self.generation.usage)
+        return document | self.prompt_ids()
+
+    def prompt_ids(self) -> dict[str, Any]:
+        """`prompt_token_ids`, where ids were asked for and there is one prompt."""
+        if not self.call.return_token_ids or len(self.call.requests) != 1:
+            return {}
+        return {"prompt_token_ids": self.call.requests[0].prompt_token_ids}
+
+    def _about(self, name: str) -> dict[str, Any]:
+        return {
+            "id": self.call.response_id,
+            "object": name,
+            "created": self.call.created,
+            "model": self.call.model,
+        }

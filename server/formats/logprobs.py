@@ -1,0 +1,74 @@
+"""Log-probabilities in OpenAI's two forms.
+
+JSON has no infinity: a token that was ruled out is shown with `LOWEST`.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from typing import Any
+
+from yaie.text.tokenizer import Tokenizer
+from yaie.types import TokenLogprobs
+
+LOWEST = -9999.0
+
+
+def chat_logprobs(tokenizer: Tokenizer, given: Sequence[TokenLogprobs]) -> dict[str, Any]:
+    """`logprobs` of a chat choice: one entry per token, with bytes."""
+    content = [
+        {
+            **_chat_token(tokenizer, one.token_id, one.logprob),
+            "top_logprobs": [_chat_token(tokenizer, *top) for top in one.top],
+        }
+        for one in given
+    ]
+    return {"content": content, "refusal": None}
+
+
+def _chat_token(tokenizer: Tokenizer, token_id: int, logprob: float) -> dict[str, Any]:
+    raw = tokenizer.token_bytes(token_id)
+    return {
+        "token": raw.decode("utf-8", "replace"),
+        "logprob": max(logprob, LOWEST),
+        "bytes": list(raw),
+    }
+
+
+class CompletionLogprobs:
+    """`logprobs` of a text completion's choices, whose offsets go on from chunk to chunk."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._offset = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(
+        self, token_ids: Sequence[int], given: Sequence[TokenLogprobs | None]
+    ) -> dict[str, Any]:
+        """The four parallel lists for some tokens; None for one that nothing preceded."""
+        offsets = []
+        for token_id in token_ids:
+            offsets.append(self._offset)
+            self._offset += len(self._decoder.decode(self._tokenizer.token_bytes(token_id)))
+        return {
+            "tokens": [self._name(token_id) for token_id in token_ids],
+            "token_logprobs": [None if one is None else max(one.logprob, LOWEST) for one in given],
+            "top_logprobs": [None if one is None else self._top(one) for one in given],
+            "text_offset": offsets,
+        }
+
+    def _top(self, one: TokenLogprobs) -> dict[str, float]:
+        top = one.top or ((one.token_id, one.logprob),)
+        named = {self._name(token_id): max(logprob, LOWEST) for token_id, logprob in top}
+        named.setdefault(self._name(one.token_id), max(one.logprob, LOWEST))
+        return named
+
+    def _name(self, token_id: int) -> str:
+        """The token's text; a part of a character as OpenAI writes it, so that names differ."""
+        raw = self._tokenizer.token_bytes(token_id)
+        try:
+            return raw.decode()
+        except UnicodeDecodeError:
+            return "bytes:" + "".join(f"\\x{byte:02x}" for byte in raw)

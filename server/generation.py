@@ -1,0 +1,226 @@
+"""One API call while it runs: its engine requests, merged, as pieces of text per choice.
+
+Made by `Service.open`, read by the routes, which must close it. All that arrived since the last
+look is handed out together, so that a slow client costs few writes and a fast one no delay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable
+from typing import cast
+
+from server.errors import ClientTooSlow, RequestTimedOut, error_of_delta
+from server.metrics import Metrics
+from server.translate import Call
+from yaie.client.base import EngineClient
+from yaie.errors import RequestFailed, YaieError
+from yaie.text.assemble import SequenceText, TextPiece
+from yaie.text.tokenizer import Tokenizer
+from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
+
+logger = logging.getLogger(__name__)
+
+# Deltas that may wait for a client which does not read; beyond it the request is ended.
+MAX_UNREAD_DELTAS = 16_384
+
+
+class Generation:
+    """The sequences of one call. Choice `p * n + i` is sequence `i` of prompt `p`."""
+
+    def __init__(
+        self,
+        call: Call,
+        client: EngineClient,
+        *,
+        tokenizer: Tokenizer,
+        metrics: Metrics,
+        timeout_s: float,
+        on_close: Callable[[Generation], None],
+    ) -> None:
+        self.call = call
+        self.prompt_logprobs: list[tuple[TokenLogprobs | None, ...] | None]
+        self.prompt_logprobs = [None] * len(call.requests)
+        self._client = client
+        self._metrics = metrics
+        self._timeout_s = timeout_s
+        self._on_close = on_close
+        self._sequences = [
+            SequenceText(tokenizer, request.prompt_token_ids, request.sampling)
+            for request in call.requests
+            for _ in range(request.sampling.n)
+        ]
+        self._cached = [0] * len(call.requests)
+        self._num_open = len(self._sequences)
+        self._arrived: list[tuple[int, TokenDelta]] = []
+        self._wake = asyncio.Event()
+        self._error: YaieError | None = None
+        self._has_given = False
+        self._pumps: list[asyncio.Task[None]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._started_at = self._last_at = time.monotonic()
+        self._first_at: float | None = None
+        self._reasons: set[str] = set()
+        self._closed = False
+
+    def start(self) -> None:
+        """Send the requests to the engine."""
+        self._pumps = [
+            asyncio.create_task(self._pump(prompt, request))
+            for prompt, request in enumerate(self.call.requests)
+        ]
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._timeout_s, self._time_out)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every choice has its finish reason."""
+        return self._num_open == 0
+
+    async def next(self) -> dict[int, TextPiece]:
+        """What arrived since the last call, per choice; empty when all are done.
+
+        Raises the error that ended the request, after what came before it was handed out.
+        """
+        while not self.is_done:
+            if self._error is not None and not (self._arrived and self._has_given):
+                raise self._error
+            if self._arrived:
+                pieces = await self._take()
+                if pieces:
+                    self._has_given = True
+                    return pieces
+                continue
+            self._wake.clear()
+            await self._wake.wait()
+        return {}
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of the call so far."""
+        return Usage(
+            prompt_tokens=sum(len(request.prompt_token_ids) for request in self.call.requests),
+            completion_tokens=0
+            if self.call.prompt_only
+            else sum(sequence.num_tokens for sequence in self._sequences),
+            cached_tokens=sum(self._cached),
+        )
+
+    def fail(self, error: YaieError) -> None:
+        """End the call with `error`; its sequences leave the engine within one step."""
+        if self._error is None and not self.is_done:
+            self._error = error
+            for pump in self._pumps:
+                pump.cancel()
+            self._wake.set()
+
+    async def close(self) -> None:
+        """End what still runs and report how it went. Safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        for pump in self._pumps:
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+        self._report()
+        self._on_close(self)
+
+    async def _pump(self, prompt: int, request: GenerationRequest) -> None:
+        generate = cast(AsyncGenerator[TokenDelta, None], self._client.generate(request))
+        try:
+            async with contextlib.aclosing(generate) as deltas:
+                async for delta in deltas:
+                    self._arrived.append((prompt, delta))
+                    self._wake.set()
+                    if len(self._arrived) > MAX_UNREAD_DELTAS:
+                        raise ClientTooSlow(
+                            f"{MAX_UNREAD_DELTAS} pieces of the answer were not read; "
+                            "the request was ended"
+                        )
+        except YaieError as error:
+            self.fail(error)
+        except Exception:
+            logger.exception("%s: the engine client failed", self.call.response_id)
+            self.fail(RequestFailed("the request failed inside the server; its log says more"))
+
+    async def _take(self) -> dict[int, TextPiece]:
+        arrived, self._arrived = self._arrived, []
+        pieces: dict[int, TextPiece] = {}
+        for prompt, delta in arrived:
+            if delta.finish_reason == "error":
+                logger.warning("%s: the engine says: %s", delta.request_id, delta.error)
+                self.fail(error_of_delta(delta))
+                break
+            self._cached[prompt] = max(self._cached[prompt], delta.num_cached_tokens)
+            if delta.prompt_logprobs is not None:
+                self.prompt_logprobs[prompt] = delta.prompt_logprobs
+            choice = prompt * self.call.sampling.n + delta.index
+            piece = self._sequences[choice].push(delta)
+            if piece.must_abort:
+                await self._client.abort(delta.request_id, delta.index)
+            if piece.finish_reason is not None:
+                self._num_open -= 1
+                self._reasons.add(piece.finish_reason)
+            before = pieces.get(choice)
+            pieces[choice] = piece if before is None else _joined(before, piece)
+        self._measure(pieces)
+        return pieces
+
+    def _measure(self, pieces: dict[int, TextPiece]) -> None:
+        num_tokens = max((len(piece.token_ids) for piece in pieces.values()), default=0)
+        if not num_tokens:
+            return
+        now = time.monotonic()
+        if self._first_at is None:
+            self._first_at = now
+            self._metrics.first_token_s.observe(now - self._started_at)
+        else:
+            self._metrics.inter_token_s.observe((now - self._last_at) / num_tokens)
+        self._last_at = now
+
+    def _time_out(self) -> None:
+        self.fail(
+            RequestTimedOut(
+                f"the request was not finished within {self._timeout_s:g} s and was ended; "
+                "ask for fewer tokens or raise YAIE_REQUEST_TIMEOUT_S"
+            )
+        )
+
+    def _report(self) -> None:
+        if self.is_done:
+            outcome = "length" if self._reasons == {"length"} else "stop"
+            if "abort" in self._reasons:
+                outcome = "abort"
+        elif self._error is not None:
+            outcome = self._error.code or "error"
+        else:
+            outcome = "disconnect"
+        usage = self.usage
+        total_s = time.monotonic() - self._started_at
+        self._metrics.count_outcome(outcome, usage, total_s)
+        first_s = -1.0 if self._first_at is None else self._first_at - self._started_at
+        logger.info(
+            "%s outcome=%s prompt=%d cached=%d completion=%d first_token_s=%.3f total_s=%.3f",
+            self.call.response_id,
+            outcome,
+            usage.prompt_tokens,
+            usage.cached_tokens,
+            usage.completion_tokens,
+            first_s,
+            total_s,
+        )
+
+
+def _joined(first: TextPiece, second: TextPiece) -> TextPiece:
+    return TextPiece(
+        text=first.text + second.text,
+        token_ids=first.token_ids + second.token_ids,
+        logprobs=first.logprobs + second.logprobs,
+        finish_reason=first.finish_reason or second.finish_reason,
+        stop_reason=second.stop_reason if first.finish_reason is None else first.stop_reason,
+    )

@@ -1,0 +1,137 @@
+"""Plain ASGI layers around the routes: request id and last resort, API keys, body size.
+
+Outermost is `RequestContext`, so that every response, whoever made it, carries the id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import re
+import uuid
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from server.errors import BodyTooLarge, error_response
+from server.metrics import Metrics
+from yaie.errors import AuthenticationFailed, RequestFailed
+
+logger = logging.getLogger(__name__)
+
+OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness", "/metrics"})
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
+_METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
+
+
+class RequestContext:
+    """Gives each request an id, counts it, and turns what nobody caught into a plain 500."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection's scope."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        asked = Headers(scope=scope).get("x-request-id", "")
+        request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid.uuid4().hex
+        scope.setdefault("state", {})["request_id"] = request_id
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+            await send(message)
+
+        self._metrics.active.inc()
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception:
+            logger.exception("request %s failed inside the server", request_id)
+            if status:  # the answer has begun; closing the connection is all that is left
+                raise
+            error = RequestFailed(
+                "the server failed; its log says more under the id in X-Request-ID"
+            )
+            await error_response(error)(scope, receive, send_with_id)
+        finally:
+            self._metrics.active.dec()
+            # Labels come from the routes, never from what a client sent.
+            route = getattr(scope.get("route"), "path", "other")
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.responses.labels(route, method, str(status)).inc()
+
+
+class ApiKeys:
+    """Lets only requests with a known key pass, except to the probes. Off without keys."""
+
+    def __init__(self, app: ASGIApp, keys: tuple[str, ...]) -> None:
+        self._app = app
+        self._digests = [hashlib.sha256(key.encode()).digest() for key in keys]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection's scope."""
+        if scope["type"] == "http" and self._digests and scope["path"] not in OPEN_PATHS:
+            given = _given_key(scope)
+            if given is None or not self._is_known(given):
+                what = "no API key was given" if given is None else "the API key is wrong"
+                error = AuthenticationFailed(f"{what}; send Authorization: Bearer <key>")
+                await error_response(error)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _is_known(self, given: bytes) -> bool:
+        digest = hashlib.sha256(given).digest()
+        # All are compared, each in constant time: how long it takes says nothing.
+        return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
+
+
+def _given_key(scope: Scope) -> bytes | None:
+    bearers = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(bearers) == 1:
+        kind, _, key = bytes(bearers[0]).partition(b" ")
+        return key.strip() if kind.lower() == b"bearer" else None
+    keys = [value for name, value in scope["headers"] if name == b"x-api-key"]
+    return bytes(keys[0]) if len(keys) == 1 and not bearers else None
+
+
+class BodyLimit:
+    """Refuses bodies beyond a size, by their declared length or while they are read."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection's scope."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "")
+        if declared.isdecimal() and int(declared[:20]) > self._max_bytes:
+            await error_response(self._error())(scope, receive, send)
+            return
+        num_bytes = 0
+
+        async def receive_counted() -> Message:
+            nonlocal num_bytes
+            message = await receive()
+            if message["type"] == "http.request":
+                num_bytes += len(message.get("body", b""))
+                if num_bytes > self._max_bytes:
+                    raise self._error()
+            return message
+
+        await self._app(scope, receive_counted, send)
+
+    def _error(self) -> BodyTooLarge:
+        return BodyTooLarge(
+            f"the body is larger than {self._max_bytes} bytes; send less, or raise "
+            "YAIE_MAX_BODY_BYTES"
+        )

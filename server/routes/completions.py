@@ -1,0 +1,68 @@
+"""`POST /v1/chat/completions` and `POST /v1/completions`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from server.bodies import read_body
+from server.formats.chat import ChatForm
+from server.formats.completions import CompletionForm
+from server.schemas.chat import ChatBody
+from server.schemas.completions import CompletionBody
+from server.service import Service
+from server.streaming import ClientGone, EventStream, answer_whole, unless_gone
+from server.translate import Call
+
+router = APIRouter(tags=["completions"])
+CLIENT_CLOSED = 499  # never arrives; for the metrics
+
+
+def _documented(schema: type[BaseModel]) -> dict[str, Any]:
+    """The body for the OpenAPI page; the routes read it themselves."""
+    content = {"application/json": {"schema": schema.model_json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post("/v1/chat/completions", openapi_extra=_documented(ChatBody))
+async def create_chat_completion(request: Request) -> Response:
+    """Answer a conversation."""
+    service: Service = request.app.state.service
+    body = await read_body(request, ChatBody)
+    call = await service.in_thread(service.translator().chat, body)
+    return await _answer(request, service, call, ChatForm)
+
+
+@router.post("/v1/completions", openapi_extra=_documented(CompletionBody))
+async def create_completion(request: Request) -> Response:
+    """Continue one or several prompts."""
+    service: Service = request.app.state.service
+    body = await read_body(request, CompletionBody)
+    call = await service.in_thread(service.translator().completion, body)
+    return await _answer(request, service, call, CompletionForm)
+
+
+async def _answer(
+    request: Request,
+    service: Service,
+    call: Call,
+    make_form: type[ChatForm] | type[CompletionForm],
+) -> Response:
+    headers = {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
+    generation = service.open(call)
+    is_streaming = False
+    try:
+        form = make_form(generation, service.tokenizer)
+        if not call.stream:
+            return await answer_whole(request.receive, generation, form, headers)
+        first = await unless_gone(request.receive, generation.next())
+        is_streaming = True
+        return EventStream(generation, form, first, headers)
+    except ClientGone:
+        return Response(status_code=CLIENT_CLOSED)
+    finally:
+        if not is_streaming:
+            await generation.close()

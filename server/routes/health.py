@@ -1,0 +1,80 @@
+"""The probes, `/metrics` and `/stats`. None of them runs the model or waits for it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
+
+from server.service import Service
+from yaie.errors import EngineUnavailable
+from yaie.types import EngineState
+
+router = APIRouter(tags=["operation"])
+
+
+def _state_json(service: Service) -> dict[str, Any]:
+    is_busy = service.state is EngineState.READY and service.stats.num_running > 0
+    return {
+        "status": "healthy" if service.state is EngineState.READY else service.state.value,
+        "state": "busy" if is_busy else service.state.value,
+        "reason": service.state_reason,
+        "model": service.model,
+        "restarts": service.num_restarts,
+    }
+
+
+def _probe(service: Service, is_good: bool) -> Response:
+    headers = {} if is_good else {"Retry-After": str(EngineUnavailable.retry_after_s)}
+    return JSONResponse(_state_json(service), 200 if is_good else 503, headers)
+
+
+@router.get("/health")
+async def health(request: Request) -> Response:
+    """200 while the engine answers, ready or busy; 503 with the state otherwise."""
+    service: Service = request.app.state.service
+    return _probe(service, service.state is EngineState.READY)
+
+
+@router.get("/readiness")
+async def readiness(request: Request) -> Response:
+    """200 while requests are taken."""
+    service: Service = request.app.state.service
+    return _probe(service, service.state is EngineState.READY)
+
+
+@router.get("/liveness")
+async def liveness(request: Request) -> Response:
+    """200 while the server runs and restarting it would not help; an engine restarts itself."""
+    service: Service = request.app.state.service
+    return _probe(service, service.state is not EngineState.FAILED)
+
+
+@router.get("/metrics")
+async def metrics(request: Request) -> Response:
+    """Prometheus' text format."""
+    service: Service = request.app.state.service
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/stats")
+async def stats(request: Request) -> Response:
+    """The engine's statistics and description as JSON."""
+    service: Service = request.app.state.service
+    numbers = service.stats
+    return JSONResponse(
+        {
+            **_state_json(service),
+            "uptime_s": int(time.time()) - service.started_at,
+            "active_requests": service.num_active,
+            "hit_rate": numbers.cached_tokens / max(1, numbers.prompt_tokens),
+            "kv_read_saved": 1 - numbers.kv_tokens_read / max(1, numbers.kv_tokens_unshared)
+            if numbers.kv_tokens_unshared
+            else 0.0,
+            "info": None if service.info is None else asdict(service.info),
+            "stats": asdict(numbers),
+        }
+    )

@@ -1,0 +1,1 @@
+"""The request bodies of the API, as clients send them."""

@@ -1,0 +1,38 @@
+"""The body of `POST /v1/chat/completions`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from server.schemas.common import GenerationBody
+
+
+class ChatBody(GenerationBody):
+    """OpenAI's chat completion request with the extensions of `docs/api.md`."""
+
+    unsupported: ClassVar[dict[str, tuple[Any, ...]]] = {
+        **GenerationBody.unsupported,
+        "audio": (),
+        "best_of": (1,),
+        "chat_template": (),
+        "continue_final_message": (False,),
+        "documents": ([],),
+        "echo": (False,),
+        "function_call": ("none",),
+        "functions": ([],),
+        "modalities": (["text"],),
+        "prediction": (),
+        "web_search_options": (),
+    }
+    accepted: ClassVar[frozenset[str]] = GenerationBody.accepted | {"parallel_tool_calls"}
+
+    messages: list[Any]
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    logprobs: bool | None = None
+    top_logprobs: int | None = None
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    response_format: Any = None
+    add_generation_prompt: bool | None = None
+    chat_template_kwargs: dict[str, Any] | None = None

@@ -1,0 +1,24 @@
+"""The body of `POST /v1/completions`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from server.schemas.common import GenerationBody
+
+
+class CompletionBody(GenerationBody):
+    """OpenAI's text completion request with the extensions of `docs/api.md`."""
+
+    unsupported: ClassVar[dict[str, tuple[Any, ...]]] = {
+        **GenerationBody.unsupported,
+        "suffix": ("",),
+    }
+
+    prompt: Any = None  # a string, token ids, or a list of either
+    max_tokens: int | None = None
+    echo: bool | None = None
+    best_of: int | None = None
+    logprobs: int | None = None
+    add_special_tokens: bool | None = None
+    response_format: Any = None

@@ -1,0 +1,129 @@
+"""Answers to a call: one JSON document, or server-sent events while tokens come.
+
+Both watch the connection: a client that is gone ends its sequences within one step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from server.errors import error_body
+from server.generation import Generation
+from yaie.errors import YaieError
+from yaie.text.assemble import TextPiece
+
+_Result = TypeVar("_Result")
+DONE = b"data: [DONE]\n\n"
+
+
+class Format(Protocol):
+    """How one endpoint writes its answer."""
+
+    def opening(self) -> bytes:
+        """Events before the first piece."""
+
+    def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
+        """Events for pieces of several choices."""
+
+    def closing(self) -> bytes:
+        """Events after the last piece, without the end mark."""
+
+    def add(self, pieces: Mapping[int, TextPiece]) -> None:
+        """Collect pieces for `reply`."""
+
+    def reply(self) -> dict[str, Any]:
+        """The whole answer."""
+
+
+class ClientGone(Exception):
+    """The client closed its connection; there is nobody to answer."""
+
+
+def event(data: bytes) -> bytes:
+    """One server-sent event."""
+    return b"data: " + data + b"\n\n"
+
+
+async def unless_gone(receive: Receive, work: Coroutine[Any, Any, _Result]) -> _Result:
+    """The result of `work`, given up with `ClientGone` when the client leaves first."""
+    task = asyncio.create_task(work)
+    gone = asyncio.create_task(_until_gone(receive))
+    try:
+        await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientGone
+    finally:
+        for each in (task, gone):
+            each.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def answer_whole(
+    receive: Receive, generation: Generation, form: Format, headers: dict[str, str]
+) -> Response:
+    """The answer as one document. Raises what ended the call, or `ClientGone`."""
+
+    async def collect() -> None:
+        while pieces := await generation.next():
+            form.add(pieces)
+
+    await unless_gone(receive, collect())
+    return Response(
+        msgspec.json.encode(form.reply()), headers=headers, media_type="application/json"
+    )
+
+
+class EventStream(Response):
+    """The answer as server-sent events; `first` was waited for, so that a refusal has a status."""
+
+    def __init__(
+        self,
+        generation: Generation,
+        form: Format,
+        first: Mapping[int, TextPiece],
+        headers: dict[str, str],
+    ) -> None:
+        super().__init__(
+            headers={**headers, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+            media_type="text/event-stream",
+        )
+        del self.headers["content-length"]
+        self._generation = generation
+        self._form = form
+        self._first = first
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the stream; ends early, and quietly, when the client leaves."""
+        try:
+            await unless_gone(receive, self._send_all(send))
+        except (ClientGone, OSError):
+            pass  # nobody is there to be told; closing the generation ends its sequences
+        finally:
+            await self._generation.close()
+
+    async def _send_all(self, send: Send) -> None:
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
+        body = self._form.opening() + self._form.events(self._first)
+        try:
+            while True:
+                if self._generation.is_done:
+                    body += self._form.closing() + DONE
+                    break
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+                body = self._form.events(await self._generation.next())
+        except YaieError as error:
+            body = event(msgspec.json.encode(error_body(error)))
+        await send({"type": "http.response.body", "body": body, "more_body": False})

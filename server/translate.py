@@ -1,0 +1,323 @@
+"""Checked bodies become requests for the engine.
+
+Everything that a client can get wrong is refused here, with the name of the field, before the
+engine hears of it. Runs in the text threads: it tokenizes. No torch, no asyncio.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from server.checks import (
+    INT64,
+    MAX_LISTED_IDS,
+    chat_logprobs,
+    check_common,
+    check_tools,
+    field_name,
+    first_given,
+    ignored,
+    stops,
+)
+from server.schemas.chat import ChatBody
+from server.schemas.common import GenerationBody
+from server.schemas.completions import CompletionBody
+from yaie.errors import (
+    ContextLengthExceeded,
+    InvalidRequest,
+    UnsupportedParameter,
+)
+from yaie.text.chat import ChatTemplate
+from yaie.text.tokenizer import Tokenizer
+from yaie.types import (
+    MAX_SEQUENCES_PER_REQUEST,
+    EngineInfo,
+    GenerationRequest,
+    SamplingParams,
+)
+
+DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One API request, ready to run: one engine request per prompt, `n` choices of each."""
+
+    response_id: str
+    created: int  # unix time, seconds
+    model: str
+    requests: tuple[GenerationRequest, ...]
+    sampling: SamplingParams
+    stream: bool
+    include_usage: bool
+    return_token_ids: bool
+    ignored: tuple[str, ...]  # names of fields that are not known
+    echoes: tuple[str, ...] = ()  # text of each prompt, where it is to be repeated
+    prompt_only: bool = False  # max_tokens 0: the one token that is drawn is not shown
+
+    @property
+    def num_choices(self) -> int:
+        """Sequences over all prompts."""
+        return len(self.requests) * self.sampling.n
+
+
+class Translator:
+    """Turns bodies into calls, for one tokenizer and one ready engine."""
+
+    def __init__(self, tokenizer: Tokenizer, info: EngineInfo) -> None:
+        self._tokenizer = tokenizer
+        self._chat = ChatTemplate(tokenizer)
+        self._info = info
+
+    def chat(self, body: ChatBody) -> Call:
+        """A chat completion. Raises `InvalidRequest` or one of its kinds."""
+        check_common(body, self._info.model)
+        tools = check_tools(body)
+        sampling = self._sampling(
+            body,
+            max_tokens=first_given(body.max_completion_tokens, body.max_tokens),
+            logprobs=chat_logprobs(body),
+        )
+        prompt = self._chat.render(
+            body.messages,
+            tools=tools,
+            add_generation_prompt=body.add_generation_prompt is not False,
+            template_kwargs=body.chat_template_kwargs,
+        )
+        limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
+        self._check_prompt(prompt, "messages", sampling.max_tokens, limit_name)
+        return self._call("chatcmpl", body, [prompt], sampling)
+
+    def completion(self, body: CompletionBody) -> Call:
+        """A text completion of one or several prompts. Raises as `chat`."""
+        check_common(body, self._info.model)
+        n = 1 if body.n is None else body.n
+        if body.best_of is not None and body.best_of != n:
+            raise UnsupportedParameter(
+                f"best_of is {body.best_of} and n is {n}: choosing the best of more than n is not "
+                "supported; leave best_of out and choose by logprobs",
+                param="best_of",
+            )
+        prompt_only = body.max_tokens == 0 and bool(body.echo)
+        max_tokens = DEFAULT_COMPLETION_TOKENS if body.max_tokens is None else body.max_tokens
+        sampling = self._sampling(
+            body,
+            max_tokens=1 if prompt_only else max_tokens,
+            logprobs=body.logprobs,
+            prompt_logprobs=body.logprobs if body.echo else None,
+        )
+        texts, prompts = self._prompts(body)
+        if len(prompts) * sampling.n > MAX_SEQUENCES_PER_REQUEST:
+            raise InvalidRequest(
+                f"{len(prompts)} prompts with n = {sampling.n} are {len(prompts) * sampling.n} "
+                f"sequences; at most {MAX_SEQUENCES_PER_REQUEST} are made for one request",
+                param="prompt",
+            )
+        for at, prompt in enumerate(prompts):
+            name = "prompt" if len(prompts) == 1 else f"prompt[{at}]"
+            asked = None if body.max_tokens is None or prompt_only else max_tokens
+            self._check_prompt(prompt, name, asked, "max_tokens")
+        echoes: tuple[str, ...] = ()
+        if body.echo:
+            echoes = tuple(
+                self._tokenizer.decode(prompt, sampling.skip_special_tokens)
+                if text is None
+                else text
+                for text, prompt in zip(texts, prompts, strict=True)
+            )
+        return self._call("cmpl", body, prompts, sampling, echoes=echoes, prompt_only=prompt_only)
+
+    def _call(
+        self,
+        prefix: str,
+        body: GenerationBody,
+        prompts: list[list[int]],
+        sampling: SamplingParams,
+        *,
+        echoes: tuple[str, ...] = (),
+        prompt_only: bool = False,
+    ) -> Call:
+        response_id = f"{prefix}-{uuid.uuid4().hex}"
+        requests = tuple(
+            GenerationRequest(
+                request_id=f"{response_id}-{at}" if at else response_id,
+                prompt_token_ids=tuple(prompt),
+                sampling=sampling,
+                cache_salt=body.cache_salt or "",
+                priority=body.priority or 0,
+            )
+            for at, prompt in enumerate(prompts)
+        )
+        include_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+        return Call(
+            response_id=response_id,
+            created=int(time.time()),
+            model=self._info.model,
+            requests=requests,
+            sampling=sampling,
+            stream=bool(body.stream),
+            include_usage=include_usage,
+            return_token_ids=bool(body.return_token_ids),
+            ignored=ignored(body),
+            echoes=echoes,
+            prompt_only=prompt_only,
+        )
+
+    def _sampling(
+        self,
+        body: GenerationBody,
+        *,
+        max_tokens: int | None,
+        logprobs: int | None,
+        prompt_logprobs: int | None = None,
+    ) -> SamplingParams:
+        given = {name: getattr(body, name) for name in _PASSED_ON}
+        fields: dict[str, Any] = {
+            # What is left out is sampled as the model's makers recommend.
+            **self._info.default_sampling,
+            **{name: value for name, value in given.items() if value is not None},
+        }
+        if (fields.get("top_k") or 0) > self._info.vocab_size:
+            fields["top_k"] = 0  # keeps every token: the same as off
+        if (fields.get("min_tokens") or 0) > self._info.max_model_len:
+            raise InvalidRequest(
+                f"min_tokens is larger than this model's context of {self._info.max_model_len}",
+                param="min_tokens",
+            )
+        try:
+            return SamplingParams(
+                **fields,
+                max_tokens=max_tokens,
+                logprobs=logprobs,
+                prompt_logprobs=prompt_logprobs,
+                stop=stops(body.stop),
+                stop_token_ids=tuple(self._listed_ids(body.stop_token_ids or [])),
+                logit_bias=self._logit_bias(body.logit_bias),
+            )
+        except InvalidRequest as error:
+            renamed = field_name(error.param, body)
+            if renamed == error.param or error.param is None:
+                raise
+            message = error.message.replace(error.param, renamed or error.param, 1)
+            raise InvalidRequest(message, param=renamed) from None
+
+    def _listed_ids(self, ids: list[int]) -> list[int]:
+        if len(ids) > MAX_LISTED_IDS:
+            raise InvalidRequest(
+                f"stop_token_ids has {len(ids)} entries; at most {MAX_LISTED_IDS} are read",
+                param="stop_token_ids",
+            )
+        for at, token_id in enumerate(ids):
+            if not 0 <= token_id < self._info.vocab_size:
+                raise self._no_such_token(token_id, f"stop_token_ids[{at}]")
+        return ids
+
+    def _logit_bias(self, given: dict[str, float] | None) -> dict[int, float] | None:
+        if not given:
+            return None
+        if len(given) > MAX_LISTED_IDS:
+            raise InvalidRequest(
+                f"logit_bias has {len(given)} entries; at most {MAX_LISTED_IDS} are read",
+                param="logit_bias",
+            )
+        biases = {}
+        for key, bias in given.items():
+            if not re.fullmatch(r"[0-9]{1,10}", key, re.ASCII):
+                raise InvalidRequest(
+                    f"logit_bias has the key {key[:40]!r}; keys must be token ids",
+                    param="logit_bias",
+                )
+            if int(key) >= self._info.vocab_size:
+                raise self._no_such_token(int(key), "logit_bias")
+            biases[int(key)] = bias
+        return biases
+
+    def _no_such_token(self, token_id: int, param: str) -> InvalidRequest:
+        shown = str(token_id) if abs(token_id) < INT64 else "a number of more than 64 bits"
+        return InvalidRequest(
+            f"{param}: there is no token {shown}; ids go from 0 to {self._info.vocab_size - 1}",
+            param=param,
+        )
+
+    def _prompts(self, body: CompletionBody) -> tuple[list[str | None], list[list[int]]]:
+        """Each prompt's text, where it came as text, and its token ids."""
+        given = body.prompt
+        if given is None:
+            raise InvalidRequest("prompt is missing", param="prompt")
+        if isinstance(given, list) and given and type(given[0]) is int:
+            given = [given]
+        if isinstance(given, str):
+            given = [given]
+        if not isinstance(given, list) or not given:
+            raise InvalidRequest(
+                "prompt must be a string, a list of strings, a list of token ids, or a list of "
+                "lists of token ids, and not empty",
+                param="prompt",
+            )
+        if len(given) > MAX_SEQUENCES_PER_REQUEST:
+            raise InvalidRequest(
+                f"prompt has {len(given)} entries; at most {MAX_SEQUENCES_PER_REQUEST} are read",
+                param="prompt",
+            )
+        add_special_tokens = body.add_special_tokens is not False
+        texts: list[str | None] = []
+        prompts = []
+        for at, prompt in enumerate(given):
+            if isinstance(prompt, str):
+                texts.append(prompt)
+                prompts.append(self._tokenizer.encode(prompt, add_special_tokens))
+            else:
+                texts.append(None)
+                prompts.append(self._token_ids(prompt, f"prompt[{at}]"))
+        return texts, prompts
+
+    def _token_ids(self, ids: object, where: str) -> list[int]:
+        if not isinstance(ids, list) or set(map(type, ids)) - {int}:  # a boolean is no id
+            raise InvalidRequest(f"{where} must be a string or a list of token ids", param=where)
+        if ids:
+            for token_id in (min(ids), max(ids)):
+                if not 0 <= token_id < self._info.vocab_size:
+                    raise self._no_such_token(token_id, f"{where}[{ids.index(token_id)}]")
+        return ids
+
+    def _check_prompt(
+        self, prompt: list[int], name: str, max_tokens: int | None, limit_name: str
+    ) -> None:
+        """`max_tokens`: where the client asked for a number, else None."""
+        longest = self._info.max_model_len
+        if not prompt:
+            raise InvalidRequest(f"{name} has no tokens; send at least one", param=name)
+        if len(prompt) >= longest:
+            raise ContextLengthExceeded(
+                f"{name} has {len(prompt)} tokens, but this model's context is {longest} tokens, "
+                "prompt and completion together; shorten the prompt",
+                param=name,
+            )
+        if max_tokens is not None and len(prompt) + max_tokens > longest:
+            raise ContextLengthExceeded(
+                f"{name} has {len(prompt)} tokens and {limit_name} is {max_tokens}, together "
+                f"{len(prompt) + max_tokens}, but this model's context is {longest} tokens; "
+                f"shorten the prompt or ask for at most {longest - len(prompt)}",
+                param=limit_name,
+            )
+
+
+_PASSED_ON = (
+    "n",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "seed",
+    "repetition_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "min_tokens",
+    "ignore_eos",
+    "skip_special_tokens",
+    "include_stop_str_in_output",
+)

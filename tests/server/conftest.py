@@ -1,0 +1,60 @@
+"""Applications over a scripted engine, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from server.app import create_app
+from tests.server.scripted_client import ScriptedClient
+from tests.server.tiny_model import write_folder_without_weights
+from yaie.config import Settings
+from yaie.errors import YaieError
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+MakeApp = Callable[..., tuple[TestClient, ScriptedClient]]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_folder_without_weights(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
+def tokenizer(folder: Path) -> Tokenizer:
+    return load_tokenizer(folder)
+
+
+@pytest.fixture
+def make_app(folder: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
+    """Starts applications and waits until they take requests (unless `is_ready=False`)."""
+    with ExitStack() as stack:
+
+        def make(
+            engine: ScriptedClient | None = None, *, is_ready: bool = True, **settings: object
+        ) -> tuple[TestClient, ScriptedClient]:
+            engine = engine or ScriptedClient(tokenizer.encode("The tree 🙂 plan."))
+
+            def fatal(error: YaieError) -> None:
+                raise AssertionError(error)
+
+            app = create_app(
+                Settings(model=str(folder), served_model_name="tiny", **settings),  # type: ignore[arg-type]
+                make_client=lambda config: engine,
+                on_fatal=fatal,
+            )
+            http = stack.enter_context(TestClient(app, raise_server_exceptions=False))
+            while is_ready and http.get("/readiness").status_code != 200:
+                assert app.state.service.failure is None
+            return http, engine
+
+        yield make
+
+
+@pytest.fixture
+def http(make_app: MakeApp) -> TestClient:
+    return make_app()[0]

@@ -1,0 +1,216 @@
+"""Chat completions: bodies, streams, and what of a request reaches the engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import ScriptedClient
+from yaie.text.chat import ChatTemplate
+from yaie.text.tokenizer import Tokenizer
+
+SAID = "The tree 🙂 plan."
+MESSAGES = [{"role": "user", "content": "the plan?"}]
+
+
+def chat(http: TestClient, **fields: Any) -> Any:
+    response = http.post("/v1/chat/completions", json={"messages": MESSAGES, **fields})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def stream(http: TestClient, **fields: Any) -> list[Any]:
+    body = {"messages": MESSAGES, "stream": True, **fields}
+    response = http.post("/v1/chat/completions", json=body)
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"].startswith("text/event-stream")
+    events = response.text.split("\n\n")
+    assert events[-2:] == ["data: [DONE]", ""]
+    assert all(event.startswith("data: ") for event in events[:-1])
+    return [json.loads(event[6:]) for event in events[:-2]]
+
+
+def test_an_answer(http: TestClient, tokenizer: Tokenizer) -> None:
+    answer = chat(http)
+    assert answer["id"].startswith("chatcmpl-")
+    assert (answer["object"], answer["model"]) == ("chat.completion", "tiny")
+    (choice,) = answer["choices"]
+    assert choice["message"] == {"role": "assistant", "content": SAID, "refusal": None}
+    assert (choice["index"], choice["finish_reason"], choice["logprobs"]) == (0, "stop", None)
+    num_prompt = len(ChatTemplate(tokenizer).render(MESSAGES))
+    num_said = len(tokenizer.encode(SAID))
+    assert answer["usage"] == {
+        "prompt_tokens": num_prompt,
+        "completion_tokens": num_said,
+        "total_tokens": num_prompt + num_said,
+        "prompt_tokens_details": {"cached_tokens": num_prompt - 1},
+    }
+
+
+def test_a_stream(http: TestClient) -> None:
+    chunks = stream(http, stream_options={"include_usage": True})
+    assert {chunk["object"] for chunk in chunks} == {"chat.completion.chunk"}
+    assert len({chunk["id"] for chunk in chunks}) == 1
+    first, *middle, last, usage = chunks
+    assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
+    assert "".join(chunk["choices"][0]["delta"]["content"] for chunk in middle) == SAID
+    assert all(chunk["choices"][0]["finish_reason"] is None for chunk in [first, *middle])
+    assert (last["choices"][0]["delta"], last["choices"][0]["finish_reason"]) == ({}, "stop")
+    assert usage["choices"] == []
+    assert usage["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
+    assert all(chunk["usage"] is None for chunk in chunks[:-1])
+
+
+def test_no_usage_unless_asked(http: TestClient) -> None:
+    assert all("usage" not in chunk for chunk in stream(http))
+
+
+def test_choices_of_n(http: TestClient) -> None:
+    answer = chat(http, n=3)
+    assert [choice["index"] for choice in answer["choices"]] == [0, 1, 2]
+    assert {choice["message"]["content"] for choice in answer["choices"]} == {SAID}
+    texts = ["", "", ""]
+    for chunk in stream(http, n=3):
+        for choice in chunk["choices"]:
+            texts[choice["index"]] += choice["delta"].get("content", "")
+    assert texts == [SAID] * 3
+
+
+def test_a_stop_string_is_never_shown(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    answer = chat(http, stop=["plan", "zzz"], n=2)
+    for choice in answer["choices"]:
+        assert choice["message"]["content"] == "The tree 🙂 "
+        assert (choice["finish_reason"], choice["stop_reason"]) == ("stop", "plan")
+    chunks = stream(http, stop="plan")
+    text = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
+    assert text == "The tree 🙂 "
+    assert len(engine.ended) == 2  # the engine was told that nobody wants the rest
+
+
+def test_one_of_two_sequences_is_aborted_alone(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    engine.answer = tokenizer.encode("a END b")
+
+    async def differ(request: Any) -> Any:
+        async for delta in engine.say(request):
+            if delta.index == 0 or b"E" not in tokenizer.token_bytes(delta.token_ids[0]):
+                yield delta
+
+    engine.script = differ
+    answer = chat(http, n=2, stop="END")
+    assert [choice["finish_reason"] for choice in answer["choices"]] == ["stop", "stop"]
+    assert answer["choices"][0]["message"]["content"] == "a "
+    assert engine.aborted == [(engine.requests[0].request_id, 0)]
+
+
+def test_log_probabilities(http: TestClient) -> None:
+    content = chat(http, logprobs=True, top_logprobs=2)["choices"][0]["logprobs"]["content"]
+    assert b"".join(bytes(entry["bytes"]) for entry in content).decode() == SAID
+    assert all(entry["logprob"] == -0.5 for entry in content)
+    assert all(len(entry["top_logprobs"]) == 2 for entry in content)
+    assert content[0]["top_logprobs"][1]["logprob"] == -9999.0  # JSON knows no infinity
+    streamed = [
+        entry
+        for chunk in stream(http, logprobs=True, top_logprobs=2)
+        for entry in (chunk["choices"][0]["logprobs"] or {"content": []})["content"]
+    ]
+    assert streamed == content
+    assert chat(http, logprobs=True)["choices"][0]["logprobs"]["content"][0]["top_logprobs"] == []
+
+
+def test_token_ids_beside_the_text(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    answer = chat(http, return_token_ids=True)
+    assert answer["prompt_token_ids"] == list(engine.requests[0].prompt_token_ids)
+    assert answer["choices"][0]["token_ids"] == tokenizer.encode(SAID)
+    chunks = stream(http, return_token_ids=True)
+    assert chunks[0]["prompt_token_ids"] == answer["prompt_token_ids"]
+    ids = [i for chunk in chunks for i in chunk["choices"][0].get("token_ids", [])]
+    assert ids == tokenizer.encode(SAID)
+
+
+def test_what_reaches_the_engine(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    chat(
+        http,
+        model="tiny",
+        n=2,
+        max_completion_tokens=7,
+        max_tokens=99,
+        temperature=0.5,
+        top_p=0.9,
+        top_k=5,
+        min_p=0.1,
+        seed=11,
+        presence_penalty=0.5,
+        frequency_penalty=-0.5,
+        repetition_penalty=1.1,
+        logit_bias={"5": 3},
+        stop_token_ids=[9],
+        min_tokens=2,
+        ignore_eos=True,
+        stop=["x"],
+        skip_special_tokens=False,
+        cache_salt="tenant",
+        priority=-3,
+        user="someone",
+        metadata={"a": "b"},
+    )
+    request = engine.requests[-1]
+    sampling = request.sampling
+    assert request.prompt_token_ids == tuple(ChatTemplate(tokenizer).render(MESSAGES))
+    assert (request.cache_salt, request.priority) == ("tenant", -3)
+    assert (sampling.n, sampling.max_tokens, sampling.min_tokens) == (2, 7, 2)
+    assert (sampling.temperature, sampling.top_p, sampling.top_k) == (0.5, 0.9, 5)
+    assert (sampling.min_p, sampling.seed, sampling.repetition_penalty) == (0.1, 11, 1.1)
+    assert (sampling.presence_penalty, sampling.frequency_penalty) == (0.5, -0.5)
+    assert sampling.logit_bias == {5: 3.0}
+    assert (sampling.stop_token_ids, sampling.ignore_eos) == ((9,), True)
+    assert (sampling.stop, sampling.skip_special_tokens) == (("x",), False)
+
+
+def test_what_is_left_out(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    chat(http, temperature=None, n=None, stop=None, tools=None)
+    sampling = engine.requests[-1].sampling
+    assert (sampling.max_tokens, sampling.n, sampling.temperature) == (None, 1, 1.0)
+
+
+def test_the_models_own_defaults(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    engine = ScriptedClient(tokenizer.encode(SAID))
+    assert engine.info is not None
+    engine.info = replace(engine.info, default_sampling={"temperature": 0.25, "top_k": 3})
+    http, _ = make_app(engine)
+    chat(http, top_k=2)
+    sampling = engine.requests[-1].sampling
+    assert (sampling.temperature, sampling.top_k) == (0.25, 2)
+
+
+def test_tools_are_shown_to_the_model(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    tool = {"type": "function", "function": {"name": "add_numbers", "parameters": {}}}
+    for choice, is_shown in (("auto", True), (None, True), ("none", False)):
+        chat(http, tools=[tool], tool_choice=choice, max_tokens=3)
+        prompt = tokenizer.decode(engine.requests[-1].prompt_token_ids)
+        assert ("add_numbers" in prompt) is is_shown
+
+
+def test_template_variables(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    chat(http, chat_template_kwargs={"shout": "hey"}, add_generation_prompt=False)
+    prompt = tokenizer.decode(engine.requests[-1].prompt_token_ids, skip_special_tokens=False)
+    assert prompt.endswith("<|im_end|>\nHEY")
+
+
+def test_unknown_fields_are_named(http: TestClient) -> None:
+    body = {"messages": MESSAGES, "speling": 1, "user": "u", "bad\nname": 2}
+    response = http.post("/v1/chat/completions", json=body)
+    assert response.status_code == 200
+    assert response.headers["X-YAIE-Ignored-Params"] == "speling, ?"
+    response = http.post("/v1/chat/completions", json={"messages": MESSAGES, "user": "u"})
+    assert "X-YAIE-Ignored-Params" not in response.headers

@@ -1,0 +1,129 @@
+"""Text completions: all forms of prompt, echo, and OpenAI's older logprobs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.server.conftest import MakeApp
+from yaie.text.tokenizer import Tokenizer
+
+SAID = "The tree 🙂 plan."
+
+
+def complete(http: TestClient, **fields: Any) -> Any:
+    response = http.post("/v1/completions", json={"max_tokens": 100, **fields})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def stream(http: TestClient, **fields: Any) -> list[Any]:
+    response = http.post("/v1/completions", json={"max_tokens": 100, "stream": True, **fields})
+    assert response.status_code == 200, response.text
+    events = response.text.split("\n\n")
+    assert events[-2:] == ["data: [DONE]", ""]
+    return [json.loads(event[6:]) for event in events[:-2]]
+
+
+def test_an_answer(http: TestClient, tokenizer: Tokenizer) -> None:
+    answer = complete(http, prompt="the is")
+    assert answer["id"].startswith("cmpl-")
+    assert answer["object"] == "text_completion"
+    (choice,) = answer["choices"]
+    assert (choice["text"], choice["finish_reason"], choice["logprobs"]) == (SAID, "stop", None)
+    num_prompt = len(tokenizer.encode("the is"))
+    assert answer["usage"]["prompt_tokens"] == num_prompt
+    assert answer["usage"]["prompt_tokens_details"] == {"cached_tokens": num_prompt - 1}
+
+
+def test_sixteen_tokens_by_default(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    http.post("/v1/completions", json={"prompt": "x"})
+    assert engine.requests[-1].sampling.max_tokens == 16
+
+
+@pytest.mark.parametrize(
+    ("prompt", "num_prompts"),
+    [("a", 1), (["a", "b"], 2), ([5, 6], 1), ([[5, 6], [7]], 2), (["a", [5, 6]], 2)],
+)
+def test_forms_of_prompts(make_app: MakeApp, prompt: Any, num_prompts: int) -> None:
+    http, engine = make_app()
+    answer = complete(http, prompt=prompt, n=2, return_token_ids=True)
+    assert len(engine.requests) == num_prompts
+    assert [choice["index"] for choice in answer["choices"]] == list(range(2 * num_prompts))
+    assert {choice["text"] for choice in answer["choices"]} == {SAID}
+    prompts = [list(request.prompt_token_ids) for request in engine.requests]
+    shown = [choice["prompt_token_ids"] for choice in answer["choices"]]
+    assert shown == [ids for ids in prompts for _ in range(2)]
+    assert len({request.request_id for request in engine.requests}) == num_prompts
+
+
+def test_a_stream_of_several(http: TestClient) -> None:
+    chunks = stream(http, prompt=["a", "b"], n=2, stream_options={"include_usage": True})
+    texts = [""] * 4
+    reasons: list[Any] = [None] * 4
+    for chunk in chunks[:-1]:
+        (choice,) = chunk["choices"]
+        texts[choice["index"]] += choice["text"]
+        reasons[choice["index"]] = choice["finish_reason"] or reasons[choice["index"]]
+    assert texts == [SAID] * 4
+    assert reasons == ["stop"] * 4
+    assert chunks[-1]["usage"]["completion_tokens"] > 0
+
+
+def test_echo(http: TestClient, tokenizer: Tokenizer) -> None:
+    assert complete(http, prompt="the ", echo=True)["choices"][0]["text"] == "the " + SAID
+    ids = tokenizer.encode("the is")
+    assert complete(http, prompt=ids, echo=True)["choices"][0]["text"] == "the is" + SAID
+    text = "".join(c["choices"][0]["text"] for c in stream(http, prompt="the ", echo=True))
+    assert text == "the " + SAID
+
+
+def test_log_probabilities(http: TestClient, tokenizer: Tokenizer) -> None:
+    logprobs = complete(http, prompt="x", logprobs=1)["choices"][0]["logprobs"]
+    num_said = len(tokenizer.encode(SAID))
+    assert all(len(each) == num_said for each in logprobs.values())
+    assert logprobs["token_logprobs"] == [-0.5] * num_said
+    assert logprobs["text_offset"][0] == 0
+    assert "bytes:\\x99" in logprobs["tokens"]  # the emoji is in several tokens
+    assert SAID[logprobs["text_offset"][-1] :] == logprobs["tokens"][-1]
+    assert logprobs["top_logprobs"][0] == {logprobs["tokens"][0]: -0.5}
+    streamed: dict[str, list[Any]] = {}
+    for chunk in stream(http, prompt="x", logprobs=1):
+        for name, values in (chunk["choices"][0]["logprobs"] or {}).items():
+            streamed.setdefault(name, []).extend(values)
+    assert streamed == logprobs
+
+
+def test_scoring_a_prompt(http: TestClient, tokenizer: Tokenizer) -> None:
+    answer = complete(http, prompt="the is", echo=True, logprobs=1, max_tokens=0)
+    (choice,) = answer["choices"]
+    assert choice["text"] == "the is"
+    assert choice["logprobs"]["token_logprobs"] == [None, *[-0.5] * (
+        len(tokenizer.encode("the is")) - 1
+    )]  # fmt: skip
+    assert "".join(choice["logprobs"]["tokens"]) == "the is"
+    assert answer["usage"]["completion_tokens"] == 0
+
+
+def test_prompt_and_answer_scored_together(http: TestClient, tokenizer: Tokenizer) -> None:
+    choice = complete(http, prompt="the ", echo=True, logprobs=1)["choices"][0]
+    num_tokens = len(tokenizer.encode("the ")) + len(tokenizer.encode(SAID))
+    assert all(len(each) == num_tokens for each in choice["logprobs"].values())
+    assert choice["logprobs"]["token_logprobs"][0] is None
+
+
+def test_best_of_no_more_than_n(http: TestClient) -> None:
+    assert len(complete(http, prompt="x", n=2, best_of=2)["choices"]) == 2
+    response = http.post("/v1/completions", json={"prompt": "x", "best_of": 3})
+    assert (response.status_code, response.json()["error"]["param"]) == (400, "best_of")
+
+
+def test_token_ids_in_chunks(http: TestClient, tokenizer: Tokenizer) -> None:
+    chunks = stream(http, prompt=[5, 6], return_token_ids=True)
+    assert chunks[0]["prompt_token_ids"] == [5, 6]
+    ids = [i for chunk in chunks for i in chunk["choices"][0]["token_ids"]]
+    assert ids == tokenizer.encode(SAID)
