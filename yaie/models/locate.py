@@ -13,10 +13,9 @@ import os
 import re
 from pathlib import Path
 
-from huggingface_hub import constants, hf_hub_download, snapshot_download
+from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
     GatedRepoError,
-    HfHubHTTPError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
 )
@@ -58,11 +57,11 @@ def resolve_model_path(model: str) -> Path:
 def _builtin_folder() -> Path:
     try:
         builtin = importlib.import_module("yaie.models.builtin")
-    except ModuleNotFoundError:
+        folder = Path(builtin.BUILTIN_MODEL_DIR)
+    except (ModuleNotFoundError, AttributeError):
         raise ModelNotFound(
             "this copy of YAIE was packaged without the built-in model; name another model"
         ) from None
-    folder = Path(builtin.BUILTIN_MODEL_DIR)
     read_config(folder)
     return folder
 
@@ -80,6 +79,8 @@ def _from_hub(repository: str) -> Path:
         raise _not_found(repository, looked_in)
     looked_in.append(constants.ENDPOINT)
     try:
+        # One question without retries: an unreachable hub is told at once.
+        HfApi().model_info(repository, timeout=_HUB_TIMEOUT_S)
         config = hf_hub_download(repository, "config.json", etag_timeout=_HUB_TIMEOUT_S)
         check_supported(read_json(Path(config)))
         folder = snapshot_download(
@@ -97,9 +98,9 @@ def _from_hub(repository: str) -> Path:
         raise _not_found(repository, looked_in) from None
     except StartupError:
         raise
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+    except Exception as error:  # of the hub library, or of whichever HTTP library it uses
         looked_in[-1] += f" ({_first_line(error)})"
-        raise _not_found(repository, looked_in) from None
+        raise _not_found(repository, looked_in) from error
     return _complete(Path(folder))
 
 
