@@ -30,7 +30,7 @@ from yaie.types import TokenLogprobs
 __all__ = ["Draw", "Sampler", "SamplingState"]
 
 _BLOCK = 256  # tokens whose weights are summed before the running sum: one pass instead of two
-_TOP_P_CANDIDATES = 1024  # looked at first; only a row flatter than that is sorted as a whole
+_TOP_P_CANDIDATES = 1024  # looked at first; only for a row flatter than that are more sorted
 _COLDEST = 1e-20  # smaller temperatures are not different in float32
 
 
@@ -303,20 +303,23 @@ def _shares(states: Sequence[SamplingState], device: torch.device) -> Tensor:
 
 def _cut_top_p(scaled: Tensor, places: list[int], shares: Tensor) -> None:
     lines = torch.tensor(places, device=scaled.device)
-    targets = shares * scaled[lines].exp().sum(dim=-1, dtype=torch.float64)
-    num_candidates = min(_TOP_P_CANDIDATES, scaled.shape[1])
-    ordered = scaled[lines].topk(num_candidates, dim=-1).values
+    totals = scaled[lines].exp().sum(dim=-1, dtype=torch.float64)
+    targets = shares * totals
+    count = min(_TOP_P_CANDIDATES, scaled.shape[1])
+    ordered = scaled[lines].topk(count, dim=-1).values
     enough = ordered.exp().sum(dim=-1, dtype=torch.float64) >= targets
-    enough |= num_candidates == scaled.shape[1]
-    for selected, count in ((enough, num_candidates), (~enough, scaled.shape[1])):
-        if bool(selected.any()):
-            part = lines[selected]
-            if count > num_candidates:
-                ordered_part = scaled[part].sort(dim=-1, descending=True).values
-            else:
-                ordered_part = ordered[selected]
-            kept = _num_within_share(ordered_part, targets[selected])
-            _keep_first(scaled, part, ordered_part, kept)
+    enough |= count == scaled.shape[1]
+    if bool(enough.any()):
+        kept = _num_within_share(ordered[enough], targets[enough])
+        _keep_first(scaled, lines[enough], ordered[enough], kept)
+    if not bool(enough.all()):
+        lines, totals, targets = lines[~enough], totals[~enough], targets[~enough]
+        own = scaled[lines]
+        # Tokens below this weight have together less than half of what top_p leaves out.
+        floor = (totals - targets) / (2 * scaled.shape[1])
+        count = int((own >= floor.log().unsqueeze(1)).sum(dim=-1).max())
+        ordered = own.topk(count, dim=-1).values
+        _keep_first(scaled, lines, ordered, _num_within_share(ordered, targets))
 
 
 def _num_within_share(ordered: Tensor, targets: Tensor) -> Tensor:
