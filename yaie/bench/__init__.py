@@ -1,1 +1,1 @@
-"""Benchmarks: each prints JSON."""
+"""Benchmarks. Each measures in this process and returns what `yaie bench` prints as JSON."""

@@ -1,0 +1,40 @@
+"""Runs the command line as a user does: in a process of its own, without a terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The test's environment without YAIE's own variables, and with an empty model cache."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("YAIE_")}
+    home = tmp_path_factory.mktemp("hub")
+    return kept | {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture
+def yaie(environment: dict[str, str]) -> Cli:
+    """`yaie("run", "hi")`: runs to its end and returns what it printed and its exit code."""
+
+    def run(
+        *arguments: str, stdin: str | None = "", **variables: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "yaie.cli", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env=environment | variables,
+            timeout=120,
+            check=False,
+        )
+
+    return run

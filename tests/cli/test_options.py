@@ -1,0 +1,72 @@
+"""Flags, variables and settings are the same things under the same names."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+import typer
+
+from yaie.cli.options import ENGINE_FLAGS, SERVER_FLAGS, parse_count, settings_options
+from yaie.config import EngineConfig, Settings, load_settings
+
+
+def test_every_setting_is_a_flag_and_every_flag_a_setting() -> None:
+    flags = [flag.name for flag in (*ENGINE_FLAGS, *SERVER_FLAGS)]
+    assert sorted(flags) == sorted(Settings.model_fields)
+    assert {flag.name for flag in ENGINE_FLAGS} == set(EngineConfig.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("flag", [*ENGINE_FLAGS, *SERVER_FLAGS], ids=lambda flag: flag.name)
+def test_a_flags_kind_fits_its_setting(flag: Any) -> None:
+    kind = {parse_count: "int", bool: "bool", float: "float", str: "str"}[flag.kind]
+    annotation = str(Settings.model_fields[flag.name].annotation)
+    if "Literal" not in annotation:
+        assert kind in annotation
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("8000", 8000),
+        ("8,000", 8000),
+        ("8_000", 8000),
+        ("8k", 8000),
+        ("8K", 8192),
+        ("8Ki", 8192),
+        ("1.5k", 1500),
+        ("2m", 2_000_000),
+        ("10MiB", 10 * 2**20),
+        ("-1", -1),
+        ("0", 0),
+    ],
+)
+def test_counts_are_read_as_people_write_them(text: str, count: int) -> None:
+    assert parse_count(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "k", "8q", "eight", "1.5", "1e3x", "nan", "infk", "--1"])
+def test_what_is_no_count_is_refused(text: str) -> None:
+    with pytest.raises(typer.BadParameter, match=r"count|whole number"):
+        parse_count(text)
+
+
+def test_only_what_was_typed_is_handed_on() -> None:
+    seen: dict[str, Any] = {}
+
+    @settings_options(ENGINE_FLAGS, leave_out=("audit",))
+    def command(prompt: str = "", *, settings: dict[str, Any]) -> None:
+        seen.update(settings, prompt=prompt)
+
+    assert "audit" not in inspect.signature(command).parameters
+    untyped = {flag.name: None for flag in ENGINE_FLAGS if flag.name != "audit"}
+    command(prompt="hi", **untyped | {"dtype": "float32"})
+    assert seen == {"dtype": "float32", "prompt": "hi"}
+
+
+def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("YAIE_MAX_STEP_ROWS", "64")
+    monkeypatch.setenv("YAIE_POLICY", "fcfs")
+    settings = load_settings(max_step_rows=128)
+    assert (settings.max_step_rows, settings.policy) == (128, "fcfs")

@@ -1,0 +1,129 @@
+"""What a shell sees: streams, exit codes, and what a start imports."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+LIGHT = [
+    ("--help",),
+    ("run", "--help"),
+    ("serve", "--help"),
+    ("bench", "--help"),
+    ("models",),
+    ("version",),
+    ("run", "--no-such-flag"),
+    ("serv",),
+]
+
+
+@pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)
+def test_no_heavy_library_is_imported_where_none_is_needed(
+    arguments: tuple[str, ...], environment: dict[str, str]
+) -> None:
+    code = (
+        "import sys; from yaie.cli.main import run_command_line; "
+        f"run_command_line({list(arguments)!r}); "
+        "heavy = {'torch', 'transformers', 'uvicorn', 'fastapi', 'requests', 'numpy'}; "
+        "print('imported:', sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+    assert "imported: []" in done.stderr
+
+
+def test_help_is_an_answer(yaie: Cli) -> None:
+    done = yaie("--help")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "serve" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("serv",), "Did you mean `yaie serve`"),
+        (("run", "--no-such-flag"), "--no-such-flag"),
+        (("run",), "no prompt"),
+        (("models", "extra"), "extra"),
+        (("serve", "--dtype", "int3"), "--dtype"),
+        (("serve", "--port", "99999"), "--port"),
+        (("serve", "--max-model-len", "8q"), "8q"),
+        (("run", "--raw", "-s", "x", "hi"), "--raw and --system"),
+        (("run", "-f", "/no/such/file", "hi"), "/no/such/file"),
+        (("run", "--timeout", "-1", "--local", "hi"), "--timeout"),
+        (("run", "--local", "--url", "http://x", "hi"), "--url and --local"),
+    ],
+)
+def test_what_is_typed_wrongly_is_exit_code_2_and_one_message(
+    yaie: Cli, arguments: tuple[str, ...], what: str
+) -> None:
+    done = yaie(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error[")
+    assert what in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "try: " in done.stderr
+
+
+def test_a_wrong_variable_is_named(yaie: Cli) -> None:
+    done = yaie("serve", YAIE_MAX_STEP_ROWS="many")
+    assert done.returncode == 2
+    assert "YAIE_MAX_STEP_ROWS is 'many'" in done.stderr
+
+
+def test_a_traceback_is_shown_to_who_asks(yaie: Cli) -> None:
+    assert "Traceback" in yaie("serv", "--debug").stderr
+    assert "Traceback" in yaie("serv", YAIE_DEBUG="1").stderr
+
+
+@pytest.mark.parametrize("model", ["/no/such/folder", "nobody/nothing"])
+def test_a_model_that_is_not_there_is_exit_code_3(yaie: Cli, model: str) -> None:
+    done = yaie("serve", model, "--port", "0")
+    assert done.returncode == 3
+    assert done.stderr.startswith("error[model-not-found]: no model")
+    assert "looked in: " in done.stderr
+
+
+def test_a_server_that_is_not_there_is_exit_code_5(yaie: Cli) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    done = yaie("hi", "--url", url)
+    assert done.returncode == 5
+    assert url in done.stderr
+    assert yaie("hi", YAIE_BASE_URL=url).returncode == 5
+
+
+def test_models_as_json(yaie: Cli) -> None:
+    listed = json.loads(yaie("models", "--json").stdout)
+    assert any(entry["architecture"] == "LlamaForCausalLM" for entry in listed["supported"])
+    assert [model["name"] for model in listed["models"]] in ([], ["builtin"])
+
+
+def test_a_reader_that_leaves_early_is_no_failure(environment: dict[str, str]) -> None:
+    shell = f"{sys.executable} -m yaie.cli models | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", shell], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.stdout.strip() == "0"
+    assert done.stderr == ""
+
+
+def test_no_colour_reaches_a_pipe(yaie: Cli) -> None:
+    for done in (yaie("models"), yaie("serv")):
+        assert "\x1b" not in done.stdout + done.stderr

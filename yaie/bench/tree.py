@@ -1,0 +1,215 @@
+"""What the radix tree costs: match, insert, evict, and memory beside the keys and values.
+
+Times are medians of single operations on a tree of the size that is named, with Python's garbage
+collector off while the clock runs. Memory is what Python and numpy allocated for a whole tree
+with its slot allocator, by tracemalloc. No model and no torch.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from yaie.bench.machine import describe_machine
+from yaie.kvcache.node import Cursor, Tokens
+from yaie.kvcache.radix_tree import RadixTree
+
+PROMPT_LEN = 8192
+VOCABULARY = 150_000
+_NAMESPACE = "bench"
+_LEAVES_BELOW_A_PROMPT = 500
+_LEAF_LEN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured value against its goal; smaller is better."""
+
+    name: str
+    value: float
+    unit: str
+    goal: float
+    repeats: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The figure with whether the goal is met."""
+        return {
+            "name": self.name,
+            "value": round(self.value, 3),
+            "unit": self.unit,
+            "goal": self.goal,
+            "met": self.value <= self.goal,
+            "repeats": self.repeats,
+        }
+
+
+def measure_tree(*, quick: bool = False, scale: float = 1.0) -> dict[str, Any]:
+    """Measure every figure. `quick` leaves out the tree of 1,000,000 leaves.
+
+    `scale` shrinks prompts, trees and repeats alike (for tests); figures of a scaled run are not
+    comparable with the goals and say so.
+    """
+    prompt_len = max(int(PROMPT_LEN * scale), 16)
+    repeats = max(int(200 * scale), 5)
+    leaves = max(int(100_000 * scale), 200)
+    figures = [
+        measure_match(prompt_len, repeats),
+        measure_insert(prompt_len, repeats),
+        measure_evict(leaves, "evict_100k_leaves", goal=20.0, repeats=max(int(2000 * scale), 5)),
+    ]
+    if not quick:
+        figures.append(
+            measure_evict(
+                10 * leaves, "evict_1m_leaves", goal=30.0, repeats=max(int(2000 * scale), 5)
+            )
+        )
+    figures += [
+        measure_token_memory(prompt_len, prompts=max(int(256 * scale), 4)),
+        measure_grown_token_memory(prompt_len // 4, sequences=max(int(256 * scale), 4)),
+        measure_node_memory(leaves),
+    ]
+    return {
+        "benchmark": "tree",
+        "machine": describe_machine(),
+        "prompt_len": prompt_len,
+        "scaled": scale != 1.0,
+        "figures": [figure.as_json() for figure in figures],
+        "all_met": all(figure.value <= figure.goal for figure in figures),
+    }
+
+
+def measure_match(prompt_len: int, repeats: int) -> Figure:
+    """Look up a prompt of which every token is held, among 63 others."""
+    tree = RadixTree(64 * prompt_len)
+    prompts = [_random_tokens(prompt_len, seed) for seed in range(64)]
+    for prompt in prompts:
+        _hold(tree, prompt)
+    times = [_time_us(lambda p=prompts[i % 64]: tree.match(_NAMESPACE, p)) for i in range(repeats)]  # type: ignore[misc]
+    assert tree.match(_NAMESPACE, prompts[0]).num_computed == prompt_len
+    return Figure("match_8192_tokens", statistics.median(times), "us", 50.0, repeats)
+
+
+def measure_insert(prompt_len: int, repeats: int) -> Figure:
+    """Open a sequence for a prompt of which nothing is held, with free slots for it."""
+    tree = RadixTree(64 * prompt_len)
+    times = []
+    for seed in range(repeats):
+        prompt = _random_tokens(prompt_len, seed)
+        opened: list[Cursor] = []
+        times.append(
+            _time_us(lambda p=prompt, o=opened: o.append(tree.open(_NAMESPACE, p)))  # type: ignore[misc]
+        )
+        _mark_path_computed(tree, opened[0])
+        tree.close(opened[0])
+        if tree.num_free < prompt_len:
+            tree.clear()
+    return Figure("insert_8192_tokens", statistics.median(times), "us", 150.0, repeats)
+
+
+def measure_evict(leaves: int, name: str, *, goal: float, repeats: int) -> Figure:
+    """Evict the least recently used leaf of a tree with so many leaves."""
+    tree = _tree_of_leaves(leaves)
+    gc.collect()
+    times = [_time_us(lambda: tree.evict(_LEAF_LEN)) for _ in range(repeats)]
+    assert tree.num_evicted_tokens == repeats * _LEAF_LEN
+    return Figure(name, statistics.median(times), "us", goal, repeats)
+
+
+def measure_token_memory(prompt_len: int, prompts: int) -> Figure:
+    """Bytes a token of a full pool of long prompts, tree and allocator together."""
+
+    def build() -> RadixTree:
+        tree = RadixTree(prompts * prompt_len)
+        for seed in range(prompts):
+            _hold(tree, _random_tokens(prompt_len, seed))
+        return tree
+
+    size, tree = _allocated_by(build)
+    value = size / (tree.num_slots - tree.num_free)
+    return Figure("memory_per_held_token", value, "bytes", 16.0, 1)
+
+
+def measure_grown_token_memory(length: int, sequences: int) -> Figure:
+    """The same for sequences that grew side by side, one token each in turn, as in decoding."""
+
+    def build() -> RadixTree:
+        tree = RadixTree(sequences * (length + 8))
+        cursors = [tree.open(_NAMESPACE, _random_tokens(8, seed)) for seed in range(sequences)]
+        for position in range(length):
+            for cursor in cursors:
+                tree.append(cursor, position)
+        for cursor in cursors:
+            _mark_path_computed(tree, cursor)
+            tree.close(cursor)
+        return tree
+
+    size, tree = _allocated_by(build)
+    value = size / (tree.num_slots - tree.num_free)
+    return Figure("memory_per_grown_token", value, "bytes", 16.0, 1)
+
+
+def measure_node_memory(leaves: int) -> Figure:
+    """Bytes a node of a tree of short leaves, its tokens and the allocator included."""
+    size, tree = _allocated_by(lambda: _tree_of_leaves(leaves))
+    return Figure("memory_per_node", size / tree.num_nodes, "bytes", 1024.0, 1)
+
+
+def _tree_of_leaves(leaves: int) -> RadixTree:
+    """Prompts of 8 tokens with 500 held continuations of 4 tokens each."""
+    prompts = -(-leaves // _LEAVES_BELOW_A_PROMPT)
+    tree = RadixTree(leaves * _LEAF_LEN + prompts * 8)
+    tokens = np.empty(8 + _LEAF_LEN, dtype=np.int32)
+    for index in range(leaves):
+        prompt, continuation = divmod(index, _LEAVES_BELOW_A_PROMPT)
+        tokens[:8] = prompt
+        tokens[8:] = continuation
+        _hold(tree, tokens)
+        tree.advance(1)
+    return tree
+
+
+def _hold(tree: RadixTree, tokens: Tokens) -> None:
+    cursor = tree.open(_NAMESPACE, tokens)
+    _mark_path_computed(tree, cursor)
+    tree.close(cursor)
+
+
+def _mark_path_computed(tree: RadixTree, cursor: Cursor) -> None:
+    for node in tree.path(cursor):
+        tree.mark_computed(node, len(node.tokens))
+
+
+def _random_tokens(length: int, seed: int) -> Tokens:
+    return np.random.default_rng(seed).integers(0, VOCABULARY, length, dtype=np.int32)
+
+
+def _time_us(operation: Callable[[], object]) -> float:
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        began = time.perf_counter_ns()
+        operation()
+        return (time.perf_counter_ns() - began) / 1000
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _allocated_by(build: Callable[[], RadixTree]) -> tuple[int, RadixTree]:
+    gc.collect()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        tree = build()
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return after - before, tree

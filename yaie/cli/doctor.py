@@ -1,0 +1,187 @@
+"""`yaie doctor`: is this machine fit to serve, and where does every setting come from?
+
+Checks run in order and none stops the others; the last one answers with the built-in model.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
+from typing import Annotated, Any, Literal
+
+import typer
+
+from yaie.cli import terminal
+from yaie.cli.failures import FAILED
+from yaie.errors import YaieError
+
+Status = Literal["ok", "warning", "failed"]
+_SECRET_SETTINGS = ("api_key",)
+_MARKS = {"ok": "ok  ", "warning": "note", "failed": "FAIL"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one check found."""
+
+    name: str
+    status: Status
+    detail: str
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+) -> None:
+    """Check this machine and the settings, and run a self test.
+
+    Exits with 1 when something is wrong that would stop a service.
+    """
+    checks = [run_check(name, check) for name, check in _CHECKS.items()]
+    settings = settings_with_sources()
+    healthy = all(check.status != "failed" for check in checks)
+    if as_json:
+        report = {"ok": healthy, "checks": [asdict(c) for c in checks], "settings": settings}
+        print(json.dumps(report))
+    else:
+        _print_report(checks, settings)
+    if not healthy:
+        raise typer.Exit(FAILED)
+
+
+def run_check(name: str, check: Callable[[], tuple[Status, str]]) -> Check:
+    """Run one check; whatever it raises is what it found."""
+    try:
+        status, detail = check()
+    except YaieError as error:
+        status, detail = "failed", error.message
+    except Exception as error:  # a doctor that falls ill on a symptom is no doctor
+        status, detail = "failed", f"{type(error).__name__}: {error}"
+    return Check(name, status, detail)
+
+
+def settings_with_sources() -> list[dict[str, Any]]:
+    """Every setting, its value, and whether it is the default or comes from the environment."""
+    from yaie.config import ENV_PREFIX, Settings
+
+    shown = []
+    for name, field in Settings.model_fields.items():
+        variable = f"{ENV_PREFIX}{name.upper()}"
+        given = os.environ.get(variable)
+        value = field.default if given is None else given
+        if name in _SECRET_SETTINGS and value:
+            value = "(set)"
+        source = "default" if given is None else variable
+        shown.append({"name": name, "value": value, "source": source})
+    return shown
+
+
+def _print_report(checks: list[Check], settings: list[dict[str, Any]]) -> None:
+    for check in checks:
+        mark = _MARKS[check.status]
+        paint = {"ok": terminal.green, "warning": terminal.dim, "failed": terminal.red}
+        print(f"{paint[check.status](mark, sys.stdout)}  {check.name:<12} {check.detail}")
+    print(terminal.bold("\nSettings", sys.stdout))
+    for setting in settings:
+        print(f"  {setting['name']:<20} {setting['value']!s:<16} {setting['source']}")
+
+
+def _check_python() -> tuple[Status, str]:
+    found = f"{platform.python_version()} at {sys.executable}"
+    return ("ok" if sys.version_info >= (3, 11) else "failed"), found
+
+
+def _check_torch() -> tuple[Status, str]:
+    import torch
+
+    return "ok", f"{torch.__version__}, {torch.get_num_threads()} threads"
+
+
+def _check_transformers() -> tuple[Status, str]:
+    return "ok", installed_version("transformers")
+
+
+def _check_device() -> tuple[Status, str]:
+    import torch
+
+    if not torch.cuda.is_available():
+        return "ok", f"cpu ({os.cpu_count()} cores); no CUDA device is visible"
+    free, total = torch.cuda.mem_get_info()
+    name = torch.cuda.get_device_name()
+    return "ok", f"cuda: {name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
+
+
+def _check_flashinfer() -> tuple[Status, str]:
+    if importlib.util.find_spec("flashinfer") is None:
+        return "ok", "not installed; it is not needed"
+    try:
+        return "ok", installed_version("flashinfer-python")
+    except PackageNotFoundError:
+        return "warning", "a module of that name is there, but not as an installed package"
+
+
+def _check_memory() -> tuple[Status, str]:
+    import torch
+
+    from yaie.models.memory import free_bytes
+
+    free = free_bytes(torch.device("cpu"))
+    status: Status = "ok" if free > 2**30 else "warning"
+    return status, f"{free / 2**30:.1f} GiB free for weights and the KV pool"
+
+
+def _check_settings() -> tuple[Status, str]:
+    from yaie.config import load_settings, unknown_variables
+
+    load_settings()
+    unknown = unknown_variables()
+    return ("warning", "; ".join(unknown)) if unknown else ("ok", "all readable")
+
+
+def _check_port() -> tuple[Status, str]:
+    from yaie.cli.remote import find_server
+    from yaie.config import load_settings
+
+    settings = load_settings()
+    address = f"{settings.host}:{settings.port}"
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((settings.host, settings.port))
+        except OSError as error:
+            if find_server() is not None and settings.port == 8000:
+                return "ok", f"{address} is in use by a YAIE server"
+            return "warning", f"{address}: {error.strerror}; choose another with --port"
+    return "ok", f"{address} is free"
+
+
+def _check_self_test() -> tuple[Status, str]:
+    from yaie import LLM, SamplingParams
+
+    with LLM(num_slots=256, max_model_len=128) as model:
+        sampling = SamplingParams(max_tokens=5, temperature=0.0, ignore_eos=True)
+        output = model.generate(["What is a radix tree?"], sampling)[0]
+    if len(output.token_ids) != 5:
+        return "failed", f"the built-in model gave {len(output.token_ids)} tokens instead of 5"
+    return "ok", f"5 tokens from the built-in model: {output.text!r}"
+
+
+_CHECKS: dict[str, Callable[[], tuple[Status, str]]] = {
+    "python": _check_python,
+    "torch": _check_torch,
+    "transformers": _check_transformers,
+    "device": _check_device,
+    "flashinfer": _check_flashinfer,
+    "memory": _check_memory,
+    "settings": _check_settings,
+    "port": _check_port,
+    "self test": _check_self_test,
+}

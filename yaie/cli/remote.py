@@ -1,0 +1,201 @@
+"""Answers from a running server through its OpenAI API, and how such a server is found.
+
+Only a server that says it is YAIE is used without being named; any OpenAI server works with --url.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import time
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
+from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed
+from yaie.types import Usage
+
+if TYPE_CHECKING:
+    import requests
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+PROBE_S = 0.05
+_CONNECT_S = 5.0
+_EXIT_CODES = {400: USAGE, 401: USAGE, 404: 3, 503: SERVER_UNREACHABLE}
+
+
+def find_server() -> str | None:
+    """The address of the YAIE server on this machine's port 8000, or None.
+
+    Waits at most a moment, and believes only a server that lists a model `owned_by` yaie.
+    """
+    connection = http.client.HTTPConnection("127.0.0.1", 8000, timeout=PROBE_S)
+    try:
+        connection.request("GET", "/v1/models", headers=_headers())
+        reply = connection.getresponse()
+        models = json.loads(reply.read(65536)) if reply.status == http.client.OK else {}
+        owners = {model["owned_by"] for model in models.get("data", [])}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, http.client.HTTPException):
+        return None  # nobody there, or somebody else
+    finally:
+        connection.close()
+    return DEFAULT_URL if owners == {"yaie"} else None
+
+
+class ServerAnswers:
+    """A model behind an OpenAI-compatible server.
+
+    Raises `CommandFailed` with exit code 5 when it cannot be reached, and with the server's own
+    words when it refuses.
+    """
+
+    def __init__(self, url: str, model: str | None = None) -> None:
+        import requests
+
+        self.url = url.rstrip("/").removesuffix("/v1")
+        self._http = requests.Session()
+        self._http.headers.update(_headers())
+        self._model = model or self._first_model()
+
+    @property
+    def name(self) -> str:
+        """The model and the server's address."""
+        return f"{self._model} at {self.url}"
+
+    def stream(self, question: Question, wishes: Wishes) -> AnswerStream:
+        """Begin an answer; the request is sent when the first piece is read."""
+        return AnswerStream(self._pieces(question, wishes))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def _pieces(self, question: Question, wishes: Wishes) -> Generator[str, None, Answer]:
+        raw = isinstance(question, str)
+        body: dict[str, Any] = {
+            "model": self._model,
+            **({"prompt": question} if raw else {"messages": question}),
+            **wishes.given(),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        route = "/v1/completions" if raw else "/v1/chat/completions"
+        began = time.perf_counter()
+        first_s: float | None = None
+        text, reason, usage = "", "", Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
+        with self._begin(route, body, wishes.may_be_shorter and not raw) as reply:
+            for event in self._events(reply):
+                for choice in event.get("choices") or ():
+                    piece = choice.get("text") if raw else choice["delta"].get("content")
+                    reason = choice.get("finish_reason") or reason
+                    if piece:
+                        first_s = time.perf_counter() - began if first_s is None else first_s
+                        text += piece
+                        yield piece
+                if event.get("usage"):
+                    usage = _usage(event["usage"])
+        total_s = time.perf_counter() - began
+        if not reason:
+            raise self._unreachable("the stream ended before the answer did")
+        return Answer(
+            text=text,
+            finish_reason=reason,
+            usage=usage,
+            first_token_s=total_s if first_s is None else first_s,
+            total_s=total_s,
+            model=self._model,
+            place=self.url,
+        )
+
+    def _begin(self, route: str, body: dict[str, Any], may_be_shorter: bool) -> requests.Response:
+        try:
+            return self._send("POST", route, json=body, stream=True)
+        except CommandFailed as refusal:
+            if not may_be_shorter or refusal.code != "context_length_exceeded":
+                raise
+            del body["max_tokens"]  # then the server gives what the context has left
+            return self._send("POST", route, json=body, stream=True)
+
+    def _events(self, reply: requests.Response) -> Iterator[dict[str, Any]]:
+        import requests
+
+        try:
+            for line in reply.iter_lines():
+                if not line.startswith(b"data:"):
+                    continue
+                data = line[len(b"data:") :].strip()
+                if data == b"[DONE]":
+                    return
+                event = json.loads(data)
+                if "error" in event:
+                    raise self._refused(FAILED, event["error"])
+                yield event
+        except (requests.RequestException, ValueError) as error:
+            raise self._unreachable(str(error)) from error
+
+    def _first_model(self) -> str:
+        listed = self._send("GET", "/v1/models").json()
+        models = [model["id"] for model in listed.get("data", [])]
+        if not models:
+            raise self._unreachable("it serves no model")
+        return str(models[0])
+
+    def _send(self, method: str, route: str, **options: Any) -> requests.Response:
+        import requests
+
+        try:
+            reply = self._http.request(
+                method, self.url + route, timeout=(_CONNECT_S, None), **options
+            )
+        except requests.RequestException as error:
+            raise self._unreachable(_root_cause(error)) from error
+        if reply.ok:
+            return reply
+        try:
+            detail = reply.json()["error"]
+        except (ValueError, LookupError, TypeError):
+            detail = {"message": f"HTTP {reply.status_code}: {reply.text[:200]}"}
+        raise self._refused(_EXIT_CODES.get(reply.status_code, FAILED), detail)
+
+    def _refused(self, exit_code: int, detail: Any) -> CommandFailed:
+        detail = detail if isinstance(detail, dict) else {"message": str(detail)}
+        return CommandFailed(
+            str(detail.get("message")),
+            why=f"said the server at {self.url}",
+            code=str(detail.get("code") or "refused"),
+            exit_code=exit_code,
+        )
+
+    def _unreachable(self, why: str) -> CommandFailed:
+        return CommandFailed(
+            f"no answer from the server at {self.url}",
+            why=why,
+            advice="yaie serve    (to start one), or --local to answer in this process",
+            code="server-unreachable",
+            exit_code=SERVER_UNREACHABLE,
+        )
+
+
+def _headers() -> dict[str, str]:
+    keys = [key.strip() for key in os.environ.get("YAIE_API_KEY", "").split(",") if key.strip()]
+    return {"Authorization": f"Bearer {keys[0]}"} if keys else {}
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    details = usage.get("prompt_tokens_details") or {}
+    return Usage(
+        prompt_tokens=usage.get("prompt_tokens", 0),
+        completion_tokens=usage.get("completion_tokens", 0),
+        cached_tokens=details.get("cached_tokens", 0),
+    )
+
+
+def _root_cause(error: BaseException) -> str:
+    """The operating system's own words, which requests wraps several times."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.strerror:
+            return str(seen.strerror)
+        seen = seen.__cause__ or seen.__context__
+    return str(error)

@@ -1,0 +1,133 @@
+"""`yaie serve`: the same service as `uvicorn server.api:app`, with flags, and the port bound first.
+
+The app's own lifespan starts and supervises the engine; here the settings are read, the port is
+taken, and an engine that cannot start becomes one message and an exit code.
+"""
+
+from __future__ import annotations
+
+import copy
+import errno
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from yaie.cli.failures import CommandFailed, usage_error
+from yaie.cli.options import ENGINE_FLAGS, SERVER_FLAGS, settings_options
+from yaie.errors import YaieError
+
+if TYPE_CHECKING:
+    from yaie.config import Settings
+
+
+@settings_options((*ENGINE_FLAGS, *SERVER_FLAGS))
+def serve(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="MODEL", help="as --model", show_default=False),
+    ] = None,
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Serve a model over the OpenAI API. Every flag is also a YAIE_* variable."""
+    from yaie.config import load_settings, unknown_variables
+
+    if name is not None:
+        if settings.get("model", name) != name:
+            raise usage_error(
+                f"two models: {name} and --model {settings['model']}", advice=f"yaie serve {name}"
+            )
+        settings["model"] = name
+    loaded = load_settings(**settings)
+    for warning in unknown_variables():
+        print(f"warning: {warning}", file=sys.stderr)
+    with bind(loaded.host, loaded.port) as listener:
+        check_model(loaded.model)
+        introduce(loaded, listener)
+        run_server(loaded, listener)
+
+
+def check_model(model: str) -> None:
+    """Refuse a model that is missing, damaged or unsupported before anything is started.
+
+    One that has to be downloaded is left to the service, which answers probes meanwhile.
+    """
+    from huggingface_hub import constants
+
+    from yaie.config import BUILTIN_MODEL
+    from yaie.models.checkpoint import read_checkpoint, read_config
+    from yaie.models.locate import cached_repositories, resolve_model_path
+    from yaie.models.support import check_supported
+
+    here = model == BUILTIN_MODEL or Path(model).expanduser().exists()
+    is_path = model.startswith((".", "/", "~")) or model.count("/") > 1
+    if not (here or is_path or constants.HF_HUB_OFFLINE or model in cached_repositories()):
+        return
+    folder = resolve_model_path(model)
+    check_supported(read_config(folder))
+    read_checkpoint(folder)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Take the address, or say why not. Nobody can connect before the server listens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        taken = error.errno == errno.EADDRINUSE
+        raise CommandFailed(
+            f"port {port} on {host} is taken" if taken else f"cannot listen on {host}:{port}",
+            why="another program listens there" if taken else error.strerror or str(error),
+            advice=f"yaie serve --port {port + 1}    or --port 0 for any free one",
+            code="port-taken" if taken else "cannot-listen",
+        ) from None
+    return listener
+
+
+def introduce(settings: Settings, listener: socket.socket) -> None:
+    """The first lines on stderr: where, what, and something to try."""
+    host, port = listener.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    reachable = "127.0.0.1" if host in ("0.0.0.0", "::") else shown
+    name = settings.served_model_name or settings.model
+    key = " -H 'Authorization: Bearer <YAIE_API_KEY>'" if settings.api_keys else ""
+    question = '[{"role": "user", "content": "What is a radix tree?"}]'
+    body = f'{{"model": "{name}", "messages": {question}}}'
+    print(
+        f"YAIE on http://{shown}:{port} serves {name}; /readiness says when it is loaded\n"
+        f"try: curl http://{reachable}:{port}/v1/chat/completions{key} "
+        f"-H 'Content-Type: application/json' -d '{body}'",
+        file=sys.stderr,
+        flush=True,
+    )
+    if not settings.api_keys and host not in ("127.0.0.1", "::1"):
+        print("warning: anyone who reaches this port may use it; set --api-key", file=sys.stderr)
+
+
+def run_server(settings: Settings, listener: socket.socket) -> None:
+    """Serve until a signal; raises the error of an engine that cannot start."""
+    import uvicorn
+
+    from server.app import create_app
+
+    failures: list[YaieError] = []
+
+    def stop(error: YaieError) -> None:
+        failures.append(error)
+        server.should_exit = True
+
+    app = create_app(settings, on_fatal=stop)
+    log_config = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
+    log_config["handlers"]["access"]["stream"] = "ext://sys.stderr"  # stdout is for answers
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level=settings.log_level, log_config=log_config)
+    )
+    server.run(sockets=[listener])
+    if failures:
+        raise failures[0]

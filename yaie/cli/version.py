@@ -1,0 +1,10 @@
+"""`yaie version`: which YAIE this is."""
+
+from __future__ import annotations
+
+from importlib.metadata import version as installed_version
+
+
+def version() -> None:
+    """Show the version of YAIE."""
+    print(f"yaie {installed_version('yaie')}")
