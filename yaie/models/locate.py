@@ -126,8 +126,8 @@ def nearest_models(model: str) -> list[str]:
         siblings = [
             str(folder.parent / path.name) for path in folder.parent.iterdir() if path.is_dir()
         ]
-    known = [BUILTIN_MODEL, *cached_repositories(), *siblings]
-    by_lower = {name.lower(): name for name in known}
+    known = {BUILTIN_MODEL, *cached_repositories(), *siblings} - {model, str(folder)}
+    by_lower = {name.lower(): name for name in sorted(known)}
     near = difflib.get_close_matches(str(folder).lower(), by_lower, n=3, cutoff=0.6)
     return [by_lower[name] for name in near]
 

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.models.folders import make_llama
+
+
+@pytest.fixture(scope="session")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_llama(tmp_path_factory.mktemp("pristine"))
+
+
+@pytest.fixture
+def folder(pristine: Path, tmp_path: Path) -> Path:
+    """A copy of a good model folder, to be damaged."""
+    return Path(shutil.copytree(pristine, tmp_path / "model"))

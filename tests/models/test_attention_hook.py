@@ -1,0 +1,80 @@
+"""Nothing that a model hands to its attention function is swallowed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from yaie.errors import ModelUnsupported
+from yaie.models.attention_hook import IGNORED_KEYWORDS, LayerArguments, attend
+
+
+class Recorder:
+    """Remembers what it was asked."""
+
+    def attend(
+        self,
+        module: torch.nn.Module,
+        queries: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        arguments: LayerArguments,
+    ) -> torch.Tensor:
+        del module, keys, values
+        self.arguments = arguments
+        return queries.transpose(1, 2)
+
+
+def call(mask: torch.Tensor | None = None, **keywords: Any) -> LayerArguments:
+    recorder = Recorder()
+    queries = torch.zeros(1, 2, 3, 16)
+    module = keywords.pop("module", torch.nn.Identity())
+    keywords.setdefault("yaie_step", recorder)
+    output, weights = attend(module, queries, queries, queries, mask, **keywords)
+    assert output.shape == (1, 3, 2, 16)
+    assert weights is None
+    return recorder.arguments
+
+
+def test_what_is_honoured() -> None:
+    sinks = torch.zeros(2)
+    asked = call(scaling=0.5, sliding_window=7, softcap=3.0, s_aux=sinks, dropout=0.0)
+    assert asked == (0.5, 7, 3.0, sinks)
+
+
+def test_default_scale() -> None:
+    assert call() == (0.25, None, None, None)
+
+
+@pytest.mark.parametrize("name", sorted(IGNORED_KEYWORDS))
+def test_what_is_ignored(name: str) -> None:
+    call(**{name: torch.zeros(1)})
+
+
+def test_none_means_nothing() -> None:
+    call(something_new=None, is_causal=True)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "reason"),
+    [
+        ({"something_new": 3}, "passes something_new=3"),
+        ({"cu_seq_lens_q": torch.zeros(4)}, r"cu_seq_lens_q=tensor of shape \[4\]"),
+        ({"is_causal": False}, "passes is_causal=False"),
+        ({"dropout": 0.1}, "dropout"),
+        ({"mask": torch.zeros(1, 1, 3, 3)}, "mask of its own"),
+        ({"yaie_step": None}, "does not hand keywords through"),
+    ],
+)
+def test_what_is_refused(keywords: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ModelUnsupported, match=reason):
+        call(**keywords)
+
+
+def test_a_module_that_is_not_causal() -> None:
+    module = torch.nn.Identity()
+    module.is_causal = False  # type: ignore[assignment]
+    with pytest.raises(ModelUnsupported, match="not causal"):
+        call(module=module)

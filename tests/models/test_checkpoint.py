@@ -1,0 +1,180 @@
+"""A damaged or incomplete model folder is told from its headers, before anything is built."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.models.folders import edit_json, make_llama
+from yaie.errors import ModelNotFound, ModelUnsupported
+from yaie.models.checkpoint import INDEX, SINGLE, read_checkpoint, read_config
+
+
+def rewrite_header(path: Path, header: bytes, length: int | None = None) -> None:
+    raw = path.read_bytes()
+    (old,) = struct.unpack("<Q", raw[:8])
+    new = len(header) if length is None else length
+    path.write_bytes(struct.pack("<Q", new) + header + raw[8 + old :])
+
+
+def header_of(path: Path) -> dict[str, dict[str, object]]:
+    raw = path.read_bytes()
+    (length,) = struct.unpack("<Q", raw[:8])
+    return json.loads(raw[8 : 8 + length])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_sizes_and_dtype(tmp_path: Path, dtype: torch.dtype) -> None:
+    checkpoint = read_checkpoint(make_llama(tmp_path / "m", dtype))
+    tensors = load_file(tmp_path / "m" / SINGLE)
+    assert checkpoint.num_parameters == sum(t.numel() for t in tensors.values())
+    assert checkpoint.nbytes == sum(t.nbytes for t in tensors.values())
+    assert getattr(torch, checkpoint.dtype) == dtype
+
+
+def test_shards(tmp_path: Path) -> None:
+    folder = make_llama(tmp_path / "m", max_shard_size="20KB")
+    whole = read_checkpoint(make_llama(tmp_path / "whole"))
+    checkpoint = read_checkpoint(folder)
+    assert len(checkpoint.files) > 1
+    assert checkpoint.num_parameters == whole.num_parameters
+    checkpoint.files[1].unlink()
+    with pytest.raises(ModelNotFound, match="lacks 1 of"):
+        read_checkpoint(folder)
+    (folder / INDEX).unlink()
+    with pytest.raises(ModelNotFound, match=f"no {INDEX}"):
+        read_checkpoint(folder)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"weight_map": {"a": "../x.safetensors"}}'])
+def test_bad_index(folder: Path, content: str) -> None:
+    (folder / INDEX).write_text(content)
+    with pytest.raises(ModelUnsupported, match="is damaged"):
+        read_checkpoint(folder)
+
+
+def test_no_folder_no_config_no_weights(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(ModelNotFound, match="is not a folder"):
+        read_config(tmp_path / "nowhere")
+    (folder / SINGLE).unlink()
+    with pytest.raises(ModelNotFound, match=f"no {SINGLE}"):
+        read_checkpoint(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(ModelNotFound, match=r"no config\.json"):
+        read_config(folder)
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "x.pth", "last.ckpt"])
+def test_pickled_weights_are_not_opened(folder: Path, name: str) -> None:
+    (folder / SINGLE).rename(folder / name)
+    with pytest.raises(ModelNotFound, match="can run code"):
+        read_checkpoint(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'"text"'])
+def test_bad_config(folder: Path, content: bytes) -> None:
+    (folder / "config.json").write_bytes(content)
+    with pytest.raises(ModelUnsupported, match=r"config\.json is damaged"):
+        read_config(folder)
+
+
+def test_truncated_anywhere(folder: Path) -> None:
+    path = folder / SINGLE
+    raw = path.read_bytes()
+    draw = random.Random(0)
+    for length in [0, 1, 7, 8, len(raw) - 1, *(draw.randrange(len(raw)) for _ in range(200))]:
+        path.write_bytes(raw[:length])
+        with pytest.raises(ModelUnsupported, match="is damaged"):
+            read_checkpoint(folder)
+    path.write_bytes(raw + b"\0")
+    with pytest.raises(ModelUnsupported, match="is damaged"):
+        read_checkpoint(folder)
+
+
+def test_flipped_header_bytes_never_raise_anything_else(folder: Path) -> None:
+    path = folder / SINGLE
+    raw = bytearray(path.read_bytes())
+    (length,) = struct.unpack("<Q", raw[:8])
+    draw = random.Random(1)
+    for _ in range(300):
+        at, value = draw.randrange(8 + length), draw.randrange(256)
+        damaged = bytearray(raw)
+        damaged[at] = value
+        path.write_bytes(damaged)
+        try:
+            read_checkpoint(folder)  # a changed letter of a name is found when it is loaded
+        except ModelUnsupported as error:
+            assert "damaged" in error.message or "serves float32" in error.message
+
+
+@pytest.mark.parametrize("length", [2**63, 2**64 - 1, 200_000_000])
+def test_absurd_header_length(folder: Path, length: int) -> None:
+    rewrite_header(folder / SINGLE, b"{}", length)
+    with pytest.raises(ModelUnsupported, match="header claims"):
+        read_checkpoint(folder)
+
+
+def test_overlapping_tensors(folder: Path) -> None:
+    path = folder / SINGLE
+    header = header_of(path)
+    names = sorted(
+        (name for name in header if name != "__metadata__"),
+        key=lambda name: header[name]["data_offsets"][0],  # type: ignore[index]
+    )
+    header[names[1]]["data_offsets"] = header[names[0]]["data_offsets"]
+    header[names[1]]["shape"] = header[names[0]]["shape"]
+    rewrite_header(path, json.dumps(header).encode())
+    with pytest.raises(ModelUnsupported, match="overlap or leave a gap"):
+        read_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {},
+        {"dtype": "F32", "shape": [2], "data_offsets": [0]},
+        {"dtype": "F99", "shape": [2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": "12", "data_offsets": [0, 8]},
+        {"dtype": ["F32"], "shape": [2], "data_offsets": [0, 8]},
+        {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]},
+        7,
+        None,
+    ],
+)
+def test_nonsense_entries(folder: Path, entry: object) -> None:
+    rewrite_header(folder / SINGLE, json.dumps({"w": entry}).encode())
+    with pytest.raises(ModelUnsupported, match="its entry for 'w'"):
+        read_checkpoint(folder)
+
+
+def test_weights_of_a_kind_that_is_not_served(folder: Path) -> None:
+    save_file({"w": torch.zeros(4, dtype=torch.int8)}, folder / SINGLE)
+    with pytest.raises(ModelUnsupported, match="of type I8"):
+        read_checkpoint(folder)
+    save_file({"w": torch.zeros(9).to(torch.float8_e4m3fn), "s": torch.zeros(1)}, folder / SINGLE)
+    with pytest.raises(ModelUnsupported, match="F8_E4M3"):
+        read_checkpoint(folder)
+
+
+def test_front_doors_need_no_torch() -> None:
+    program = (
+        "import sys, yaie.models.locate, yaie.models.support, yaie.models.checkpoint, "
+        "yaie.models.generation; assert not {'torch', 'transformers'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_edit_json_is_what_the_other_tests_rely_on(folder: Path) -> None:
+    edit_json(folder / "config.json", vocab_size=None, extra=1)
+    config = read_config(folder)
+    assert "vocab_size" not in config
+    assert config["extra"] == 1

@@ -1,0 +1,50 @@
+"""Which tokens end a text, and the sampling that a model's authors recommend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+
+from tests.models.folders import edit_json
+from yaie.models.generation import read_default_sampling, read_eos_token_ids
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, {}),
+        (
+            {"temperature": 0.7, "top_p": 0.8, "top_k": 20},
+            {"temperature": 0.7, "top_p": 0.8, "top_k": 20},
+        ),
+        ({"repetition_penalty": 1.1, "max_length": 20}, {"repetition_penalty": 1.1}),
+        ({"do_sample": False}, {"temperature": 0.0}),
+        ({"do_sample": True, "min_p": 0.1}, {"min_p": 0.1}),
+        ({"temperature": "hot", "top_k": True, "top_p": None}, {}),
+    ],
+)
+def test_default_sampling(
+    tmp_path: Path, settings: dict[str, Any], expected: dict[str, float]
+) -> None:
+    edit_json(tmp_path / "generation_config.json", **settings)
+    assert read_default_sampling(tmp_path) == expected
+
+
+def test_nothing_is_said(tmp_path: Path) -> None:
+    assert read_default_sampling(tmp_path) == {}
+    assert read_eos_token_ids(tmp_path, {}) == ()
+    assert read_eos_token_ids(tmp_path, {"eos_token_id": None}) == ()
+
+
+@pytest.mark.parametrize("written", ["<end>", {"content": "<end>", "lstrip": False}])
+def test_ends_of_all_three_sources(tmp_path: Path, written: object) -> None:
+    Tokenizer(WordLevel({"<unk>": 0, "<end>": 7}, unk_token="<unk>")).save(
+        str(tmp_path / "tokenizer.json")
+    )
+    edit_json(tmp_path / "tokenizer_config.json", eos_token=written)
+    edit_json(tmp_path / "generation_config.json", eos_token_id=[9, 3])
+    assert read_eos_token_ids(tmp_path, {"eos_token_id": 3}) == (3, 7, 9)

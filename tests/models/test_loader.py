@@ -1,0 +1,219 @@
+"""Loading: what comes out, and every way in which it stops early with one clear message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from tests.models.folders import KV_BYTES_PER_TOKEN, SMALL, edit_json, make_llama
+from yaie.config import EngineConfig
+from yaie.errors import (
+    ConfigError,
+    ModelNotFound,
+    ModelUnsupported,
+    NotEnoughMemory,
+    StartupError,
+)
+from yaie.models import loader
+from yaie.models.loader import load_model
+
+
+def config(folder: Path, **settings: Any) -> EngineConfig:
+    settings.setdefault("num_slots", 256)
+    settings.setdefault("device", "cpu")
+    return EngineConfig(model=str(folder), **settings)
+
+
+def test_what_is_reported(folder: Path) -> None:
+    edit_json(folder / "generation_config.json", temperature=0.6, top_k=20, eos_token_id=[2, 5])
+    loaded = load_model(config(folder))
+    weights = load_file(folder / "model.safetensors")
+    assert loaded.path == folder
+    assert loaded.architecture == "LlamaForCausalLM"
+    assert loaded.dtype == torch.float32
+    assert loaded.device.type == "cpu"
+    assert loaded.vocab_size == SMALL["vocab_size"]
+    assert loaded.max_model_len == SMALL["max_position_embeddings"]
+    assert loaded.num_slots == 256
+    assert loaded.kv_bytes_per_token == KV_BYTES_PER_TOKEN
+    assert loaded.num_parameters == sum(tensor.numel() for tensor in weights.values())
+    assert loaded.weight_bytes == 4 * loaded.num_parameters
+    assert loaded.eos_token_ids == (2, 5)
+    assert loaded.default_sampling == {"temperature": 0.6, "top_k": 20}
+    assert [spec.layer for spec in loaded.specs] == [0, 1]
+    assert not loaded.model.training
+
+
+def test_tied_weights_are_one_tensor_and_count_once(tmp_path: Path) -> None:
+    loaded = load_model(config(make_llama(tmp_path / "m", tie_word_embeddings=True)))
+    model: Any = loaded.model
+    assert model.lm_head.weight.data_ptr() == model.model.embed_tokens.weight.data_ptr()
+    stored = load_file(tmp_path / "m" / "model.safetensors")
+    assert "lm_head.weight" not in stored
+    assert loaded.num_parameters == sum(tensor.numel() for tensor in stored.values())
+
+
+@pytest.mark.parametrize("stored", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("wanted", ["auto", "float32", "bfloat16", "float16"])
+def test_dtype(tmp_path: Path, stored: torch.dtype, wanted: str) -> None:
+    folder = make_llama(tmp_path / "m", stored)
+    loaded = load_model(config(folder, dtype=wanted))
+    expected = stored if wanted == "auto" else getattr(torch, wanted)
+    assert loaded.dtype == expected
+    assert {parameter.dtype for parameter in loaded.model.parameters()} == {expected}
+    assert loaded.kv_bytes_per_token == KV_BYTES_PER_TOKEN // 4 * expected.itemsize
+
+
+def test_shards_hold_the_same_model(tmp_path: Path, pristine: Path) -> None:
+    sharded = load_model(config(make_llama(tmp_path / "m", max_shard_size="20KB")))
+    whole = load_model(config(pristine))
+    for name, parameter in whole.model.named_parameters():
+        assert torch.equal(sharded.model.get_parameter(name), parameter)
+
+
+def test_max_model_len(folder: Path) -> None:
+    assert load_model(config(folder, max_model_len=100)).max_model_len == 100
+    assert load_model(config(folder, num_slots=50)).max_model_len == 50
+    with pytest.raises(ConfigError, match=r"max_model_len is 129.*made for 128"):
+        load_model(config(folder, max_model_len=129))
+    with pytest.raises(ConfigError, match="num_slots is 50; raise"):
+        load_model(config(folder, max_model_len=100, num_slots=50))
+
+
+def longrope(folder: Path) -> None:
+    edit_json(folder / "config.json", architectures=["Phi3ForCausalLM"], model_type="phi3")
+    edit_json(
+        folder / "config.json",
+        original_max_position_embeddings=64,
+        rope_scaling={"type": "longrope", "short_factor": [1.0] * 8, "long_factor": [2.0] * 8},
+    )
+
+
+def test_longrope_beyond_its_switch(folder: Path) -> None:
+    longrope(folder)
+    with pytest.raises(ModelUnsupported, match=r"beyond 64 tokens .* second LongRoPE table"):
+        load_model(config(folder, max_model_len=65))
+
+
+def damage(**changes: Any) -> Callable[[Path], None]:
+    return lambda folder: edit_json(folder / "config.json", **changes)
+
+
+def test_dynamic_rope_is_refused_as_transformers_reads_it(folder: Path) -> None:
+    edit_json(
+        folder / "config.json",
+        rope_parameters={"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 2.0},
+    )
+    with pytest.raises(ModelUnsupported, match="longest row of a batch"):
+        load_model(config(folder))
+
+
+@pytest.mark.parametrize(
+    "model_type",
+    ["qwen3_next", "qwen3_5_text", "jamba", "bamba", "mamba", "llama4_text", "falcon", "t5"],
+)
+def test_a_real_config_of_a_refused_family(tmp_path: Path, model_type: str) -> None:
+    """As transformers itself writes it, whatever the fields are called."""
+    family = transformers.CONFIG_MAPPING[model_type]()
+    family.save_pretrained(tmp_path)
+    save_file({"w": torch.zeros(4)}, tmp_path / "model.safetensors")
+    with pytest.raises(ModelUnsupported, match="cannot be served"):
+        load_model(config(tmp_path))
+
+
+@pytest.fixture
+def never_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*_: object) -> None:
+        raise AssertionError("weights were read")
+
+    monkeypatch.setattr(loader, "_build", build)
+
+
+@pytest.mark.usefixtures("never_built")
+@pytest.mark.parametrize(
+    ("change", "settings", "kind"),
+    [
+        (damage(architectures=["BertModel"], model_type="bert"), {}, ModelUnsupported),
+        (damage(quantization_config={"quant_method": "fp8"}), {}, ModelUnsupported),
+        (damage(num_attention_heads="many"), {}, ModelUnsupported),
+        (damage(), {"max_model_len": 10_000}, ConfigError),
+        (damage(), {"max_model_len": 100, "num_slots": 99}, ConfigError),
+        (damage(), {"num_slots": 10**12}, NotEnoughMemory),
+        (lambda f: (f / "config.json").unlink(), {}, ModelNotFound),
+        (lambda f: (f / "model.safetensors").write_bytes(b"short"), {}, ModelUnsupported),
+    ],
+)
+def test_refused_before_weights_are_read(
+    folder: Path, change: Callable[[Path], None], settings: dict[str, Any], kind: type[StartupError]
+) -> None:
+    change(folder)
+    with pytest.raises(kind):
+        load_model(config(folder, **settings))
+
+
+@pytest.mark.usefixtures("never_built")
+def test_not_enough_memory_tells_a_number_that_would_fit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader, "free_bytes", lambda _: 400 * 1024**2)
+    with pytest.raises(NotEnoughMemory) as refused:
+        load_model(config(folder, num_slots=10**7))
+    fits = int(refused.value.message.rsplit("--num-slots", 1)[1].split()[0])
+    monkeypatch.setattr(loader, "_build", lambda *_: pytest.skip("it would be built now"))
+    with pytest.raises(pytest.skip.Exception):
+        load_model(config(folder, num_slots=fits))
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+NAME = "model.layers.1.mlp.up_proj.weight"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda t: t.pop(NAME), f"lack 1 tensors of LlamaForCausalLM, such as {NAME}"),
+        (lambda t: t.update({NAME: t[NAME][:-1].contiguous()}), "do not fit LlamaForCausalLM"),
+        (lambda t: t[NAME].fill_(float("nan")), f"{NAME} holds numbers that are not finite"),
+        (lambda t: t[NAME][3].fill_(float("inf")), f"{NAME} holds numbers that are not finite"),
+    ],
+)
+def test_damaged_weights(
+    folder: Path, change: Callable[[dict[str, torch.Tensor]], object], reason: str
+) -> None:
+    rewrite(folder, change)
+    with pytest.raises(ModelUnsupported, match=reason) as refused:
+        load_model(config(folder))
+    assert refused.value.code == "model_damaged"
+
+
+def test_weights_that_overflow_are_found_by_the_probe(folder: Path) -> None:
+    rewrite(folder, lambda tensors: tensors["lm_head.weight"].fill_(1e4))
+    rewrite(folder, lambda tensors: tensors["model.norm.weight"].fill_(1e3))
+    with pytest.raises(ModelUnsupported, match=r"too large for torch\.float16"):
+        load_model(config(folder, dtype="float16"))
+
+
+def test_unused_tensors_are_named(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rewrite(folder, lambda tensors: tensors.update({"extra.weight": torch.zeros(2)}))
+    load_model(config(folder))
+    assert "such as extra.weight" in caplog.text
+
+
+def test_no_cuda(folder: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a CUDA device")
+    with pytest.raises(ConfigError, match="torch sees no CUDA device"):
+        load_model(config(folder, device="cuda"))
+    assert load_model(config(folder, device="auto")).device.type == "cpu"

@@ -1,0 +1,165 @@
+"""Finding a model by name: a folder, the cache, a hub; and what is said when there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from tests.models.folders import edit_json
+from tests.models.hub import COMMIT, LocalHub
+from yaie.errors import ModelNotFound, ModelUnsupported
+from yaie.models.locate import cached_repositories, nearest_models, resolve_model_path
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty cache of the hub, and no network."""
+    folder = tmp_path / "hub"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def put_in_cache(cache: Path, repository: str, folder: Path) -> Path:
+    base = cache / f"models--{repository.replace('/', '--')}"
+    (base / "refs").mkdir(parents=True)
+    (base / "refs" / "main").write_text(COMMIT)
+    return Path(shutil.copytree(folder, base / "snapshots" / COMMIT))
+
+
+def test_a_folder(pristine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resolve_model_path(str(pristine)) == pristine
+    shutil.copytree(pristine, tmp_path / "mine")
+    assert resolve_model_path("mine") == tmp_path / "mine"
+    assert resolve_model_path("./mine/") == tmp_path / "mine"
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert resolve_model_path("~/mine") == tmp_path / "mine"
+
+
+def test_a_file_instead_of_a_folder(folder: Path) -> None:
+    with pytest.raises(ModelNotFound, match="is a file; name the folder"):
+        resolve_model_path(str(folder / "model.safetensors"))
+
+
+def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ModelNotFound, match=r"has no config\.json"):
+        resolve_model_path(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["/no/such/place", "./nothing", "~/nothing", "a/b/c", "a b", ""])
+def test_what_can_only_be_a_path(name: str) -> None:
+    with pytest.raises(ModelNotFound):
+        resolve_model_path(name)
+
+
+def test_the_cache(cache: Path, pristine: Path) -> None:
+    expected = put_in_cache(cache, "someone/small-llama", pristine)
+    assert resolve_model_path("someone/small-llama") == expected
+    assert cached_repositories() == ["someone/small-llama"]
+
+
+def test_an_incomplete_entry_of_the_cache_does_not_count(cache: Path, pristine: Path) -> None:
+    entry = put_in_cache(cache, "someone/small-llama", pristine)
+    (entry / "model.safetensors").unlink()
+    with pytest.raises(ModelNotFound, match="skipped: HF_HUB_OFFLINE is set"):
+        resolve_model_path("someone/small-llama")
+
+
+def test_unknown_names_tell_where_was_looked_and_what_is_near(cache: Path, pristine: Path) -> None:
+    put_in_cache(cache, "someone/small-llama", pristine)
+    with pytest.raises(ModelNotFound) as error:
+        resolve_model_path("someone/smal-lama")
+    for part in (
+        "./someone/smal-lama",
+        str(cache),
+        constants.ENDPOINT,
+        "near: someone/small-llama",
+    ):
+        assert part in error.value.message
+    assert nearest_models("buildin") == ["builtin"]
+
+
+def test_near_folders(tmp_path: Path, pristine: Path) -> None:
+    shutil.copytree(pristine, tmp_path / "llama-small")
+    with pytest.raises(ModelNotFound, match=r"near: .*llama-small"):
+        resolve_model_path(str(tmp_path / "llama-smal"))
+
+
+def resolve_elsewhere(
+    tmp_path: Path, endpoint: str, model: str
+) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, since the hub's address is read when its library is imported."""
+    program = (
+        "import sys\n"
+        "from yaie.errors import StartupError\n"
+        "from yaie.models.locate import resolve_model_path\n"
+        "try:\n"
+        "    print(resolve_model_path(sys.argv[1]))\n"
+        "except StartupError as error:\n"
+        "    sys.exit(f'{type(error).__name__}: {error.message}')\n"
+    )
+    environment = {
+        name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
+    } | {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
+    return subprocess.run(
+        [sys.executable, "-c", program, model],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_download_takes_what_is_needed_once(folder: Path, tmp_path: Path) -> None:
+    (folder / "pytorch_model.bin").write_bytes(b"never")
+    (folder / "original").mkdir()
+    (folder / "original" / "consolidated.00.safetensors").write_bytes(b"never")
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    with LocalHub({"someone/small-llama": folder}) as hub:
+        first = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-llama")
+        assert first.returncode == 0, first.stderr
+        assert sorted(set(hub.downloaded)) == [
+            "chat_template.jinja",
+            "config.json",
+            "generation_config.json",
+            "model.safetensors",
+        ]
+        hub.downloaded.clear()
+        second = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-llama")
+        assert second.stdout == first.stdout
+        assert hub.downloaded == []
+    assert (Path(first.stdout.strip()) / "model.safetensors").is_file()
+
+
+def test_an_unsupported_model_is_refused_before_its_weights_travel(
+    folder: Path, tmp_path: Path
+) -> None:
+    edit_json(folder / "config.json", architectures=["MambaForCausalLM"], model_type="mamba")
+    with LocalHub({"someone/small-mamba": folder}) as hub:
+        refused = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-mamba")
+        assert refused.stderr.startswith(ModelUnsupported.__name__)
+        assert hub.downloaded == ["config.json"]
+
+
+def test_a_name_that_the_hub_does_not_know(tmp_path: Path) -> None:
+    with LocalHub({}) as hub:
+        refused = resolve_elsewhere(tmp_path, hub.endpoint, "someone/nothing")
+    assert refused.stderr.startswith("ModelNotFound: no model 'someone/nothing'")
+    assert hub.endpoint in refused.stderr
+
+
+def test_a_hub_that_cannot_be_reached(tmp_path: Path) -> None:
+    with LocalHub({}) as hub:
+        endpoint = hub.endpoint
+    refused = resolve_elsewhere(tmp_path, endpoint, "someone/small-llama")
+    assert refused.stderr.count("\n") == 1, refused.stderr
+    assert refused.stderr.startswith("ModelNotFound: no model 'someone/small-llama'")

@@ -1,0 +1,66 @@
+"""The memory plan: how many slots, and what a refusal says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+
+from yaie.errors import NotEnoughMemory
+from yaie.models.memory import GIB, free_bytes, plan_memory, shown
+
+
+def plan(**changes: Any) -> Any:
+    settings: dict[str, Any] = {
+        "free": 10 * GIB,
+        "weights": 2 * GIB,
+        "activations": GIB // 2,
+        "kv_bytes_per_token": 64 * 1024,
+        "max_model_len": 4096,
+        "num_slots": None,
+        "device": "cpu",
+    }
+    return plan_memory(**(settings | changes))
+
+
+def test_free_memory_is_that_of_this_machine() -> None:
+    assert 64 * 1024**2 < free_bytes(torch.device("cpu")) < 2**48
+
+
+def test_a_pool_takes_a_share_of_what_is_left() -> None:
+    left = 10 * GIB - 2 * GIB - GIB // 2
+    assert plan().num_slots == left // 2 // (64 * 1024)
+    assert plan(device="cuda").num_slots == int(left * 0.9) // (64 * 1024)
+
+
+def test_an_automatic_pool_is_bounded() -> None:
+    assert plan(free=500 * GIB).num_slots == 8 * GIB // (64 * 1024)
+    assert plan(free=500 * GIB, kv_bytes_per_token=16, max_model_len=128).num_slots == 64 * 1024
+    small = plan(free=500 * GIB, kv_bytes_per_token=16, max_model_len=8192)
+    assert small.num_slots == 64 * 8192
+
+
+def test_the_given_number_is_taken_as_it_is() -> None:
+    assert plan(num_slots=7).num_slots == 7
+
+
+def test_too_large_a_pool_is_refused_with_the_largest_that_fits() -> None:
+    with pytest.raises(NotEnoughMemory, match=r"weights 2\.00 GiB .* of 10\.00 GiB free") as error:
+        plan(num_slots=10**6)
+    fits = int(re.search(r"--num-slots (\d+)", error.value.message).group(1))  # type: ignore[union-attr]
+    assert plan(num_slots=fits).num_slots == fits
+    with pytest.raises(NotEnoughMemory):
+        plan(num_slots=fits + 1)
+
+
+@pytest.mark.parametrize("num_slots", [None, 1])
+def test_a_model_that_does_not_fit_at_all(num_slots: int | None) -> None:
+    with pytest.raises(NotEnoughMemory, match="the model does not fit"):
+        plan(weights=11 * GIB, num_slots=num_slots)
+
+
+def test_sizes_for_people() -> None:
+    assert shown(3 * GIB // 2) == "1.50 GiB"
+    assert shown(5 * 1024**2) == "5.0 MiB"

@@ -1,0 +1,116 @@
+"""What is refused, and that the reason is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from yaie.errors import ModelUnsupported
+from yaie.models.support import (
+    REFUSED,
+    SUPPORTED,
+    check_supported,
+    has_longrope,
+    longest_context,
+)
+
+LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+
+
+@pytest.mark.parametrize("entry", SUPPORTED, ids=lambda entry: entry.architecture)
+def test_supported(entry: Any) -> None:
+    named = {"architectures": [entry.architecture], "model_type": entry.model_type}
+    assert check_supported(named) is entry
+    assert check_supported({"model_type": entry.model_type}) is entry
+
+
+@pytest.mark.parametrize("model_type", REFUSED)
+def test_refused_by_name(model_type: str) -> None:
+    with pytest.raises(ModelUnsupported, match=r"cannot be served: .{20}"):
+        check_supported({"architectures": ["X"], "model_type": model_type})
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({}, "names neither"),
+        ({"architectures": ["LlamaForCausaLM"]}, "nearest that is served: LlamaForCausalLM"),
+        ({"architectures": ["NewForCausalLM"], "model_type": "new"}, "does not cover it"),
+        (
+            {"architectures": ["NewForCausalLM"], "auto_map": {"AutoConfig": "a.B"}},
+            "trust_remote_code",
+        ),
+        (
+            {"architectures": ["LlamaForSequenceClassification"], "model_type": "llama"},
+            "only LlamaForCausalLM of that family",
+        ),
+        ({**LLAMA, "quantization_config": {"quant_method": "gptq"}}, r"quantized \(gptq\)"),
+        ({**LLAMA, "is_encoder_decoder": True}, "encoder-decoder"),
+        ({**LLAMA, "use_bidirectional_attention": True}, "see later ones"),
+        ({**LLAMA, "layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),
+        ({**LLAMA, "layer_types": ["chunked_attention"]}, "chunked_attention"),
+        ({**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 2}}, "longest row of a batch"),
+        ({**LLAMA, "rope_parameters": {"rope_type": "dynamic"}}, "longest row of a batch"),
+        (
+            {**LLAMA, "rope_parameters": {"full_attention": {"rope_type": "dynamic"}}},
+            "longest row of a batch",
+        ),
+        ({**LLAMA, "rope_scaling": {"rope_type": "of next year"}}, "of next year"),
+    ],
+)
+def test_refused_with_the_reason(config: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ModelUnsupported, match=reason):
+        check_supported(config)
+
+
+@pytest.mark.parametrize("rope_type", ["default", "linear", "llama3", "yarn"])
+def test_ropes_that_depend_on_the_position_alone(rope_type: str) -> None:
+    check_supported({**LLAMA, "rope_scaling": {"rope_type": rope_type, "factor": 2.0}})
+
+
+@pytest.mark.parametrize(
+    ("config", "limit"),
+    [
+        ({"max_position_embeddings": 4096}, 4096),
+        ({"n_positions": 1024}, 1024),
+        ({}, None),
+        (
+            {
+                "max_position_embeddings": 32_768,
+                "rope_scaling": {
+                    "type": "yarn",
+                    "factor": 4.0,
+                    "original_max_position_embeddings": 32_768,
+                },
+            },
+            131_072,
+        ),
+        (
+            {
+                "max_position_embeddings": 131_072,
+                "original_max_position_embeddings": 4096,
+                "rope_scaling": {"type": "su", "short_factor": [], "long_factor": []},
+            },
+            4096,
+        ),
+        (
+            {
+                "max_position_embeddings": 131_072,
+                "rope_parameters": {
+                    "rope_type": "longrope",
+                    "original_max_position_embeddings": 8192,
+                },
+            },
+            8192,
+        ),
+    ],
+)
+def test_longest_context(config: dict[str, Any], limit: int | None) -> None:
+    assert longest_context(config) == limit
+
+
+def test_longrope_is_seen_under_both_of_its_names() -> None:
+    assert has_longrope({"rope_scaling": {"type": "su"}})
+    assert has_longrope({"rope_parameters": {"rope_type": "longrope"}})
+    assert not has_longrope({"rope_scaling": {"type": "linear"}})
