@@ -34,6 +34,9 @@ from yaie.client.messages import (
 )
 from yaie.config import EngineConfig
 from yaie.errors import InvalidRequest, RequestFailed, StartupError, YaieError
+from yaie.models.checkpoint import read_checkpoint, read_config
+from yaie.models.locate import resolve_model_path
+from yaie.models.support import check_supported
 from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
 
 logger = logging.getLogger(__name__)
@@ -104,7 +107,14 @@ class Channel:
 
 
 def load_engine_core(config: EngineConfig) -> Core:
-    """The real core, imported late because it brings torch."""
+    """The real core, imported late because it brings torch.
+
+    Raises `StartupError`; for a model that is missing, damaged or not supported before the
+    seconds that importing torch takes.
+    """
+    folder = resolve_model_path(config.model)
+    check_supported(read_config(folder))
+    read_checkpoint(folder)
     from yaie.engine.core import EngineCore
 
     return EngineCore(config)
