@@ -153,6 +153,20 @@ CASES: tuple[Case, ...] = (
         {"sliding_window": WINDOW, "query_pre_attn_scalar": 16, "layer_types": MIXED_LAYERS},
     ),
     Case(
+        "gemma4",
+        "Gemma4ForCausalLM",
+        "alternating sliding window, widths by layer, layers that reuse keys and values",
+        {
+            "sliding_window": WINDOW,
+            "num_hidden_layers": 6,
+            "layer_types": ["sliding_attention", "full_attention"] * 3,
+            "num_kv_shared_layers": 2,
+            "hidden_size_per_layer_input": 8,
+            "vocab_size_per_layer_input": VOCAB_SIZE,
+            "global_head_dim": 32,
+        },
+    ),
+    Case(
         "gpt-oss",
         "GptOssForCausalLM",
         "sinks, alternating sliding window, experts, yarn rope",

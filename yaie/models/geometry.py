@@ -40,20 +40,34 @@ def pool_shapes(specs: Sequence[AttentionSpec]) -> list[LayerShape | None]:
     ]
 
 
+def layer_configs(config: Any) -> list[Any]:
+    """The config of each layer; the same one throughout, unless the layers differ."""
+    num_layers = int(config.num_hidden_layers)
+    if getattr(config, "is_heterogeneous", False):
+        return [config.per_layer_config[layer] for layer in range(num_layers)]
+    return [config] * num_layers
+
+
 def estimate_kv_elements(config: Any) -> int:
     """Elements of K and V per token, over all layers, as the config tells before a model exists.
 
     The conformance suite holds it against what the probe finds.
     """
-    heads = config.num_attention_heads
-    kv_heads = getattr(config, "num_key_value_heads", None) or heads
-    head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
-    key_width = value_width = head_dim
-    if getattr(config, "kv_lora_rank", None):  # latent attention is stored expanded, per head
-        kv_heads = heads
-        key_width = config.qk_nope_head_dim + config.qk_rope_head_dim
-        value_width = config.v_head_dim
-    return int(config.num_hidden_layers * kv_heads * (key_width + value_width))
+    layers = layer_configs(config)
+    modes = getattr(config, "kv_sharing_modes", None) or [None] * len(layers)
+    return sum(
+        _kv_elements(layer) for layer, mode in zip(layers, modes, strict=True) if mode != "reuse"
+    )
+
+
+def _kv_elements(layer: Any) -> int:
+    heads = layer.num_attention_heads
+    if getattr(layer, "kv_lora_rank", None):  # latent attention is stored expanded, per head
+        key_width = layer.qk_nope_head_dim + layer.qk_rope_head_dim
+        return int(heads * (key_width + layer.v_head_dim))
+    kv_heads = getattr(layer, "num_key_value_heads", None) or heads
+    head_dim = getattr(layer, "head_dim", None) or layer.hidden_size // heads
+    return int(kv_heads * 2 * head_dim)
 
 
 def probe_geometry(model: torch.nn.Module, device: torch.device) -> tuple[AttentionSpec, ...]:

@@ -20,7 +20,12 @@ from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory
 from yaie.models.attention_hook import IMPLEMENTATION
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config
 from yaie.models.generation import read_default_sampling, read_eos_token_ids
-from yaie.models.geometry import check_layer_types, estimate_kv_elements, probe_geometry
+from yaie.models.geometry import (
+    check_layer_types,
+    estimate_kv_elements,
+    layer_configs,
+    probe_geometry,
+)
 from yaie.models.locate import resolve_model_path
 from yaie.models.memory import MemoryPlan, activation_bytes, free_bytes, plan_memory
 from yaie.models.support import (
@@ -183,7 +188,10 @@ def _plan_memory(
     activations = activation_bytes(
         max_step_rows=config.max_step_rows,
         hidden_width=hidden,
-        inner_width=getattr(hf_config, "intermediate_size", None) or 4 * hidden,
+        inner_width=max(
+            getattr(layer, "intermediate_size", None) or 4 * hidden
+            for layer in layer_configs(hf_config)
+        ),
         vocab_size=hf_config.vocab_size,
         max_logit_rows=min(config.max_running, config.max_step_rows),
     )

@@ -31,15 +31,18 @@ class SupportedArchitecture:
 
 SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("Cohere2ForCausalLM", "cohere2", "Command R7B, Command A"),
-    SupportedArchitecture("DeepseekV3ForCausalLM", "deepseek_v3", "DeepSeek V3, R1; Kimi K2"),
+    SupportedArchitecture(
+        "DeepseekV3ForCausalLM", "deepseek_v3", "Moonlight; DeepSeek V3 and R1 in bfloat16"
+    ),
     SupportedArchitecture("GPT2LMHeadModel", "gpt2", "GPT-2, DistilGPT-2"),
     SupportedArchitecture("GPTNeoXForCausalLM", "gpt_neox", "Pythia, GPT-NeoX"),
     SupportedArchitecture("Gemma2ForCausalLM", "gemma2", "Gemma 2"),
     SupportedArchitecture("Gemma3ForCausalLM", "gemma3_text", "Gemma 3 270M and 1B"),
+    SupportedArchitecture("Gemma4ForCausalLM", "gemma4_text", "Gemma 4, text-only checkpoints"),
     SupportedArchitecture("GptOssForCausalLM", "gpt_oss", "gpt-oss in bfloat16"),
-    SupportedArchitecture("GraniteForCausalLM", "granite", "Granite 3 and 4, dense"),
+    SupportedArchitecture("GraniteForCausalLM", "granite", "Granite 3, dense"),
     SupportedArchitecture("LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi"),
-    SupportedArchitecture("MistralForCausalLM", "mistral", "Mistral 7B, Ministral, Nemo"),
+    SupportedArchitecture("MistralForCausalLM", "mistral", "Mistral 7B, Mistral Nemo"),
     SupportedArchitecture("MixtralForCausalLM", "mixtral", "Mixtral 8x7B, 8x22B"),
     SupportedArchitecture("OPTForCausalLM", "opt", "OPT"),
     SupportedArchitecture("Olmo2ForCausalLM", "olmo2", "OLMo 2"),
@@ -104,8 +107,7 @@ REFUSED: dict[str, str] = {
     "gemma3": _IMAGES,
     "gemma3n": "its layers share keys and values in a way that is not tested yet",
     "gemma3n_text": "its layers share keys and values in a way that is not tested yet",
-    "gemma4": "its layers share keys and values in a way that is not tested yet",
-    "gemma4_text": "its layers share keys and values in a way that is not tested yet",
+    "gemma4": _IMAGES,
     "mistral3": _IMAGES,
     "qwen2_vl": _IMAGES,
     "qwen2_5_vl": _IMAGES,

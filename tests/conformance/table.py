@@ -1,0 +1,48 @@
+"""The support table of docs/models.md, written from the support data and the conformance cases.
+
+`python -m tests.conformance.table` rewrites the part of the page between the markers;
+`test_table` fails while the page says something else than the code.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from tests.conformance.zoo import CASES
+from yaie.models.support import REFUSED, SUPPORTED
+
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+BEGIN = "<!-- begin: written by tests/conformance/table.py -->"
+END = "<!-- end -->"
+
+
+def render() -> str:
+    """Both tables as Markdown."""
+    notes: defaultdict[str, list[str]] = defaultdict(list)
+    for case in CASES:
+        notes[case.architecture].append(case.note)
+    lines = [
+        "| architecture | known as | held against transformers with |",
+        "| --- | --- | --- |",
+    ]
+    for entry in sorted(SUPPORTED, key=lambda entry: entry.architecture.lower()):
+        covered = "; ".join(notes[entry.architecture])
+        lines.append(f"| `{entry.architecture}` | {entry.known_as} | {covered} |")
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
+    for model_type, reason in REFUSED.items():
+        reasons[reason].append(f"`{model_type}`")
+    lines += ["", "| refused model types | because |", "| --- | --- |"]
+    lines += [f"| {', '.join(sorted(types))} | {reason} |" for reason, types in reasons.items()]
+    return "\n".join(lines)
+
+
+def page_with(tables: str) -> str:
+    """The whole page with new tables between its markers."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{tables}\n{END}{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with(render()), encoding="utf-8")

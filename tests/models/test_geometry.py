@@ -1,0 +1,100 @@
+"""What the probe learns from a model, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from tests.conformance.zoo import CASES, WINDOW
+from yaie.attention.spec import AttentionSpec
+from yaie.errors import ModelUnsupported
+from yaie.models.attention_hook import IMPLEMENTATION
+from yaie.models.geometry import check_layer_types, layer_of, pool_shapes, probe_geometry
+
+CPU = torch.device("cpu")
+
+
+def probed(name: str, change: Callable[[Any], None] = lambda model: None) -> Any:
+    case = next(case for case in CASES if case.name == name)
+    model: Any = case.build()
+    model.set_attn_implementation(IMPLEMENTATION)
+    change(model)
+    return model, probe_geometry(model, CPU)
+
+
+def test_windows_softcaps_and_sinks_are_seen_layer_by_layer() -> None:
+    assert [spec.sliding_window for spec in probed("gemma2")[1]] == [WINDOW, None, WINDOW, None]
+    assert {spec.softcap for spec in probed("gemma2")[1]} == {5.0}
+    assert all(spec.has_sinks for spec in probed("gpt-oss")[1])
+    assert {spec.softcap for spec in probed("llama")[1]} == {None}
+
+
+def test_widths_and_heads() -> None:
+    spec = probed("deepseek-v3")[1][0]
+    assert (spec.key_width, spec.value_width) == (24, 16)
+    spec = probed("llama")[1][0]
+    assert (spec.num_heads, spec.num_kv_heads, spec.group_size, spec.scale) == (4, 2, 2, 0.25)
+
+
+def test_layers_that_reuse_keys_and_values_store_none() -> None:
+    _, specs = probed("gemma4")
+    assert [spec.kv_layer for spec in specs] == [None, None, None, None, 2, 3]
+    assert [spec.stored_layer for spec in specs] == [0, 1, 2, 3, 2, 3]
+    assert [shape is None for shape in pool_shapes(specs)] == [False] * 4 + [True] * 2
+    assert specs[5].elements_per_token == 0
+
+
+def test_every_attention_module_knows_its_layer() -> None:
+    model, specs = probed("llama")
+    layers = [layer_of(layer.self_attn) for layer in model.model.layers]
+    assert layers == [spec.layer for spec in specs] == [0, 1, 2, 3]
+
+
+def use_one_layer_twice(model: Any) -> None:
+    model.model.layers[1].self_attn = model.model.layers[0].self_attn
+
+
+def look_ahead(model: Any) -> None:
+    model.model.layers[2].self_attn.is_causal = False
+
+
+def break_a_weight(model: Any) -> None:
+    model.model.norm.weight.data.fill_(float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (use_one_layer_twice, "more than one layer"),
+        (look_ahead, "not causal"),
+        (break_a_weight, "not finite"),
+    ],
+)
+def test_refused(change: Callable[[Any], None], reason: str) -> None:
+    with pytest.raises(ModelUnsupported, match=reason):
+        probed("llama", change)
+
+
+def spec(layer: int, window: int | None) -> AttentionSpec:
+    return AttentionSpec(
+        layer=layer,
+        num_heads=1,
+        num_kv_heads=1,
+        key_width=8,
+        value_width=8,
+        scale=1.0,
+        sliding_window=window,
+    )
+
+
+def test_windows_are_held_against_the_config() -> None:
+    specs = (spec(0, 8), spec(1, None))
+    check_layer_types(specs, None)
+    check_layer_types(specs, ["sliding_attention", "full_attention"])
+    with pytest.raises(ModelUnsupported, match="layer 1 is sliding_attention"):
+        check_layer_types(specs, ["sliding_attention", "sliding_attention"])
+    with pytest.raises(ModelUnsupported, match="lists 3 layers, but 2"):
+        check_layer_types(specs, ["full_attention"] * 3)
