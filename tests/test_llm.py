@@ -266,7 +266,7 @@ def test_wrong_arguments_are_explained(llm: LLM) -> None:
     with pytest.raises(InvalidRequest, match=r"prompt 1: messages\[0\]\.role"):
         llm.chat([HELLO, [{"role": "wizard", "content": "a"}]])
     with pytest.raises(InvalidRequest, match="list of messages"):
-        llm.chat(["hello"])  # type: ignore[list-item]
+        llm.chat(["hello"])  # type: ignore[arg-type]
     with pytest.raises(ContextLengthExceeded, match="ask for at most"):
         llm.generate("a", SamplingParams(max_tokens=5000))
 
@@ -274,6 +274,7 @@ def test_wrong_arguments_are_explained(llm: LLM) -> None:
 def test_what_fails_in_the_engine_is_told_and_harms_nobody(
     llm: LLM, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    prompts: list[str | list[int]] = ["the", [100], "fox"]
     expected = llm.generate(["the", "fox"], GREEDY)
     core = llm._driver._core
     assert isinstance(core, EngineCore)
@@ -285,7 +286,7 @@ def test_what_fails_in_the_engine_is_told_and_harms_nobody(
         return make(request)
 
     monkeypatch.setattr(core, "_make_request", fail)
-    outputs = llm.generate(["the", [100], "fox"], GREEDY)
+    outputs = llm.generate(prompts, GREEDY)
     assert outputs[1].finish_reason == "error"
     assert "a bug" in str(outputs[1].error)
     assert "prompt 1 failed" in caplog.text
@@ -358,7 +359,7 @@ def test_closing_frees_the_model_and_later_calls_say_so(tiny_model_dir: Path) ->
     assert pool() is None
     for call in (llm.generate, llm.chat, llm.stream):
         with pytest.raises(EngineUnavailable, match="closed"):
-            call("the")  # type: ignore[operator]
+            call("the")  # type: ignore[arg-type]
     with pytest.raises(EngineUnavailable, match="closed"):
         list(stream)
     assert llm.info.architecture == "Qwen3ForCausalLM"  # what it was is still known

@@ -72,7 +72,7 @@ def test_leaving_a_stream_aborts_and_one_sequence_can_be_aborted() -> None:
                 await collect(client, ask("left"))
             await stream.aclose()
             await until(lambda: client.stats.num_aborted == 1 and not core.has_work)
-            reasons = {}
+            reasons: dict[int, str | None] = {}
             async for delta in client.generate(ask("n", n=2, max_tokens=30)):
                 if not reasons:
                     await client.abort("n", 1)

@@ -1,0 +1,246 @@
+"""The shape of the code, read from the code: imports go down only, and where torch may be.
+
+The floors are those of docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FLOORS = {
+    "yaie.types": 0,
+    "yaie.config": 0,
+    "yaie.errors": 0,
+    "yaie.text": 1,
+    "yaie.kvcache": 2,
+    "yaie.attention": 3,
+    "yaie.models": 4,
+    "yaie.engine": 5,
+    "yaie.client": 6,
+    "yaie.llm": 7,
+    "yaie.prompts": 7,
+    "yaie.outputs": 7,
+    "yaie.cli": 7,
+    "yaie.bench": 7,
+    "yaie": 7,  # the package itself hands out names of all floors, when they are asked for
+    "server": 7,
+}
+# Thinking only: no torch, no clock, no input or output.
+PURE = (
+    "yaie.types",
+    "yaie.errors",
+    "yaie.kvcache.node",
+    "yaie.kvcache.slots",
+    "yaie.kvcache.radix_tree",
+    "yaie.kvcache.eviction",
+    "yaie.kvcache.audit",
+    "yaie.attention.plan",
+    "yaie.attention.tiles",
+    "yaie.engine.request",
+    "yaie.engine.policy",
+    "yaie.engine.scheduler",
+    "yaie.engine.step",
+    "yaie.engine.validation",
+    "yaie.engine.sampling_state",
+    "yaie.text.stops",
+)
+IMPURE_IMPORTS = {
+    *("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub", "msgspec"),
+    *("time", "datetime", "random", "secrets", "threading", "asyncio", "multiprocessing"),
+    *("os", "io", "pathlib", "shutil", "tempfile", "socket", "subprocess", "requests", "logging"),
+}
+HEAVY = {"torch", "flashinfer"}
+UNSAFE_IMPORTS = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+VAGUE_NAMES = ("util", "utils", "helper", "helpers", "manager", "misc", "common_utils")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module; `is_late` where it happens in a function or for type checkers only."""
+
+    target: str
+    line: int
+    is_late: bool
+
+
+def source_files() -> list[Path]:
+    return sorted(path for package in ("yaie", "server") for path in (ROOT / package).rglob("*.py"))
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def modules() -> dict[str, Path]:
+    return {module_name(path): path for path in source_files()}
+
+
+@cache
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(modules()[name].read_text(), filename=str(modules()[name]))
+
+
+@cache
+def imports_of(name: str) -> tuple[Import, ...]:
+    return tuple(_imports(tree_of(name), name, late=False))
+
+
+def _imports(node: ast.AST, name: str, *, late: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            for alias in child.names:
+                yield Import(alias.name, child.lineno, late)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, f"{name}:{child.lineno} imports relatively"
+            assert child.module is not None
+            for alias in child.names:
+                full = f"{child.module}.{alias.name}"
+                yield Import(full if full in modules() else child.module, child.lineno, late)
+        else:
+            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+            yield from _imports(child, name, late=late or is_function or for_types)
+
+
+def floor_of(name: str) -> int | None:
+    """The floor of one of our modules; None for other people's."""
+    while name:
+        if name in FLOORS:
+            return FLOORS[name]
+        name = name.rpartition(".")[0]
+    return None
+
+
+def loaded_with(name: str) -> dict[str, list[str]]:
+    """Every module that importing `name` imports, with the chain of ours that leads to it."""
+    chains: dict[str, list[str]] = {name: [name]}
+    queue = [name]
+    while queue:
+        current = queue.pop()
+        for imported in imports_of(current):
+            if imported.is_late:
+                continue
+            parents = imported.target.split(".")
+            for end in range(1, len(parents) + 1):  # importing a.b imports a too
+                target = ".".join(parents[:end])
+                if target in chains:
+                    continue
+                chains[target] = [*chains[current], target]
+                if target in modules():
+                    queue.append(target)
+    return chains
+
+
+def test_the_test_sees_the_code() -> None:
+    assert {"yaie.llm", "yaie.engine.core", "yaie.client", "server.api"} <= set(modules())
+    assert any(i.target == "torch" and not i.is_late for i in imports_of("yaie.engine.core"))
+    late = [i for i in imports_of("yaie.client.worker") if i.target == "yaie.engine.core"]
+    assert late and all(i.is_late for i in late)
+    assert "torch" in loaded_with("yaie.engine.core")
+    assert loaded_with("yaie.models.loader")["torch"][0] == "yaie.models.loader"
+
+
+@pytest.mark.parametrize("name", modules())
+def test_imports_go_down_only(name: str) -> None:
+    own = floor_of(name)
+    assert own is not None, f"{name} is on no floor; add it to FLOORS and to docs/architecture.md"
+    for imported in imports_of(name):
+        floor = floor_of(imported.target)
+        if floor is None or imported.target == "yaie":
+            continue
+        assert floor <= own, (
+            f"{name}:{imported.line} (floor {own}) imports {imported.target} (floor {floor})"
+        )
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_pure_files_think_and_do_nothing_else(name: str) -> None:
+    found = {imported.target.split(".")[0] for imported in imports_of(name)}
+    assert not found & IMPURE_IMPORTS
+    calls = {
+        node.func.id
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not calls & {"open", "print", "input", "exec", "eval"}
+    for other in loaded_with(name):
+        assert other.split(".")[0] not in HEAVY | {"transformers"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in modules()
+        if floor_of(name) in (0, 1, 6)
+        or name.startswith(("server", "yaie.cli"))
+        or name in ("yaie", "yaie.llm", "yaie.prompts", "yaie.outputs")
+    ],
+)
+def test_front_doors_and_clients_import_no_torch(name: str) -> None:
+    chains = loaded_with(name)
+    for heavy in HEAVY:
+        assert heavy not in chains, " -> ".join(chains[heavy])
+
+
+def test_importing_the_front_doors_really_loads_no_torch() -> None:
+    """The same, asked of Python itself: also through other people's packages."""
+    doors = sorted(
+        name
+        for name in modules()
+        if (floor_of(name) in (0, 1, 6) or name.startswith(("server", "yaie.cli")))
+        and not name.endswith("__main__")
+    )
+    script = (
+        "import sys, importlib\n"
+        f"for name in {[*doors, 'yaie.llm']!r}:\n"
+        "    importlib.import_module(name)\n"
+        "    assert 'torch' not in sys.modules, name\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+def test_importing_yaie_loads_nothing_and_its_names_come_when_used() -> None:
+    script = (
+        "import sys\n"
+        "import yaie\n"
+        "ours = [name for name in sys.modules if name.startswith('yaie.')]\n"
+        "assert not ours, ours\n"
+        "assert not {'torch', 'transformers', 'pydantic', 'numpy'} & set(sys.modules)\n"
+        "from yaie import LLM, SamplingParams\n"
+        "assert LLM.__module__ == 'yaie.llm' and SamplingParams.__module__ == 'yaie.types'\n"
+        "assert 'torch' not in sys.modules\n"
+        "from yaie import *\n"
+        "assert all(name in globals() and name in dir(yaie) for name in yaie.__all__)\n"
+        "assert yaie.__version__.count('.') == 2\n"
+        "assert not hasattr(yaie, 'no_such_name')\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("name", [n for n in modules() if "__all__" in modules()[n].read_text()])
+def test_what_a_module_promises_it_has(name: str) -> None:
+    module = import_module(name)
+    assert len(set(module.__all__)) == len(module.__all__)
+    for promised in module.__all__:
+        assert hasattr(module, promised), promised
+
+
+@pytest.mark.parametrize("name", modules())
+def test_nothing_can_be_unpickled_and_names_say_something(name: str) -> None:
+    assert not {i.target.split(".")[0] for i in imports_of(name)} & UNSAFE_IMPORTS
+    assert name.rpartition(".")[2] not in VAGUE_NAMES
+    assert ast.get_docstring(tree_of(name)), f"{name} does not say what it is for"
