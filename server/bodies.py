@@ -55,6 +55,8 @@ def parse_json(raw: bytes) -> Any:
             raise InvalidRequest(
                 "the body holds half of a surrogate pair, which is no character"
             ) from None
+        except RecursionError:
+            raise InvalidRequest("the body is nested too deeply") from None
     return value
 
 

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from server.generation import Generation
@@ -26,7 +27,9 @@ from yaie.errors import (
     StartupError,
     YaieError,
 )
+from yaie.models.checkpoint import read_checkpoint, read_config
 from yaie.models.locate import resolve_model_path
+from yaie.models.support import check_supported
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import EngineInfo, EngineState, EngineStats
 
@@ -118,6 +121,7 @@ class Service:
     async def _start(self) -> None:
         try:
             path = await self.in_thread(resolve_model_path, self.settings.model)
+            await self.in_thread(_check_folder, path)
             config = self.settings.engine_config()
             # The folder is found once, for both processes; the name stays what it was.
             self._client = self._make_client(
@@ -228,3 +232,9 @@ class Service:
 
     def _snapshot(self) -> Snapshot:
         return self.state, self.info, self.stats, self.num_restarts
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse what the engine would refuse, seconds before it could: it imports torch first."""
+    check_supported(read_config(path))
+    read_checkpoint(path)

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from server.app import create_app
 from tests.server.scripted_client import ScriptedClient
-from tests.server.tiny_model import write_folder_without_weights
+from tests.server.tiny_model import write_random_model
 from yaie.config import Settings
 from yaie.errors import YaieError
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
@@ -21,7 +21,7 @@ MakeApp = Callable[..., tuple[TestClient, ScriptedClient]]
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_folder_without_weights(tmp_path_factory.mktemp("tiny"))
+    return write_random_model(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
 from tests.text.small_tokenizers import write_byte_level
 
 VOCAB_SIZE = 420
@@ -28,18 +31,8 @@ CONFIG = {
 }
 
 
-def write_folder_without_weights(path: Path) -> Path:
-    """Enough for a server whose engine is scripted."""
-    write_byte_level(path)
-    (path / "config.json").write_text(json.dumps(CONFIG))
-    return path
-
-
 def write_random_model(path: Path, seed: int = 0) -> Path:
     """A Llama whose next token depends on the whole prompt."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
     torch.manual_seed(seed)
     # Large initial weights: with small ones a random model says one token for ever.
     model = LlamaForCausalLM(LlamaConfig(**CONFIG, initializer_range=0.3))

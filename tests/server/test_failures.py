@@ -1,0 +1,172 @@
+"""When things go wrong: a status if nothing was sent yet, else a last event; never a silent end."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from server import errors as server_errors
+from server.errors import STATUSES, error_body, error_response, status_of
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import error_script, raising_script, silent_script
+from yaie import errors
+from yaie.errors import EngineDied, InvalidRequest, Overloaded, YaieError
+from yaie.types import GenerationRequest, TokenDelta
+
+BODY = {"prompt": "x", "max_tokens": 50}
+
+
+def all_errors(kind: type[YaieError] = YaieError) -> list[type[YaieError]]:
+    return [kind] + [each for sub in kind.__subclasses__() for each in all_errors(sub)]
+
+
+def test_every_error_has_a_status() -> None:
+    known = {
+        each
+        for each in all_errors()
+        if each.__module__ in (errors.__name__, server_errors.__name__)
+    }
+    assert known - {YaieError} == set(STATUSES)
+    for kind, status in STATUSES.items():
+        if not issubclass(kind, errors.StartupError):  # which HTTP clients only see as 503
+            assert kind.status == status
+        error = kind("what happened")
+        body = error_body(error)["error"]
+        assert body["message"] == "what happened"
+        assert body["type"]
+        response = error_response(error)
+        assert response.status_code == status_of(error) == status
+        if status in (429,) or issubclass(kind, errors.EngineUnavailable):
+            assert int(response.headers["Retry-After"]) >= 1
+    assert status_of(YaieError("unknown")) == 500
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("refusal", "status", "code"),
+    [
+        ({"error": "no", "error_status": 400, "error_param": "prompt"}, 400, None),
+        ({"error": "long", "error_status": 400, "error_code": "context_length_exceeded"}, 400,
+         "context_length_exceeded"),
+        ({"error": "full", "error_status": 429, "error_code": "overloaded"}, 429, "overloaded"),
+        ({"error": "gone", "error_status": 503, "error_code": "engine_died"}, 503, "engine_died"),
+        ({"error": "/secret/path.py died"}, 500, "request_failed"),
+    ],
+)  # fmt: skip
+def test_refusals_by_the_engine(
+    make_app: MakeApp, stream: bool, refusal: dict[str, Any], status: int, code: str | None
+) -> None:
+    http, engine = make_app()
+    engine.script = error_script(**refusal)
+    for path, body in (
+        ("/v1/completions", BODY),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}),
+    ):
+        response = http.post(path, json={**body, "stream": stream})
+        assert response.status_code == status
+        error = response.json()["error"]
+        assert error["code"] == code
+        assert error["param"] == refusal.get("error_param")
+        assert ("Retry-After" in response.headers) is (status in (429, 503))
+        assert "secret" not in response.text
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(EngineDied("died"), 503), (Overloaded("full", retry_after_s=7), 429),
+     (InvalidRequest("bad", param="priority"), 400), (RuntimeError("a bug"), 500)],
+)  # fmt: skip
+def test_errors_of_the_client(
+    make_app: MakeApp, stream: bool, error: Exception, status: int
+) -> None:
+    http, engine = make_app()
+    engine.script = raising_script(error)
+    response = http.post("/v1/completions", json={**BODY, "stream": stream})
+    assert response.status_code == status
+    assert set(response.json()["error"]) == {"message", "type", "param", "code"}
+    assert "a bug" not in response.text
+    if status == 429:
+        assert response.headers["Retry-After"] == "7"
+
+
+def test_an_error_inside_a_stream_is_its_last_event(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    engine.script = raising_script(EngineDied("the engine died"), after=engine.answer[:3])
+    response = http.post("/v1/completions", json={**BODY, "stream": True})
+    assert response.status_code == 200
+    events = [event for event in response.text.split("\n\n") if event]
+    assert "[DONE]" not in response.text
+    assert json.loads(events[-1].removeprefix("data: "))["error"]["code"] == "engine_died"
+    assert json.loads(events[0].removeprefix("data: "))["choices"][0]["text"]
+    # The whole form of the same failure.
+    assert http.post("/v1/completions", json=BODY).status_code == 503
+
+
+def test_one_bad_prompt_of_several_ends_the_call(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    refuse = error_script(error="no", error_status=400, error_param="prompt")
+
+    async def second_fails(request: GenerationRequest) -> Any:
+        script = refuse if len(request.prompt_token_ids) == 2 else silent_script
+        async for delta in script(request):
+            yield delta
+
+    engine.script = second_fails
+    response = http.post("/v1/completions", json={"prompt": [[5], [5, 6]]})
+    assert response.status_code == 400
+    assert len(engine.ended) == 2  # the other was not left behind
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_timeouts(make_app: MakeApp, stream: bool) -> None:
+    http, engine = make_app(request_timeout_s=0.2)
+    engine.script = silent_script
+    response = http.post("/v1/completions", json={**BODY, "stream": stream})
+    assert response.status_code == 504
+    assert response.json()["error"]["code"] == "request_timeout"
+    assert len(engine.ended) == 1
+
+
+def test_a_timeout_inside_a_stream(make_app: MakeApp) -> None:
+    http, engine = make_app(request_timeout_s=0.3)
+
+    async def begin_and_hang(request: GenerationRequest) -> Any:
+        yield TokenDelta(request_id=request.request_id, index=0, token_ids=(50,))
+        async for delta in silent_script(request):
+            yield delta
+
+    engine.script = begin_and_hang
+    response = http.post("/v1/completions", json={**BODY, "stream": True})
+    assert response.status_code == 200
+    assert '"code":"request_timeout"' in response.text.split("\n\n")[-2]
+
+
+def test_a_failing_call_harms_no_other(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    base = engine.say
+    engine.script = error_script(error="x")
+    assert http.post("/v1/completions", json=BODY).status_code == 500
+    engine.script = base
+    assert http.post("/v1/completions", json=BODY).status_code == 200
+    app: Any = http.app
+    assert app.state.service.num_active == 0
+
+
+def test_a_bug_in_a_route_is_a_plain_500(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http, _ = make_app()
+    app: Any = http.app
+
+    def broken() -> None:
+        raise KeyError("/secret")
+
+    monkeypatch.setattr(app.state.service, "translator", broken)
+    response = http.post("/v1/completions", json=BODY)
+    assert response.status_code == 500
+    assert response.json()["error"]["type"] == "internal_error"
+    assert response.headers["X-Request-ID"]
+    assert "secret" not in response.text

@@ -1,0 +1,207 @@
+"""Probes, metrics, keys, limits and ids: what operators rely on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import ScriptedClient
+from yaie.types import EngineState, EngineStats
+
+BODY = {"prompt": "x"}
+
+
+def set_state(engine: ScriptedClient, state: EngineState, reason: str = "") -> None:
+    engine.state, engine.state_reason = state, reason
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        (EngineState.STARTING, "engine_starting"),
+        (EngineState.DRAINING, "engine_draining"),
+        (EngineState.STALLED, "engine_died"),
+        (EngineState.DEAD, "engine_died"),
+        (EngineState.FAILED, "engine_unavailable"),
+    ],
+)
+def test_states_that_take_no_requests(make_app: MakeApp, state: EngineState, code: str) -> None:
+    http, engine = make_app()
+    set_state(engine, state, "because of a test")
+    for stream in (False, True):
+        response = http.post("/v1/completions", json={**BODY, "stream": stream})
+        assert response.status_code == 503
+        assert int(response.headers["Retry-After"]) > 0
+        assert response.json()["error"]["code"] == code
+    for probe in ("/health", "/readiness"):
+        response = http.get(probe)
+        assert (response.status_code, response.json()["state"]) == (503, state.value)
+        assert response.json()["reason"] == "because of a test"
+        assert "Retry-After" in response.headers
+    is_alive = state is not EngineState.FAILED
+    assert (http.get("/liveness").status_code == 200) is is_alive
+    assert http.get("/metrics").status_code == 200
+    assert http.get("/stats").json()["state"] == state.value
+
+
+def test_starting(make_app: MakeApp) -> None:
+    engine = ScriptedClient([5])
+    engine.state, engine.info = EngineState.STARTING, None
+    http, _ = make_app(engine, is_ready=False)
+    assert http.get("/health").json()["state"] == "starting"
+    assert http.get("/liveness").status_code == 200
+    assert http.get("/v1/models").json()["data"][0]["max_model_len"] is None
+    response = http.post("/v1/completions", json=BODY)
+    assert response.json()["error"]["code"] == "engine_starting"
+
+
+def test_ready_and_busy(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    assert http.get("/health").json() == {
+        "status": "healthy",
+        "state": "ready",
+        "reason": "",
+        "model": "tiny",
+        "restarts": 0,
+    }
+    engine.stats = EngineStats(num_running=2)
+    response = http.get("/health")
+    assert (response.status_code, response.json()["state"]) == (200, "busy")
+
+
+def test_models(http: TestClient) -> None:
+    (card,) = http.get("/v1/models").json()["data"]
+    assert (card["id"], card["object"], card["max_model_len"]) == ("tiny", "model", 256)
+    assert http.get("/v1/models/tiny").json() == card
+
+
+def test_stats(http: TestClient) -> None:
+    answer = http.get("/stats").json()
+    assert answer["hit_rate"] == 0.75
+    assert set(answer["stats"]) == {field.name for field in fields(EngineStats)}
+    assert answer["info"]["vocab_size"] == 420
+
+
+def samples(http: TestClient) -> dict[tuple[str, str], float]:
+    found = {}
+    for family in text_string_to_metric_families(http.get("/metrics").text):
+        for sample in family.samples:
+            labels = ",".join(f"{k}={v}" for k, v in sorted(sample.labels.items()))
+            found[sample.name, labels] = sample.value
+    return found
+
+
+def test_metrics(make_app: MakeApp) -> None:
+    http, _ = make_app()
+    http.post("/v1/completions", json=BODY)
+    http.post("/v1/completions", json={**BODY, "stream": True, "max_tokens": 2})
+    http.post("/v1/completions", json={"prompt": 5})
+    for n in range(5):  # what a client makes up must not become a label
+        http.get(f"/made-up-{n}")
+        http.request(f"VERB{n}", "/health")
+    found = samples(http)
+    assert found["yaie_requests_total", "outcome=stop"] == 1
+    assert found["yaie_requests_total", "outcome=length"] == 1
+    assert found["yaie_time_to_first_token_seconds_count", ""] == 2
+    assert found["yaie_request_seconds_count", ""] == 2
+    assert found["yaie_inter_token_seconds_count", ""] > 0
+    assert found["yaie_request_prompt_tokens_total", ""] == 2
+    assert found["yaie_engine_state", "state=ready"] == 1
+    assert found["yaie_engine_steps_total", ""] == 3
+    assert found["yaie_http_active_requests", ""] == 1  # this very request
+    responses = {key: n for key, n in found.items() if key[0] == "yaie_http_responses_total"}
+    route = "method=POST,route=/v1/completions"
+    assert responses["yaie_http_responses_total", f"{route},status=200"] == 2
+    assert responses["yaie_http_responses_total", f"{route},status=400"] == 1
+    assert responses["yaie_http_responses_total", "method=GET,route=other,status=404"] == 5
+    assert not any("made-up" in labels or "VERB" in labels for _, labels in found)
+    names = {name for name, _ in found}
+    for field in fields(EngineStats):
+        name = field.name.removeprefix("num_").removesuffix("_s")
+        assert any(name in each for each in names), field.name
+
+
+@pytest.mark.parametrize("asked", ["abc-1.2_X", "a" * 128])
+def test_a_good_request_id_is_kept(http: TestClient, asked: str) -> None:
+    response = http.post("/v1/completions", json=BODY, headers={"X-Request-ID": asked})
+    assert response.headers["X-Request-ID"] == asked
+
+
+@pytest.mark.parametrize("asked", ["", "a b", "a" * 129, "é", "a\tb", "{}"])
+def test_a_bad_request_id_is_replaced(http: TestClient, asked: str) -> None:
+    response = http.get("/health", headers={"X-Request-ID": asked.encode()})
+    assert re.fullmatch(r"[0-9a-f]{32}", response.headers["X-Request-ID"])
+
+
+def test_api_keys(make_app: MakeApp) -> None:
+    http, engine = make_app(api_key="first, sécond")
+    good = ["Bearer first", "bearer sécond", "Bearer  first "]
+    bad = ["", "first", "Bearer", "Bearer ", "Bearer firs", "Bearer firstt", "Basic first",
+           "Bearer first, sécond", "Bearer \xff\xfe", "Bearer " + "k" * 50_000]  # fmt: skip
+    for value in good:
+        headers = {"Authorization": value.encode()}
+        assert http.post("/v1/completions", json=BODY, headers=headers).status_code == 200
+    assert http.get("/v1/models", headers={"X-API-Key": "first"}).status_code == 200
+    for value in bad:
+        response = http.post(
+            "/v1/completions", json=BODY, headers={"Authorization": value.encode("latin-1")}
+        )
+        assert response.status_code == 401, value
+        assert response.json()["error"]["code"] == "invalid_api_key"
+        assert response.headers["WWW-Authenticate"] == "Bearer"
+        assert response.headers["X-Request-ID"]
+    twice = [("Authorization", "Bearer first"), ("Authorization", "Bearer first")]
+    assert http.get("/v1/models", headers=twice).status_code == 401
+    for path in ("/health", "/liveness", "/readiness", "/metrics"):
+        assert http.get(path).status_code == 200
+    for path in ("/stats", "/v1/models", "/docs", "/openapi.json", "/health/", "/metrics/x",
+                 "//health", "/HEALTH", "/nothing"):  # fmt: skip
+        for host in ("testserver", "testserver/health?", "a/?x="):
+            assert http.get(path, headers={"Host": host}).status_code == 401, path
+    assert len(engine.requests) == len(good)
+
+
+def test_every_route_needs_the_key(make_app: MakeApp) -> None:
+    http, _ = make_app(api_key="k")
+    app: Any = http.app
+    paths = {*app.openapi()["paths"], "/docs", "/redoc", "/openapi.json"}
+    paths -= {"/health", "/liveness", "/readiness", "/metrics"}
+    assert {"/v1/chat/completions", "/stats", "/v1/models"} <= paths
+    for path in paths:
+        for method in ("GET", "POST"):
+            assert http.request(method, path).status_code == 401
+
+
+def test_body_limit(make_app: MakeApp) -> None:
+    http, engine = make_app(max_body_bytes=2000)
+    large = b'{"prompt": "' + b"x" * 3000 + b'"}'
+    headers = {"Content-Type": "application/json"}
+    declared = http.post("/v1/completions", content=large, headers=headers)
+    chunked = http.post(
+        "/v1/completions",
+        content=iter([large[i : i + 100] for i in range(0, len(large), 100)]),
+        headers=headers,
+    )
+    for response in (declared, chunked):
+        assert response.status_code == 413
+        assert response.json()["error"]["code"] == "request_too_large"
+    assert engine.requests == []
+    assert http.post("/v1/completions", json=BODY).status_code == 200
+
+
+def test_cors_is_off_unless_configured(make_app: MakeApp) -> None:
+    ask = {"Origin": "https://a.example", "Access-Control-Request-Method": "POST"}
+    http, _ = make_app()
+    assert http.options("/v1/completions", headers=ask).status_code == 405
+    http, _ = make_app(cors_origins="https://a.example, https://b.example", api_key="k")
+    response = http.options("/v1/completions", headers=ask)
+    assert response.status_code == 200
+    assert response.headers["Access-Control-Allow-Origin"] == "https://a.example"
+    response = http.options("/v1/completions", headers={**ask, "Origin": "https://c.example"})
+    assert "Access-Control-Allow-Origin" not in response.headers

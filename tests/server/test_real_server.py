@@ -1,0 +1,468 @@
+"""The real thing: `uvicorn server.api:app` with a real engine process, over a real socket.
+
+Driven by the `openai` client, `requests` and `httpx`, as users do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+import requests
+
+from tests.server.tiny_model import write_random_model
+
+WAIT_S = 60.0
+CHAT = [{"role": "user", "content": "the plan?"}]
+
+
+class Server:
+    """A server process and its address."""
+
+    def __init__(self, folder: Path, log: Path, **variables: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = log
+        environment = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("YAIE_")},
+            "YAIE_MODEL": str(folder),
+            "YAIE_SERVED_MODEL_NAME": "tiny",
+            "YAIE_NUM_SLOTS": "8192",
+            "YAIE_THREADS": "1",
+            "YAIE_AUDIT": "true",
+            "OMP_NUM_THREADS": "1",
+            **variables,
+        }
+        command = [sys.executable, "-m", "uvicorn", "server.api:app", "--port", str(self.port)]
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                command, env=environment, stdout=out, stderr=subprocess.STDOUT
+            )
+
+    def wait_until(self, is_so: Callable[[], Any], what: str) -> Any:
+        """The first true answer of `is_so`."""
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:
+            with contextlib.suppress(requests.ConnectionError):
+                answer = is_so()
+                # An error's response is false to Python, but it is an answer.
+                if answer or isinstance(answer, requests.Response):
+                    return answer
+            time.sleep(0.02)
+        raise AssertionError(f"not within {WAIT_S} s: {what}\n{self.log.read_text()}")
+
+    def wait_ready(self) -> None:
+        self.wait_until(lambda: self.get("/health").status_code == 200, "ready")
+
+    def get(self, path: str) -> requests.Response:
+        return requests.get(self.url + path, timeout=WAIT_S)
+
+    def post(self, path: str, body: Any, **options: Any) -> requests.Response:
+        return requests.post(self.url + path, json=body, timeout=WAIT_S, **options)
+
+    def stats(self) -> dict[str, Any]:
+        answer: dict[str, Any] = self.get("/stats").json()
+        return answer
+
+    def wait_idle(self) -> None:
+        def is_idle() -> bool:
+            stats = self.stats()
+            numbers = stats["stats"]
+            return not (
+                numbers["num_running"] or numbers["num_waiting"] or stats["active_requests"]
+            )
+
+        self.wait_until(is_idle, "idle")
+
+    def engine_pid(self) -> int:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for pid in children.split():
+            if b"yaie.client.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return int(pid)
+        raise AssertionError("there is no engine process")
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(WAIT_S)
+        finally:
+            self.process.kill()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_random_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(model, tmp_path_factory.mktemp("log") / "server.log")
+    try:
+        server.wait_ready()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def start(model: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """For tests that end their server, or configure it."""
+    started: list[Server] = []
+
+    def make(folder: Path | None = None, **variables: str) -> Server:
+        log = tmp_path / f"server{len(started)}.log"
+        started.append(Server(folder or model, log, **variables))
+        return started[-1]
+
+    yield make
+    for server in started:
+        server.process.kill()
+        server.process.wait()
+
+
+@pytest.fixture
+def client(server: Server) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0) as client:
+        yield client
+
+
+def test_openai_chat(client: openai.OpenAI) -> None:
+    answer = client.chat.completions.create(model="tiny", messages=CHAT, max_tokens=12)
+    assert answer.choices[0].finish_reason in ("length", "stop")
+    assert answer.usage is not None and answer.usage.prompt_tokens_details is not None
+    assert answer.usage.completion_tokens <= 12
+    stream = client.chat.completions.create(
+        model="tiny",
+        messages=CHAT,
+        max_tokens=12,
+        stream=True,
+        stream_options={"include_usage": True},
+    )
+    chunks = list(stream)
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert text == answer.choices[0].message.content  # greedy: the same, warm or cold
+    assert chunks[-1].usage is not None
+    details = chunks[-1].usage.prompt_tokens_details
+    assert details is not None
+    assert details.cached_tokens == answer.usage.prompt_tokens - 1
+
+
+def test_openai_choices_and_logprobs(client: openai.OpenAI) -> None:
+    answer = client.chat.completions.create(
+        model="tiny",
+        messages=CHAT,
+        n=4,
+        max_tokens=6,
+        temperature=1.5,
+        seed=5,
+        logprobs=True,
+        top_logprobs=3,
+        extra_body={"ignore_eos": True, "return_token_ids": True},
+    )
+    assert len(answer.choices) == 4
+    assert len({tuple(choice.model_extra["token_ids"]) for choice in answer.choices}) > 1  # type: ignore[index]
+    for choice in answer.choices:
+        assert choice.logprobs is not None and choice.logprobs.content is not None
+        assert len(choice.logprobs.content) == 6
+        for entry in choice.logprobs.content:
+            assert len(entry.top_logprobs) == 3
+            assert entry.logprob <= 0
+    again = client.chat.completions.create(
+        model="tiny", messages=CHAT, n=4, max_tokens=6, temperature=1.5, seed=5,
+        extra_body={"ignore_eos": True},
+    )  # fmt: skip
+    texts = [choice.message.content for choice in answer.choices]
+    assert [choice.message.content for choice in again.choices] == texts
+
+
+def test_openai_completions(client: openai.OpenAI) -> None:
+    answer = client.completions.create(model="tiny", prompt=["the is", "the is"], max_tokens=8)
+    assert answer.choices[0].text == answer.choices[1].text
+    scored = client.completions.create(
+        model="tiny", prompt="the tree is", max_tokens=1, echo=True, logprobs=2
+    )
+    logprobs = scored.choices[0].logprobs
+    assert logprobs is not None and logprobs.token_logprobs is not None
+    assert logprobs.token_logprobs[0] is None
+    assert all(value <= 0 for value in logprobs.token_logprobs[1:] if value is not None)
+    text = "".join(
+        chunk.choices[0].text
+        for chunk in client.completions.create(
+            model="tiny", prompt="the is", max_tokens=8, stream=True
+        )
+    )
+    assert text == answer.choices[0].text
+
+
+def test_openai_models_and_errors(client: openai.OpenAI) -> None:
+    (model,) = client.models.list().data
+    assert client.models.retrieve("tiny") == model
+    with pytest.raises(openai.NotFoundError) as missing:
+        client.chat.completions.create(model="other", messages=CHAT)
+    assert missing.value.code == "model_not_found"
+    with pytest.raises(openai.BadRequestError) as wrong:
+        client.chat.completions.create(model="tiny", messages=CHAT, temperature=-1)
+    assert wrong.value.param == "temperature"
+    with pytest.raises(openai.BadRequestError) as long:
+        client.completions.create(model="tiny", prompt=[5] * 3000, stream=True)
+    assert long.value.code == "context_length_exceeded"
+
+
+def test_stop_strings_and_ids_agree_in_both_forms(server: Server) -> None:
+    body = {"prompt": "the is tree", "max_tokens": 40, "return_token_ids": True}
+    whole = server.post("/v1/completions", body).json()["choices"][0]
+    text = whole["text"]
+    stop = text[len(text) // 2 : len(text) // 2 + 2]
+    cut = server.post("/v1/completions", {**body, "stop": stop}).json()["choices"][0]
+    assert (cut["finish_reason"], cut["stop_reason"]) == ("stop", stop)
+    assert cut["text"] == text[: text.index(stop)]
+    streamed, ids = "", []
+    response = server.post("/v1/completions", {**body, "stop": stop, "stream": True}, stream=True)
+    for line in response.iter_lines():
+        if line.startswith(b"data: {"):
+            choice = json.loads(line[6:])["choices"][0]
+            streamed += choice["text"]
+            ids += choice["token_ids"]
+    assert (streamed, ids) == (cut["text"], cut["token_ids"])
+    server.wait_idle()
+
+
+def test_salts_share_nothing(server: Server) -> None:
+    body = {"prompt": [7] * 64, "max_tokens": 1}
+
+    def cached(**fields: Any) -> int:
+        usage = server.post("/v1/completions", {**body, **fields}).json()["usage"]
+        return int(usage["prompt_tokens_details"]["cached_tokens"])
+
+    assert [cached(cache_salt="a"), cached(cache_salt="a")] == [0, 63]
+    assert [cached(cache_salt="b"), cached(), cached()] == [0, 0, 63]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_that_leaves_ends_its_sequences(server: Server, stream: bool) -> None:
+    server.wait_idle()
+    before = server.stats()["stats"]["num_aborted"]
+    body = {"prompt": "the is", "max_tokens": 2000, "n": 4, "ignore_eos": True, "stream": stream}
+
+    async def leave() -> None:
+        async with httpx.AsyncClient() as http:
+            request = http.build_request("POST", server.url + "/v1/completions", json=body)
+            task = asyncio.create_task(http.send(request, stream=True))
+            while not server.stats()["stats"]["num_running"]:
+                await asyncio.sleep(0.01)
+            if stream:
+                await (await task).aclose()
+            else:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(leave())
+    server.wait_idle()
+    assert server.stats()["stats"]["num_aborted"] > before
+    outcome = re.search(
+        r'requests_total\{outcome="disconnect"\} (\S+)', server.get("/metrics").text
+    )
+    assert outcome is not None and float(outcome[1]) >= 1
+
+
+def test_many_at_once_are_as_one_alone(server: Server) -> None:
+    prompts = [[5 + i % 7, 9, 11 + i % 3, 13] for i in range(24)]
+
+    async def ask(http: httpx.AsyncClient, prompt: list[int]) -> str:
+        body = {"prompt": prompt, "max_tokens": 12, "ignore_eos": True}
+        response = await http.post(server.url + "/v1/completions", json=body)
+        return str(response.json()["choices"][0]["text"])
+
+    async def ask_all() -> list[str]:
+        async with httpx.AsyncClient(timeout=WAIT_S) as http:
+            return list(await asyncio.gather(*(ask(http, prompt) for prompt in prompts)))
+
+    together = asyncio.run(ask_all())
+    body = {"max_tokens": 12, "ignore_eos": True, "cache_salt": "cold"}
+    for prompt, text in list(zip(prompts, together, strict=True))[::5]:
+        alone = server.post("/v1/completions", {"prompt": prompt, **body}).json()
+        assert alone["choices"][0]["text"] == text
+
+
+def test_bad_bodies_over_the_socket(server: Server) -> None:
+    for raw in (b"{", b"[" * 100_000, b'{"prompt": "\xff"}', b'{"prompt": NaN}'):
+        response = requests.post(
+            server.url + "/v1/completions",
+            data=raw,
+            headers={"Content-Type": "application/json"},
+            timeout=WAIT_S,
+        )
+        assert response.status_code == 400
+        assert response.json()["error"]["message"]
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_S) as raw_socket:
+        raw_socket.sendall(b"\x00\x01 GET nonsense\r\n\r\n")
+        assert b" 400 " in raw_socket.recv(1000)
+    assert server.get("/health").status_code == 200
+
+
+def test_the_server_holds_no_torch_and_the_engine_does(server: Server) -> None:
+    server.post("/v1/chat/completions", {"messages": CHAT, "max_tokens": 2})
+    ours = Path(f"/proc/{server.process.pid}/maps").read_text()
+    assert "libtorch" not in ours
+    assert "tokenizers" in ours
+    assert "libtorch" in Path(f"/proc/{server.engine_pid()}/maps").read_text()
+
+
+def test_importing_starts_nothing() -> None:
+    code = (
+        "import sys, threading, server.api\n"
+        "print('torch' in sys.modules, threading.active_count(), type(server.api.app).__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "1", "FastAPI"]
+
+
+def test_an_engine_that_dies_is_replaced(server: Server) -> None:
+    server.wait_idle()
+    restarts = server.stats()["restarts"]
+    body = {"prompt": "the", "max_tokens": 2000, "stream": True, "ignore_eos": True}
+    with server.post("/v1/completions", body, stream=True) as response:
+        lines = response.iter_lines()
+        assert next(lines).startswith(b"data: {")
+        os.kill(server.engine_pid(), signal.SIGKILL)
+        killed_at = time.monotonic()
+        last = [line for line in lines if line][-1]
+        took_s = time.monotonic() - killed_at
+    assert json.loads(last[6:])["error"]["code"] == "engine_died"
+    assert took_s < 20  # the promise is one second; a busy machine gets more
+    assert server.get("/health").status_code == 503
+    refused = server.post("/v1/completions", {"prompt": "x"})
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"]
+    server.wait_ready()
+    assert server.stats()["restarts"] == restarts + 1
+    assert server.post("/v1/completions", {"prompt": "x"}).status_code == 200
+
+
+def test_the_port_is_bound_while_the_model_loads_and_sigterm_drains(
+    start: Callable[..., Server],
+) -> None:
+    server = start()
+    first = server.wait_until(lambda: server.get("/health"), "an answer")
+    assert (first.status_code, first.json()["state"]) == (503, "starting")
+    assert server.get("/liveness").status_code == 200
+    assert server.post("/v1/completions", {"prompt": "x"}).status_code == 503
+    server.wait_ready()
+    body = {"prompt": "the", "max_tokens": 1500, "stream": True, "ignore_eos": True}
+    text: list[bytes] = []
+
+    def read() -> None:
+        with server.post("/v1/completions", body, stream=True) as response:
+            text.extend(line for line in response.iter_lines() if line)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    server.wait_until(lambda: server.stats()["stats"]["num_running"], "running")
+    server.process.send_signal(signal.SIGTERM)
+    server.wait_until(lambda: server.get("/health").status_code == 503, "draining")
+    refused = server.post("/v1/completions", {"prompt": "x"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "engine_draining")
+    assert refused.headers["Connection"] == "close"
+    reader.join(WAIT_S)
+    assert text[-1] == b"data: [DONE]"
+    assert json.loads(text[-2][6:])["choices"][0]["finish_reason"] == "length"
+    server.process.wait(WAIT_S)
+
+
+def test_a_full_queue_and_a_drain_that_ends(start: Callable[..., Server]) -> None:
+    server = start(YAIE_DRAIN_S="0.3", YAIE_MAX_RUNNING="1", YAIE_MAX_WAITING="2")
+    server.wait_ready()
+
+    async def crowd() -> list[httpx.Response]:
+        async with httpx.AsyncClient(timeout=WAIT_S) as http:
+            body = {"prompt": "the", "max_tokens": 100, "ignore_eos": True}
+            asking = [http.post(server.url + "/v1/completions", json=body) for _ in range(12)]
+            return list(await asyncio.gather(*asking))
+
+    answers = asyncio.run(crowd())
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert refused
+    assert {answer.status_code for answer in answers} == {200, 429}
+    assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
+    assert refused[0].json()["error"]["type"] == "rate_limit_error"
+    body = {"prompt": "the", "max_tokens": 2000, "ignore_eos": True, "stream": True}
+    with server.post("/v1/completions", body, stream=True) as response:
+        lines = response.iter_lines()
+        next(lines)
+        server.process.send_signal(signal.SIGTERM)
+        last = [line for line in lines if line][-1]
+    assert json.loads(last[6:])["error"]["code"] == "engine_draining"
+    server.process.wait(WAIT_S)
+
+
+def test_a_model_that_cannot_be_served_stops_the_start(
+    start: Callable[..., Server], model: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for file in model.iterdir():
+        (broken / file.name).write_bytes(file.read_bytes())
+    weights = broken / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    unsupported = tmp_path / "unsupported"
+    unsupported.mkdir()
+    config = {"architectures": ["MambaForCausalLM"], "model_type": "mamba"}
+    (unsupported / "config.json").write_text(json.dumps(config))
+    for folder, why in (
+        (tmp_path / "missing", "no model"),
+        (broken, "truncated"),
+        (unsupported, "MambaForCausalLM"),
+    ):
+        server = start(folder)
+        assert server.process.wait(WAIT_S) != 0
+        errors = [line for line in server.log.read_text().splitlines() if "ERROR" in line]
+        assert len(errors) == 1
+        assert why in errors[0]
+        assert "Traceback" not in server.log.read_text()
+
+
+def test_wrong_settings(start: Callable[..., Server]) -> None:
+    server = start(YAIE_NUM_SLOTS="many")
+    assert server.process.wait(WAIT_S) == 2
+    (line,) = server.log.read_text().splitlines()
+    assert line.startswith("error[bad_config]: YAIE_NUM_SLOTS is 'many'")
+
+
+def test_misspelt_settings_are_warned_about(start: Callable[..., Server]) -> None:
+    server = start(YAIE_POLCY="fcfs")
+    server.wait_until(lambda: server.get("/health") is not None, "an answer")
+    assert "did you mean YAIE_POLICY?" in server.log.read_text()
+
+
+def test_an_idle_server_rests(server: Server) -> None:
+    server.wait_idle()
+
+    def ticks() -> int:
+        used = 0
+        for pid in (server.process.pid, server.engine_pid()):
+            times = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+            used += int(times[11]) + int(times[12])
+        return used
+
+    before = ticks()
+    time.sleep(3)
+    per_s = os.sysconf("SC_CLK_TCK")
+    assert (ticks() - before) / per_s / 3 < 0.02
