@@ -14,7 +14,7 @@ from yaie.kvcache.slots import OutOfSlots
 from .model import Key, Namespace, PrefixModel, prefixes
 
 
-class Mismatch(AssertionError):  # noqa: N818 - it says what was found
+class Mismatch(AssertionError):
     """The tree does not do what the model says."""
 
 

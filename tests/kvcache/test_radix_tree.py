@@ -232,6 +232,32 @@ def test_released_tails_spare_what_is_cached_behind_them():
     tree.check()
 
 
+# -- beginning again ------------------------------------------------------------------------------
+
+
+def test_reset_forgets_everything_and_all_slots_are_free():
+    tree = RadixTree(20, rank_lfu)
+    hold(tree, [1, 2, 3])
+    hold(tree, [1, 2, 4], "tenant")
+    tree.num_live = 7  # what an audit may have found
+    tree.reset()
+    tree.check()
+    assert (tree.num_free, tree.num_live, tree.num_nodes, tree.roots) == (20, 0, 0, {})
+    assert len(tree.evictable) == 0 and tree.evictable.rank is rank_lfu
+    hold(tree, [1, 2, 3], "tenant")
+    tree.check()
+    assert tree.clear() == 3
+
+
+def test_reset_is_refused_while_a_sequence_lives():
+    tree = RadixTree(20)
+    cursor = open_path(tree, [1, 2])
+    with pytest.raises(AssertionError, match="live"):
+        tree.reset()
+    assert tree.tokens(cursor).tolist() == [1, 2]
+    tree.check()
+
+
 # -- counts ---------------------------------------------------------------------------------------
 
 
