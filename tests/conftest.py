@@ -1,12 +1,17 @@
-"""What tests of every floor share: a small model in a folder."""
+"""What tests of every floor share: a small model in a folder, and patience on busy machines."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.tiny_model import write_tiny_model
+
+# A test must not fail because the machine is busy: no example has a time limit.
+settings.register_profile("yaie", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("yaie")
 
 
 @pytest.fixture(scope="session")

@@ -149,7 +149,7 @@ def rows_of_logits(draw) -> np.ndarray:
     return logits
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200)
 @given(rows_of_logits(), st.lists(sequences(), min_size=1, max_size=6), st.integers(0, 9))
 def test_sampler_equals_its_slow_twin(logits, batch, seed):
     eos = (0, 1)

@@ -131,7 +131,7 @@ def test_pinned_leaves_are_not_offered_and_come_back_with_a_new_rank():
     assert [known(tree, A), known(tree, C)] == [4, 0]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from("aadp"), st.integers(0, 9), st.integers(0, 5))))
 def test_the_queue_pops_in_order_of_rank_whatever_was_added_and_discarded(operations):
     queue = EvictionQueue(rank_lru)

@@ -121,7 +121,7 @@ def test_a_pool_without_slots_is_always_out_of_slots():
     assert not allocator.take(0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(0, 70),
     st.lists(st.tuples(st.sampled_from("afrts"), st.integers(0, 40)), max_size=60),
