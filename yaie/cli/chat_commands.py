@@ -104,7 +104,7 @@ def _undo(state: ChatState, _rest: str) -> None:
     question = state.take_back_question()
     if question is None:
         raise usage_error("nothing was asked yet", advice="ask something first")
-    terminal.note(f"taken back: {question[:60]}")
+    terminal.note(f"taken back: {question.splitlines()[0][:60]}")
 
 
 def _set(state: ChatState, rest: str) -> None:

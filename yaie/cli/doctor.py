@@ -157,7 +157,7 @@ def _check_port() -> tuple[Status, str]:
         try:
             probe.bind((settings.host, settings.port))
         except OSError as error:
-            if find_server() is not None and settings.port == 8000:
+            if find_server(settings.port) is not None:
                 return "ok", f"{address} is in use by a YAIE server"
             return "warning", f"{address}: {error.strerror}; choose another with --port"
     return "ok", f"{address} is free"

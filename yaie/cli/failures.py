@@ -19,6 +19,7 @@ FAILED, USAGE, SERVER_UNREACHABLE, TIMED_OUT, INTERRUPTED = 1, 2, 5, 124, 130
 _ADVICE = {
     "model_not_found": "yaie models    (what is on this machine)",
     "model_unsupported": "yaie models    (the architectures that are supported)",
+    "model_damaged": "yaie models    (what is on this machine)",
     "not_enough_memory": "a smaller --num-slots or --max-model-len",
     "context_length_exceeded": "a shorter prompt, or a smaller --max-tokens",
     "bad_config": "yaie serve --help    (every setting and its values)",
@@ -58,7 +59,7 @@ def show_failure(error: BaseException) -> int:
         return FAILED
     code = error.code or error.type.removesuffix("_error")
     if isinstance(error, CommandFailed):
-        _print_parts(code, error.message, error.why, error.advice)
+        _print_parts(code, error.message, error.why, error.advice or _ADVICE.get(code, ""))
     else:
         what, *why = error.message.replace("\n", "; ").split("; ")
         _print_parts(code, what, "\n".join(why), _ADVICE.get(code, ""))

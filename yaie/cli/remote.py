@@ -19,18 +19,18 @@ from yaie.types import Usage
 if TYPE_CHECKING:
     import requests
 
-DEFAULT_URL = "http://127.0.0.1:8000"
+DEFAULT_PORT = 8000
 PROBE_S = 0.05
 _CONNECT_S = 5.0
 _EXIT_CODES = {400: USAGE, 401: USAGE, 404: 3, 503: SERVER_UNREACHABLE}
 
 
-def find_server() -> str | None:
-    """The address of the YAIE server on this machine's port 8000, or None.
+def find_server(port: int = DEFAULT_PORT) -> str | None:
+    """The address of the YAIE server on this port of this machine, or None.
 
     Waits at most a moment, and believes only a server that lists a model `owned_by` yaie.
     """
-    connection = http.client.HTTPConnection("127.0.0.1", 8000, timeout=PROBE_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_S)
     try:
         connection.request("GET", "/v1/models", headers=_headers())
         reply = connection.getresponse()
@@ -40,7 +40,7 @@ def find_server() -> str | None:
         return None  # nobody there, or somebody else
     finally:
         connection.close()
-    return DEFAULT_URL if owners == {"yaie"} else None
+    return f"http://127.0.0.1:{port}" if owners == {"yaie"} else None
 
 
 class ServerAnswers:

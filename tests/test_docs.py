@@ -1,0 +1,140 @@
+"""The documents are true: links, paths, commands, flags, settings and names in them exist."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from yaie.cli.main import COMMANDS, app
+from yaie.config import CLIENT_VARIABLES, Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
+
+_LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]*)?\)")
+_CODE = re.compile(r"```[^\n]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
+_PATH = re.compile(r"(?<![\w/.-])(?:yaie|server|tests|docs|scripts)/[\w./-]+")
+_VARIABLE = re.compile(r"\bYAIE_[A-Z][A-Z_]*\b")
+
+
+def code_of(text: str) -> list[str]:
+    """Everything that a page sets in code: blocks and single words."""
+    return [block or word for block, word in _CODE.findall(text)]
+
+
+def commands_of(text: str, program: str) -> list[str]:
+    """Command lines of a program, as they stand in code."""
+    lines = [line.strip() for code in code_of(text) for line in code.splitlines()]
+    parts = [part.strip() for line in lines for part in line.partition("  #")[0].split("|")]
+    return [part for part in parts if part.split(" ")[0] == program]
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page: str) -> None:
+    for target, anchor in _LINK.findall(TEXTS[page]):
+        if target.startswith(("http://", "https://")):
+            continue
+        path = (ROOT / page).parent / target if target else ROOT / page
+        assert path.exists(), f"{page} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in headings}
+            assert anchor[1:] in slugs, f"{page} links to {target}{anchor}"
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_paths_exist(page: str) -> None:
+    for code in code_of(TEXTS[page]):
+        for path in _PATH.findall(code):
+            assert (ROOT / path.rstrip(".")).exists(), f"{page} names {path}"
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_variables_are_settings(page: str) -> None:
+    known = {f"YAIE_{name.upper()}" for name in Settings.model_fields} | CLIENT_VARIABLES
+    found = set(_VARIABLE.findall(TEXTS[page]))
+    assert found <= known, f"{page} names {sorted(found - known)}"
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_make_targets_exist(page: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
+    for command in commands_of(TEXTS[page], "make"):
+        named = {word for word in command.split()[1:] if re.fullmatch(r"[a-z-]+", word)}
+        assert named <= targets, f"{page} says {command}"
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_yaie_commands_and_their_flags_exist(page: str) -> None:
+    root = typer.main.get_command(app)
+    for line in commands_of(TEXTS[page], "yaie"):
+        words = shlex.split(line.partition(">")[0])[1:]
+        if not words:
+            continue
+        command = getattr(root, "commands", {}).get(words[0] if words[0] in COMMANDS else "run")
+        if command is None and words[0].startswith("-"):
+            continue
+        for word in words:
+            command = getattr(command, "commands", {}).get(word, command)
+        known = {
+            name for option in command.params for name in (*option.opts, *option.secondary_opts)
+        }
+        known |= {"--help", "-h", "--debug", "--quiet", "-q", "--version"}
+        flags = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert flags <= known, f"{page} says {line}"
+
+
+def test_the_table_of_settings_is_the_settings() -> None:
+    rows = re.findall(
+        r"^\| `(YAIE_\w+)` \| ([^|]+) \| ([^|]+) \|$", TEXTS["docs/operations.md"], re.MULTILINE
+    )
+    named = [variable for variable, _, _ in rows]
+    expected = [f"YAIE_{name.upper()}" for name in Settings.model_fields]
+    assert named == [*expected, *sorted(CLIENT_VARIABLES)]
+    for variable, default, _ in rows:
+        field = Settings.model_fields.get(variable.removeprefix("YAIE_").lower())
+        if field is None or field.default in (None, ""):
+            assert "`" not in default, f"{variable} has no default of its own"
+        else:
+            assert default.strip() == f"`{field.default!s}`".replace("True", "true").replace(
+                "False", "false"
+            )
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_python_in_the_documents_compiles_and_imports_what_exists(page: str) -> None:
+    for block in re.findall(r"```python\n(.*?)```", TEXTS[page], re.DOTALL):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("yaie"):
+                module = importlib.import_module(node.module or "")
+                for name in node.names:
+                    assert hasattr(module, name.name), f"{page} imports {name.name}"
+
+
+def test_the_exit_codes_are_those_of_the_code() -> None:
+    from yaie import errors
+    from yaie.cli import failures
+
+    stated = {
+        int(n) for n in re.findall(r"^\| (\d+) \|", TEXTS["docs/operations.md"], re.MULTILINE)
+    }
+    raised = {
+        e.exit_code
+        for e in vars(errors).values()
+        if isinstance(e, type) and issubclass(e, errors.YaieError)
+    }
+    own = {failures.FAILED, failures.USAGE, failures.SERVER_UNREACHABLE}
+    own |= {failures.TIMED_OUT, failures.INTERRUPTED, 0}
+    assert stated == raised | own
+
+
+def test_the_readme_is_short() -> None:
+    assert len(TEXTS["README.md"].splitlines()) <= 150
