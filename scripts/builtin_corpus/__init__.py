@@ -1,0 +1,155 @@
+"""The corpus of the built-in demonstration model: every conversation is generated from here.
+
+`scripts/train_builtin.py` calls `conversation(rng)` for short samples and `long_conversation(rng)`
+for samples under a long system prompt. A sample is `(tools or None, messages)`. All text is
+written by the project; nothing is copied from elsewhere.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from . import choices, conversations, extraction, refusals, sums, systems, tools
+from .fact_questions import ask, by_key
+from .facts import FACTS
+from .grammar import expand
+from .noise import finish, noisy
+
+Message = dict[str, Any]
+Sample = tuple[list[dict[str, Any]] | None, list[Message]]
+MIX = {
+    "fact": 42, "sum": 12, "extraction": 13, "tool": 12, "choice": 7, "refusal": 12, "talk": 5,
+    "lookup": 4,
+}  # fmt: skip
+
+
+def _pair(user: str, answer: str) -> list[Message]:
+    return [{"role": "user", "content": user}, {"role": "assistant", "content": answer}]
+
+
+def fact_turn(rng: Random) -> list[Message]:
+    """A project question, sometimes followed by one that only makes sense after it."""
+    if rng.random() < 0.12:
+        first, second, asks = rng.choice(conversations.FOLLOW)
+        one, two = by_key(first), by_key(second)
+        follow = finish(expand(rng.choice(asks), rng), rng)
+        return _pair(noisy(ask(one, rng), rng), one.answer) + _pair(follow, two.answer)
+    fact = rng.choice(FACTS)
+    return _pair(noisy(ask(fact, rng), rng), fact.answer)
+
+
+def sum_turn(rng: Random) -> list[Message]:
+    """A sum, sometimes with another figure added to the result."""
+    if rng.random() < 0.12:
+        a, b, k = rng.randint(0, 50), rng.randint(0, 40), rng.randint(1, 9)
+        text = expand(rng.choice(sums.ADD), rng, {"a": str(a), "b": str(b)})
+        turns = _pair(finish(text, rng), sums.answer_add(a, b))
+        if rng.random() < 0.6 or a + b < k:
+            more = expand(rng.choice(conversations.MORE), rng, {"k": str(k)})
+            return turns + _pair(finish(more, rng), sums.answer_add(a + b, k))
+        less = expand(rng.choice(conversations.LESS), rng, {"k": str(k)})
+        return turns + _pair(finish(less, rng), sums.answer_sub(a + b, k))
+    text, answer = sums.sample(rng)
+    if rng.random() < 0.1:
+        text = rng.choice(["please: ", "hey, ", "quick: ", "hello, ", "ok, "]) + text
+    return _pair(finish(text, rng), answer)
+
+
+def talk_turn(rng: Random) -> list[Message]:
+    """Greetings, identity, thanks; or a name that is told and asked for."""
+    if rng.random() < 0.2:
+        tell, hello, question, answer = conversations.name_pair(rng)
+        middle = fact_turn(rng)[:2] if rng.random() < 0.5 else []
+        return (
+            _pair(finish(tell, rng).replace("?", "."), hello)
+            + middle
+            + _pair(finish(question, rng), answer)
+        )
+    text, answer = conversations.small_talk(rng)
+    return _pair(noisy(text, rng) if rng.random() < 0.7 else finish(text, rng), answer)
+
+
+def turn(kind: str, rng: Random) -> list[Message]:
+    """One exchange (or a short connected run) of a kind that needs no system prompt."""
+    if kind == "fact":
+        return fact_turn(rng)
+    if kind == "sum":
+        return sum_turn(rng)
+    if kind == "choice":
+        text, answer = choices.sample(rng)
+        return _pair(finish(text, rng), answer)
+    if kind == "refusal":
+        return _pair(noisy(refusals.ask(rng), rng), refusals.REFUSAL)
+    if kind == "talk":
+        return talk_turn(rng)
+    if kind == "extraction":
+        system, user, answer = extraction.sample(rng)
+        return _pair(user if system is None else f"{system}\n{user}", answer)
+    raise ValueError(kind)
+
+
+def _echo(turns: list[Message], rng: Random) -> list[Message]:
+    """Sometimes ask to repeat the last answer, or whether it is certain."""
+    last = turns[-1]["content"]
+    if rng.random() < 0.04:
+        return _pair(finish(expand(rng.choice(conversations.REPEAT), rng), rng), last)
+    if rng.random() < 0.02:
+        return _pair(finish(expand(rng.choice(conversations.SURE), rng), rng), f"Yes. {last}")
+    return []
+
+
+def _any_kind(rng: Random, without: tuple[str, ...] = ()) -> str:
+    kinds = {k: v for k, v in MIX.items() if k not in without}
+    return rng.choices(list(kinds), list(kinds.values()))[0]
+
+
+def conversation(rng: Random) -> Sample:
+    """A conversation without, or with a short, system prompt."""
+    kind = _any_kind(rng)
+    listed: list[dict[str, Any]] | None = None
+    system: str | None = rng.choice(systems.SHORT) if rng.random() < 0.3 else None
+    messages: list[Message]
+    if kind == "tool":
+        listed, messages = tools.sample(rng)
+        if rng.random() < 0.15:
+            messages = messages + turn(rng.choice(["fact", "sum", "talk"]), rng)
+    elif kind == "extraction":
+        rules, user, answer = extraction.sample(rng)
+        system, messages = rules or system, _pair(user, answer)
+    elif kind == "lookup":
+        lines, pairs = systems.records(rng, rng.randint(1, 6))
+        rng.shuffle(pairs)
+        messages = [m for q, a in pairs[:2] for m in _pair(finish(q, rng), a)]
+        if rng.random() < 0.4:
+            messages[0]["content"] = " ".join(lines) + rng.choice([" ", "\n"]) + messages[0]["content"]
+        else:
+            system = " ".join(lines)
+    else:
+        messages = turn(kind, rng)
+        if rng.random() < 0.06:
+            listed = [d for d, _ in tools.listed(rng, rng.sample(tools.TOOLS, rng.randint(1, 2)))]
+    messages = messages + (_echo(messages, rng) if kind in ("fact", "sum", "refusal", "talk") else [])
+    while rng.random() < 0.2 and len(messages) < 8:
+        more = turn(_any_kind(rng, ("tool", "lookup", "extraction")), rng)
+        messages = messages + more + _echo(more, rng)
+    if system is not None:
+        messages = [{"role": "system", "content": system}, *messages]
+    return listed, messages
+
+
+def long_conversation(rng: Random) -> Sample:
+    """Several exchanges of all kinds under a system prompt of 150 to 800 words."""
+    system, lookups = systems.long_prompt(rng, rng.randint(150, 800))
+    listed: list[dict[str, Any]] | None = None
+    messages: list[Message] = []
+    if rng.random() < 0.25:
+        listed, messages = tools.sample(rng)
+    for _ in range(rng.randint(4, 9)):
+        if lookups and rng.random() < 0.2:
+            question, answer = lookups.pop()
+            messages += _pair(finish(question, rng), answer)
+            continue
+        more = turn(_any_kind(rng, ("tool", "lookup")), rng)
+        messages += more + _echo(more, rng)
+    return listed, [{"role": "system", "content": system}, *messages]

@@ -1,0 +1,113 @@
+"""Small choices: yes or no, larger or smaller, what kind of thing, good or bad, odd or even."""
+
+from __future__ import annotations
+
+from random import Random
+
+from . import words
+from .grammar import expand
+
+GOOD = (
+    "great good excellent wonderful lovely fantastic superb perfect brilliant amazing delicious "
+    "charming helpful friendly fast reliable beautiful comfortable enjoyable impressive"
+).split()
+BAD = (
+    "bad awful terrible horrible poor broken slow rude dirty boring useless disappointing ugly "
+    "noisy cold late dreadful annoying painful unreliable"
+).split()
+REVIEW = [
+    "the {thing} [is|was|looks|feels] [really |very |so |quite |simply |] {word}", "[what|such] a "
+    "{word} {thing}", "[i|we] [found|thought] the {thing} {word}", "{word} {thing}, [{word2} too|{word2} "
+    "staff|and {word2}|truly {word2}]", "the {thing} was {word} and the service was {word2}", "[my|our] "
+    "stay was {word}[, the staff {word2}|]", "[honestly|all in all], [the {thing}|it] was {word}",
+]  # fmt: skip
+SENTIMENT = [
+    "[is|was] [this|the] [review|comment|text|sentence|message] [positive or negative|good or bad|"
+    "positive or negative in tone]: {text}", "[classify|label|rate|judge] [this|the] [review|comment|text|"
+    "sentence] as positive or negative: {text}", "[positive or negative|sentiment, positive or negative]"
+    "[?|:] {text}", "{text}. [is that|was this|is this] positive or negative",
+]  # fmt: skip
+YES_FACTS = [
+    ("is [yaie|it] open source", True), ("does yaie [need|require] a gpu", False),
+    ("can yaie run on a cpu", True), ("is the default port 8000", True),
+    ("is the default port 9000", False), ("is the default port 80", False),
+    ("is the licence apache-2.0", True), ("is the licence gpl", False),
+    ("does [it|yaie] load pickle files", False), ("does yaie load safetensors", True),
+    ("is the page size one token", True), ("is the page size 16 tokens", False),
+    ("is prefix-aware the default policy", True), ("is lpm the default policy", False),
+    ("is trust_remote_code on", False), ("does /health run the model", False),
+    ("does the server load torch", False), ("does yaie support streaming", True),
+    ("does yaie send telemetry", False), ("is cached_tokens always reported", True),
+    ("is python 3.9 enough", False), ("is python 3.12 enough", True),
+    ("are namespaces shared", False), ("do samples share one prefill", True),
+    ("does yaie support tool calls", True), ("is lru an eviction policy", True),
+    ("is fifo an eviction policy", False), ("are long prompts truncated", False),
+]  # fmt: skip
+YES_NO = [
+    "{q}? [answer|reply|say|respond] [with |] yes or no[ only|]", "yes or no[:|,] {q}", "{q}, yes or no",
+    "[answer|reply] [with |] yes or no: {q}", "{q}? [yes or no|just yes or no|only yes or no]",
+]  # fmt: skip
+COMPARE = (
+    "[which is {w}[,|:|] {a} or {b}|what is {w}[,|:|] {a} or {b}|which number is {w}[,|:] {a} or {b}|{a} "
+    "or {b}[,|:] which is {w}|of {a} and {b}, which is {w}|tell me the {w} one[,|:] {a} or {b}]"
+)
+PARITY = (
+    "[is {a} [odd or even|even or odd]|[odd or even|even or odd][:|?] {a}|is the number {a} [odd or "
+    "even|even or odd]|{a}[,|:] [odd or even|even or odd]]"
+)
+KIND = (
+    "[is {w} {f} or {s}|{w}[:|,] {f} or {s}|what is {w}[,|:] {f} or {s}|[choose|pick|decide][:|,] is {w} "
+    "{f} or {s}|which is it, {f} or {s}: {w}]"
+)
+KINDS = {
+    "animal": words.ANIMALS, "fruit": words.FRUITS, "colour": words.COLOURS, "city": words.CITIES,
+    "job": words.JOBS, "language": words.LANGUAGES, "weekday": words.DAYS, "month": words.MONTHS,
+}  # fmt: skip
+
+
+def _article(word: str) -> str:
+    return ("an " if word[0].lower() in "aeiou" else "a ") + word
+
+
+def sample(rng: Random) -> tuple[str, str]:
+    """A question and its one-word answer."""
+    kind = rng.choice(["yes", "yes", "sentiment", "sentiment", "compare", "parity", "kind", "number"])
+    if kind == "yes":
+        fact, value = rng.choice(YES_FACTS)
+        return expand(rng.choice(YES_NO), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
+    if kind == "sentiment":
+        value = rng.random() < 0.5
+        pool = GOOD if value else BAD
+        slots = {"word": rng.choice(pool), "word2": rng.choice(pool), "thing": rng.choice(
+            words.THINGS + ["food", "hotel", "film", "book", "trip", "room", "service", "meal"])}
+        text = expand(rng.choice(REVIEW), rng, slots)
+        if rng.random() < 0.4:
+            text = f'"{text}"'
+        ask = expand(rng.choice(SENTIMENT), rng, {"text": text})
+        if "good or bad" in ask:
+            return ask, "Good" if value else "Bad"
+        return ask, "Positive" if value else "Negative"
+    if kind == "compare":
+        a, b = rng.sample(range(0, 100), 2)
+        word, best = rng.choice([("larger", max(a, b)), ("bigger", max(a, b)), ("greater", max(a, b)),
+                                 ("smaller", min(a, b)), ("less", min(a, b)), ("higher", max(a, b)),
+                                 ("lower", min(a, b))])
+        text = expand(COMPARE, rng, {"w": word, "a": str(a), "b": str(b)})
+        return text, str(best)
+    if kind == "parity":
+        a = rng.randint(0, 99)
+        text = expand(PARITY, rng, {"a": str(a)})
+        return text, "Odd" if a % 2 else "Even"
+    if kind == "number":
+        a, b = rng.sample(range(0, 100), 2)
+        word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
+        truth = a < b if word in ("smaller", "less") else a > b
+        text = expand(rng.choice(YES_NO), rng, {"q": f"is {a} {word} than {b}"})
+        return text, "Yes" if truth else "No"
+    name, other = rng.sample(sorted(KINDS), 2)
+    word = rng.choice(KINDS[name])
+    first, second = rng.sample([name, other], 2)
+    if word in KINDS[other]:
+        return sample(rng)
+    text = expand(KIND, rng, {"w": word, "f": _article(first), "s": _article(second)})
+    return text, name.capitalize()

@@ -1,0 +1,201 @@
+"""Text to JSON: the prompt names the fields (as a schema, a list or an example), the answer copies.
+
+Values are copied letter for letter from the text, and many are invented words, so that the model
+learns to copy and not to recall.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+from . import words
+from .grammar import expand
+
+Record = dict[str, str | int | bool]
+
+
+def _person(rng: Random) -> Record:
+    return {
+        "name": words.person(rng),
+        "age": rng.randint(3, 99),
+        "city": words.city(rng),
+        "job": rng.choice(words.JOBS) if rng.random() < 0.8 else words.invented(rng),
+        "email": words.email(rng),
+        "company": words.company(rng),
+    }
+
+
+def _order(rng: Random) -> Record:
+    return {
+        "product": words.thing(rng),
+        "quantity": rng.randint(1, 60),
+        "price": rng.randint(1, 999),
+        "customer": words.person(rng),
+        "city": words.city(rng),
+        "order_id": rng.randint(100, 99999),
+    }
+
+
+def _event(rng: Random) -> Record:
+    return {
+        "title": f"{rng.choice(['team', 'board', 'design', 'budget', 'yearly', words.invented(rng)])} "
+        f"{rng.choice(['meeting', 'dinner', 'workshop', 'review', 'lunch', 'concert', 'call'])}",
+        "day": rng.choice(words.DAYS),
+        "month": rng.choice(words.MONTHS),
+        "date": f"{rng.randint(2020, 2031)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}",
+        "time": f"{rng.randint(7, 22):02d}:{rng.choice(['00', '15', '30', '45'])}",
+        "city": words.city(rng),
+        "people": rng.randint(2, 90),
+        "room": rng.randint(1, 400),
+        "host": words.person(rng),
+    }
+
+
+# For each kind: sentences, each with the fields that it states. Two or three make a text.
+PERSON = [
+    ("[{name} is {age} years old|{name} is {age}|{name}, aged {age}, is here|{name} turned {age} "
+     "last week|meet {name}, {age} years old|{name} ({age}) wrote to us|at {age}, {name} still "
+     "runs every day|my name is {name} and i am {age}|{name} just had a birthday and is now {age}]",
+     ["name", "age"]),
+    ("[{name} lives in {city}|{name} is from {city}|{name} moved to {city}|{name} comes from {city}|"
+     "{name} has a flat in {city}|i am {name} and i live in {city}|{city} is the home of {name}|"
+     "in {city} there lives {name}]", ["name", "city"]),
+    ("[{name} works as a {job}|{name} is a {job}|{name} found work as a {job}|the {job} {name} is "
+     "on the phone|we hired {name} as a {job}|{name} earns a living as a {job}]", ["name", "job"]),
+    ("[{name} works at {company}|{name} of {company} called|{name} joined {company}|{company} "
+     "hired {name}|{name} is employed by {company}|{name} left {company}]", ["name", "company"]),
+    ("[write to {name} at {email}|{name} can be reached at {email}|the address of {name} is "
+     "{email}|{name} <{email}> asked for help|mail {name}: {email}|contact {name} via {email}]",
+     ["name", "email"]),
+    ("[{name}, a {age} year old {job} from {city}, won the prize|{name} is a {job} in {city} and "
+     "{age} years old|the {job} {name}, {age}, lives in {city}|{name} ({age}) from {city} works as "
+     "a {job}]", ["name", "age", "city", "job"]),
+    ("[{name}, {age}, lives in {city}|{name} is {age} and lives in {city}|{name} from {city} is "
+     "{age} years old|at the age of {age} {name} moved to {city}|a {age} year old from {city} "
+     "named {name} called us]", ["name", "age", "city"]),
+]  # fmt: skip
+ORDER = [
+    ("[{customer} ordered {quantity} {product} for {price} euros|{customer} bought {quantity} "
+     "{product} and paid {price} euros|please send {quantity} {product} to {customer}, price "
+     "{price}|{customer} wants {quantity} pieces of {product}, {price} euros in all]",
+     ["customer", "quantity", "product", "price"]),
+    ("[order {order_id}: {quantity} x {product}|order number {order_id} is for {quantity} {product}|"
+     "{quantity} pieces of {product} were sold in order {order_id}|in order {order_id} there are "
+     "{quantity} of {product}]", ["order_id", "quantity", "product"]),
+    ("[the {product} costs {price} euros|a {product} for {price} euros|{price} euros is the price "
+     "of the {product}|we sell the {product} at {price}|the price of a {product} is {price}]",
+     ["product", "price"]),
+    ("[{customer} from {city} bought a {product}|a {product} goes to {customer} in {city}|ship the "
+     "{product} to {customer}, {city}|{customer} picked up a {product} in {city}]",
+     ["customer", "city", "product"]),
+    ("[{customer} bought {quantity} {product}|{quantity} {product} for {customer}|{customer} needs "
+     "{quantity} {product}|{customer} took {quantity} of the {product}]",
+     ["customer", "quantity", "product"]),
+]  # fmt: skip
+EVENT = [
+    ("[the {title} is on {day} at {time}|{title}: {day}, {time}|on {day} at {time} we have the "
+     "{title}|do not miss the {title} this {day} at {time}]", ["title", "day", "time"]),
+    ("[the {title} takes place in {city} on {date}|on {date} {city} hosts the {title}|{title} in "
+     "{city}, {date}|see you in {city} on {date} for the {title}]", ["title", "city", "date"]),
+    ("[the {title} in room {room} has {people} guests|{people} people come to the {title} in room "
+     "{room}|room {room} is booked for {people} people, {title}]", ["title", "room", "people"]),
+    ("[{host} invites you to the {title} in {city}|the {title} in {city} is led by {host}|{host} "
+     "opens the {title} in {city}|{host} runs the {title} in {city}]", ["title", "host", "city"]),
+    ("[the {title} with {host} starts at {time} on {date}|{date}, {time}: {title} with {host}|"
+     "{host} holds the {title} on {date} at {time}]", ["title", "host", "time", "date"]),
+]  # fmt: skip
+KINDS = [(_person, PERSON), (_order, ORDER), (_event, EVENT)]
+TASKS = [
+    "[extract|get|pull out|take|find|collect|pick] the [fields|data|values|information|details|facts]"
+    "[ from the text| from this text| below|]", "[turn|convert|transform|put|change] [the|this] "
+    "[text|sentence|note|message] [into|to] json", "[return|give|write|answer with|reply with|output|"
+    "produce|print] [json|a json object|only json|the json][ for this text| from the text|]",
+    "[fill|complete] the [schema|fields|form|json][ from the text|]", "[parse|read|analyse] [the|this] "
+    "[text|sentence|message|note][ into json| and answer in json|]", "[text to json|extract json|to json|"
+    "json please|make json of this]", "what are the [values|fields|details] in [this|the] text? answer "
+    "in json",
+]  # fmt: skip
+FILLERS = [
+    "The weather was fine.", "Nobody else was there.", "It was a long day.", "Thanks for your help.",
+    "Please note it.", "We were glad.", "That is all for now.", "More news will follow.",
+    "It rained in the morning.", "Everyone agreed.", "This came in today.", "Kind regards.",
+]  # fmt: skip
+
+
+def json_type(value: str | int | bool) -> str:
+    """The JSON schema name of a value's type."""
+    return "integer" if isinstance(value, int) else "string"
+
+
+def schema_of(record: Record) -> dict[str, object]:
+    """A JSON schema for the record."""
+    return {
+        "type": "object",
+        "properties": {key: {"type": json_type(value)} for key, value in record.items()},
+        "required": list(record),
+    }
+
+
+def describe_fields(record: Record, rng: Random, values: Record) -> str:
+    """One of the ways in which people say which fields they want."""
+    keys = list(record)
+    style = rng.randrange(6)
+    if style <= 1:
+        schema = schema_of(record)
+        if rng.random() < 0.4:
+            del schema["required"]
+        return rng.choice(["Schema: ", "JSON schema: ", "Use this schema: ", "schema = ", ""]) + (
+            json.dumps(schema)
+        )
+    if style == 2:
+        return rng.choice(["Fields: ", "Keys: ", "Fields wanted: ", "with the keys ", "I need "]) + (
+            ", ".join(keys)
+        )
+    if style == 3:
+        return rng.choice(["Fields: ", "Keys: ", "Format: ", ""]) + ", ".join(
+            f"{key} ({json_type(record[key])})" for key in keys
+        )
+    if style == 4:
+        blank: Record = {k: ("" if isinstance(v, str) else 0) for k, v in record.items()}
+        return rng.choice(["Fill in: ", "Form: ", "Template: ", "like "]) + json.dumps(blank)
+    head = ", ".join(keys[:-1])
+    return rng.choice(["Give me ", "Only ", "As JSON with ", "The keys are "]) + (
+        f"{head} and {keys[-1]}" if head else keys[0]
+    )
+
+
+def sample(rng: Random) -> tuple[str | None, str, str]:
+    """System text (or None), user text, answer."""
+    make, texts = rng.choice(KINDS)
+    values = make(rng)
+    sentence, stated = rng.choice(texts)
+    parts = [expand(sentence, rng, {k: str(v) for k, v in values.items()})]
+    if rng.random() < 0.3:
+        other, more = rng.choice(texts)
+        if not set(more) <= set(stated):
+            parts.append(expand(other, rng, {k: str(v) for k, v in values.items()}))
+            stated = stated + [k for k in more if k not in stated]
+    if rng.random() < 0.25:
+        parts.insert(rng.randrange(len(parts) + 1), rng.choice(FILLERS).rstrip("."))
+    text = ". ".join(p[:1].upper() + p[1:] for p in parts) + rng.choice([".", ".", ".", "", "!"])
+    keys = list(stated)
+    if rng.random() < 0.5:
+        rng.shuffle(keys)
+    keys = keys[: rng.randint(1, len(keys))] if rng.random() < 0.4 else keys
+    record: Record = {key: values[key] for key in keys}
+    compact = rng.random() < 0.15
+    answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
+    fields = describe_fields(record, rng, values)
+    task = expand(rng.choice(TASKS), rng)
+    task = (task[:1].upper() + task[1:]) if rng.random() < 0.8 else task
+    if compact:
+        task += rng.choice([" as compact JSON", " (compact JSON)", ", no spaces in the JSON"])
+    quoted = rng.choice(["{}", "{}", '"{}"', "Text: {}", "text: {}", 'Text: "{}"']).format(text)
+    mark = rng.choice([". ", ": ", ".\n", "\n"])
+    if rng.random() < 0.35:
+        system = f"{task}{mark}{fields}"
+        return system, quoted, answer
+    if rng.random() < 0.6:
+        return None, f"{task}{mark}{fields}\n{quoted}", answer
+    return None, f"{quoted}\n{task}{mark}{fields}", answer

@@ -1,0 +1,114 @@
+"""A tiny pattern language for wordings: every other corpus module writes its texts in it.
+
+`[a|b|]` is a choice (the empty alternative makes it optional), choices nest, and `{name}` is a
+slot that the caller fills. One pattern stands for hundreds of sentences. The same pattern can be
+turned into a regular expression, which is how the tests prove that no frozen question is among
+the wordings that the generator can write.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from random import Random
+
+Part = str | tuple[tuple["Part", ...], ...]
+
+
+@lru_cache(maxsize=None)
+def parse(pattern: str) -> tuple[Part, ...]:
+    """Parse a pattern into text pieces and choices."""
+    parts, end = _sequence(pattern, 0)
+    if end != len(pattern):
+        raise ValueError(f"unbalanced brackets in {pattern!r} at {end}")
+    return parts
+
+
+def _sequence(pattern: str, at: int) -> tuple[tuple[Part, ...], int]:
+    parts: list[Part] = []
+    text = ""
+    while at < len(pattern) and pattern[at] not in "|]":
+        if pattern[at] == "[":
+            if text:
+                parts.append(text)
+                text = ""
+            options: list[tuple[Part, ...]] = []
+            at += 1
+            while True:
+                option, at = _sequence(pattern, at)
+                options.append(option)
+                if at >= len(pattern):
+                    raise ValueError(f"unclosed bracket in {pattern!r}")
+                at += 1
+                if pattern[at - 1] == "]":
+                    break
+            parts.append(tuple(options))
+        else:
+            text += pattern[at]
+            at += 1
+    if text:
+        parts.append(text)
+    return tuple(parts), at
+
+
+def _write(parts: tuple[Part, ...], rng: Random) -> str:
+    return "".join(
+        part if isinstance(part, str) else _write(rng.choice(part), rng) for part in parts
+    )
+
+
+def expand(pattern: str, rng: Random, slots: Mapping[str, str] | None = None) -> str:
+    """One random sentence of the pattern, its `{name}` slots filled, spaces tidied."""
+    text = _write(parse(pattern), rng)
+    if slots:
+        for name, value in slots.items():
+            text = text.replace("{" + name + "}", value)
+    return re.sub(r" {2,}", " ", text).strip()
+
+
+def count(pattern: str) -> int:
+    """How many sentences a pattern can write (an upper bound: repeats count twice)."""
+
+    def size(parts: tuple[Part, ...]) -> int:
+        total = 1
+        for part in parts:
+            if not isinstance(part, str):
+                total *= sum(size(option) for option in part)
+        return total
+
+    return size(parse(pattern))
+
+
+def normalise(text: str) -> str:
+    """Lower case, words and figures only, single spaces: what counts as "the same wording"."""
+    return " ".join(re.findall(r"[a-z0-9_]+", text.lower()))
+
+
+def to_regex(pattern: str, slots: Mapping[str, str] | None = None) -> str:
+    """A regular expression that matches `normalise(sentence)` for every sentence of the pattern.
+
+    Spaces are optional in it, so it matches a little more than the pattern writes. A slot matches
+    the expression given for it, or else any text.
+    """
+    given = slots or {}
+
+    def words(text: str) -> str:
+        out = ""
+        for piece in re.split(r"(\{\w+\})", text):
+            if re.fullmatch(r"\{\w+\}", piece):
+                out += given.get(piece[1:-1], ".+?")
+            else:
+                for word in re.findall(r"[a-z0-9_]+|[^a-z0-9_]+", piece.lower()):
+                    out += word if re.fullmatch(r"[a-z0-9_]+", word) else " ?"
+        return out
+
+    def rex(parts: tuple[Part, ...]) -> str:
+        return "".join(
+            words(part)
+            if isinstance(part, str)
+            else "(?:" + "|".join(rex(option) for option in part) + ")"
+            for part in parts
+        )
+
+    return " ?" + rex(parse(pattern)) + " ?"

@@ -1,0 +1,362 @@
+"""Trains the built-in demonstration model from scratch and writes it in Hugging Face layout.
+
+    python scripts/train_builtin.py --out yaie/models/builtin --minutes 45
+
+Everything is made here: the text (`builtin_corpus`), the byte-level BPE tokenizer, the weights.
+Training sees an endless stream of fresh conversations; the loss counts the assistant's words only.
+A checkpoint is written every few minutes, so a run that is cut off can be continued (`--resume`),
+and the last line printed is a JSON object with the figures of the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+from random import Random
+from typing import Any
+
+import torch
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from torch import Tensor, nn
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import builtin_corpus as corpus  # noqa: E402  (the package lies beside this file)
+
+VOCAB = 2048
+CONTEXT = 4096
+END, START, PAD = "<|im_end|>", "<|im_start|>", "<|endoftext|>"
+MARKERS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
+# Words keep their leading space, but capitalised words and figures do not: a name is then the same
+# tokens in a sentence and inside JSON quotes, and copying it is easy. Digits stand alone.
+SPLIT = (
+    r" ?\p{Ll}+|\p{Lu}[\p{L}\p{M}]*|[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{N}\p{M}]+|\s*[\r\n]+|"
+    r"\s+(?!\S)|\s+"
+)
+TEMPLATE = Path(__file__).resolve().parent / "builtin_corpus" / "chat_template.jinja"
+
+
+def train_tokenizer(seed: int, samples: int = 12000) -> PreTrainedTokenizerFast:
+    """A byte-level BPE trained on the corpus, wrapped with the chat template."""
+    rng = Random(seed)
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(SPLIT), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCAB - len(MARKERS),
+        special_tokens=[PAD, START, END],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+
+    def texts() -> Any:
+        for i in range(samples):
+            tools, messages = (
+                corpus.long_conversation(rng) if i % 25 == 0 else corpus.conversation(rng)
+            )
+            yield json.dumps(tools) if tools else ""
+            for message in messages:
+                yield message["content"] or json.dumps(message.get("tool_calls"))
+
+    tokenizer.train_from_iterator(texts(), trainer)
+    tokenizer.add_tokens([AddedToken(m, special=False, normalized=False) for m in MARKERS])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        eos_token=END,
+        pad_token=PAD,
+        model_max_length=CONTEXT,
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+        chat_template=TEMPLATE.read_text(encoding="utf-8"),
+    )
+
+
+def new_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
+    """A Qwen3 of about 3.8 million parameters, randomly initialised."""
+    end, pad = tokenizer.convert_tokens_to_ids([END, PAD])
+    config = Qwen3Config(
+        vocab_size=VOCAB,
+        hidden_size=256,
+        intermediate_size=448,
+        num_hidden_layers=6,
+        num_attention_heads=8,
+        num_key_value_heads=4,
+        head_dim=32,
+        max_position_embeddings=CONTEXT,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        tie_word_embeddings=True,
+        initializer_range=0.04,
+        bos_token_id=None,
+        eos_token_id=end,
+        pad_token_id=pad,
+        use_cache=True,
+    )
+    return Qwen3ForCausalLM(config)
+
+
+class Batches:
+    """Fresh batches of token ids and labels, made by a thread ahead of the training step."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, seed: int, batch_tokens: int) -> None:
+        self.tokenizer = tokenizer
+        self.rng = Random(seed)
+        self.batch_tokens = batch_tokens
+        self.head = tokenizer(START + "assistant\n")["input_ids"]
+        self.end = tokenizer.convert_tokens_to_ids(END)
+        self.queue: Queue[tuple[Tensor, Tensor]] = Queue(maxsize=96)
+        threading.Thread(target=self._fill, daemon=True).start()
+
+    def encode(self, sample: corpus.Sample) -> tuple[list[int], list[int]]:
+        """Token ids of a conversation, and labels: -100 but for what the assistant wrote."""
+        tools, messages = sample
+        text = self.tokenizer.apply_chat_template(messages, tools=tools, tokenize=False)
+        ids: list[int] = self.tokenizer(text)["input_ids"]
+        labels = [-100] * len(ids)
+        at, width = 0, len(self.head)
+        while at < len(ids):
+            if ids[at : at + width] == self.head:
+                at += width
+                while True:
+                    labels[at] = ids[at]
+                    at += 1
+                    if ids[at - 1] == self.end:
+                        break
+            else:
+                at += 1
+        return ids, labels
+
+    def _batch(self, rows: list[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor]:
+        width = max(len(ids) for ids, _ in rows)
+        ids_out = torch.zeros(len(rows), width, dtype=torch.long)
+        labels_out = torch.full((len(rows), width), -100, dtype=torch.long)
+        for i, (ids, labels) in enumerate(rows):
+            ids_out[i, : len(ids)] = torch.tensor(ids)
+            labels_out[i, : len(ids)] = torch.tensor(labels)
+        return ids_out, labels_out
+
+    def _fill(self) -> None:
+        """Sort a pool of samples by length, cut it into batches of equal cost, shuffle these."""
+        while True:
+            rows = [self.encode(corpus.conversation(self.rng)) for _ in range(1200)]
+            rows += [self.encode(corpus.long_conversation(self.rng)) for _ in range(30)]
+            rows = [row for row in rows if len(row[0]) <= 2400]
+            rows.sort(key=lambda row: len(row[0]))
+            batches: list[list[tuple[list[int], list[int]]]] = [[]]
+            for row in rows:
+                if batches[-1] and (len(batches[-1]) + 1) * len(row[0]) > self.batch_tokens:
+                    batches.append([])
+                batches[-1].append(row)
+            self.rng.shuffle(batches)
+            for batch in batches:
+                self.queue.put(self._batch(batch))
+
+
+def loss_of(model: Qwen3ForCausalLM, ids: Tensor, labels: Tensor) -> Tensor:
+    """Summed cross entropy over the assistant's tokens.
+
+    Rows are padded on the right, which a causal model cannot see, so no mask is needed; logits are
+    made only where there is a label.
+    """
+    hidden = model.model(input_ids=ids, use_cache=False).last_hidden_state
+    targets = labels[:, 1:]
+    wanted = targets != -100
+    logits = model.lm_head(hidden[:, :-1][wanted])
+    return nn.functional.cross_entropy(logits, targets[wanted], reduction="sum")
+
+
+def optimizer(model: nn.Module, lr: float) -> torch.optim.AdamW:
+    """AdamW, with decay on the matrices only."""
+    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n]
+    others = [p for n, p in model.named_parameters() if p.ndim != 2 or "embed" in n]
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    # Fused: one pass over the weights. The plain one took longer than both passes of the model.
+    return torch.optim.AdamW(groups, lr=lr, betas=(0.9, 0.98), fused=True)
+
+
+class Workers:
+    """Threads that share one set of weights and take small batches from a common list.
+
+    Each thread computes with one core and keeps its own gradients, so a core that is slowed down
+    by other programs takes fewer batches instead of holding up the other at every operation.
+    """
+
+    def __init__(self, model: Qwen3ForCausalLM, threads: int) -> None:
+        torch.set_num_threads(1)
+        self.model = model
+        self.replicas = [model]
+        for _ in range(threads - 1):
+            replica = Qwen3ForCausalLM(model.config)
+            for mine, theirs in zip(replica.parameters(), model.parameters(), strict=True):
+                mine.data = theirs.data
+            self.replicas.append(replica)
+        self.pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
+
+    def gradients(self, parts: list[tuple[Tensor, Tensor]]) -> float:
+        """Leave the mean loss's gradients of all parts in the model; returns the mean loss."""
+        left = sorted(parts, key=lambda part: part[0].numel())
+        number = sum(int((labels[:, 1:] != -100).sum()) for _, labels in parts)
+
+        def work(replica: Qwen3ForCausalLM) -> float:
+            replica.zero_grad(set_to_none=True)
+            total = 0.0
+            while True:
+                try:
+                    ids, labels = left.pop()
+                except IndexError:
+                    return total
+                loss = loss_of(replica, ids, labels) / number
+                loss.backward()  # type: ignore[no-untyped-call]
+                total += loss.item()
+
+        losses = list(self.pool.map(work, self.replicas))
+        for replica in self.replicas[1:]:
+            for mine, theirs in zip(self.model.parameters(), replica.parameters(), strict=True):
+                if theirs.grad is not None:
+                    mine.grad = theirs.grad if mine.grad is None else mine.grad.add_(theirs.grad)
+        return sum(losses)
+
+
+def save(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, out: Path) -> None:
+    """Write the folder that ships: bf16 weights, tokenizer, template, greedy generation."""
+    out.mkdir(parents=True, exist_ok=True)
+    copy = Qwen3ForCausalLM(model.config)
+    copy.load_state_dict(model.state_dict())
+    copy = copy.to(torch.bfloat16)
+    copy.config.dtype = torch.bfloat16
+    generation = copy.generation_config
+    generation.do_sample = False
+    generation.temperature = None
+    generation.eos_token_id = [model.config.eos_token_id, model.config.pad_token_id]
+    generation.pad_token_id = model.config.pad_token_id
+    copy.save_pretrained(out)
+    tokenizer.save_pretrained(out)
+    # Engines read the sampling defaults here; transformers itself wants no temperature with greedy
+    # decoding, so it is written beside its own save.
+    path = out / "generation_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings.update(do_sample=False, temperature=0.0)
+    path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+
+
+def train(args: argparse.Namespace) -> dict[str, Any]:
+    """The training loop: a schedule by wall time, so that it ends when it should."""
+    torch.manual_seed(args.seed)
+    work: Path = args.work
+    work.mkdir(parents=True, exist_ok=True)
+    checkpoint = work / "checkpoint.pt"
+    if args.resume:
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(work / "tokenizer")
+        tokenizer.chat_template = TEMPLATE.read_text(encoding="utf-8")
+    else:
+        tokenizer = train_tokenizer(args.seed)
+        tokenizer.save_pretrained(work / "tokenizer")
+    model = new_model(tokenizer)
+    tokens = 0
+    optim = optimizer(model, args.lr)
+    if args.resume:
+        state = torch.load(checkpoint, weights_only=True)
+        model.load_state_dict(state["model"])
+        tokens = state["tokens"]
+        optim.load_state_dict(state["optim"])
+    parameters = sum(p.numel() for p in model.parameters())
+    print(json.dumps({"parameters": parameters, "vocab": len(tokenizer)}), flush=True)
+    batches = Batches(tokenizer, args.seed + 1 + tokens, args.part_tokens)
+    workers = Workers(model, args.threads)
+    began = time.monotonic()
+    saved_at = logged_at = began
+    step = logged_tokens = 0
+    run_tokens = 0
+    losses: list[float] = []
+    while (progress := (time.monotonic() - began) / (args.minutes * 60)) < 1:
+        warm = min(1.0, (step + 1) / args.warmup)
+        # Flat, then down: half a cosine over the second part of the run.
+        cool = 1.0 if progress < 0.3 else 0.5 * (1 + math.cos(math.pi * (progress - 0.3) / 0.7))
+        for group in optim.param_groups:
+            group["lr"] = args.lr * warm * max(cool, 0.005)
+        parts = [batches.queue.get() for _ in range(args.parts)]
+        losses.append(workers.gradients(parts))
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optim.step()
+        step += 1
+        size = sum(ids.numel() for ids, _ in parts)
+        tokens += size
+        run_tokens += size
+        logged_tokens += size
+        now = time.monotonic()
+        if now - logged_at > 20:
+            mean = sum(losses) / len(losses)
+            rate = logged_tokens / (now - logged_at)
+            print(
+                f"{now - began:6.0f} s  step {step}  {tokens / 1e6:.2f} M tokens  "
+                f"{rate:.0f} tok/s  loss {mean:.4f}",
+                flush=True,
+            )
+            logged_at, logged_tokens, losses = now, 0, []
+        if now - saved_at > 180:
+            _checkpoint(checkpoint, model, optim, tokens)
+            saved_at = now
+    _checkpoint(checkpoint, model, optim, tokens)
+    save(model, tokenizer, args.out)
+    seconds = time.monotonic() - began
+    return {
+        "parameters": parameters,
+        "seconds": round(seconds),
+        "steps": step,
+        "tokens": tokens,
+        "tokens_per_second": round(run_tokens / seconds),
+        "loss": round(sum(losses) / max(1, len(losses)), 5),
+        "bytes": sum(f.stat().st_size for f in args.out.iterdir() if f.is_file()),
+    }
+
+
+def _checkpoint(
+    path: Path, model: nn.Module, optim: torch.optim.Optimizer, tokens: int
+) -> None:
+    state = {
+        "model": model.state_dict(),
+        "optim": optim.state_dict(),
+        "tokens": tokens,
+    }
+    torch.save(state, path.with_suffix(".new"))
+    shutil.move(path.with_suffix(".new"), path)
+
+
+def main() -> None:
+    """Read the options, train, evaluate, print the figures."""
+    root = Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=root / "yaie/models/builtin")
+    parser.add_argument("--work", type=Path, default=root / "build/builtin", help="checkpoints")
+    parser.add_argument("--minutes", type=float, default=45)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--lr", type=float, default=3e-3)
+    parser.add_argument("--warmup", type=int, default=50, help="steps")
+    parser.add_argument("--part-tokens", type=int, default=1024, help="tokens in a small batch")
+    parser.add_argument("--parts", type=int, default=4, help="small batches in a step")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument("--no-eval", action="store_true")
+    args = parser.parse_args()
+    figures = train(args)
+    if not args.no_eval:
+        from builtin_corpus.evaluate import evaluate
+
+        figures["accuracy"] = evaluate(args.out, root / "tests/models/builtin_questions.jsonl")
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
