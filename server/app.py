@@ -46,6 +46,7 @@ def create_app(
     None runs the engine in a child process. `on_fatal` is told why the engine cannot start; None
     stops the server as SIGTERM would.
     """
+    warnings = unknown_variables() if settings is None else []
     settings = settings or load_settings()
     service = Service(settings, make_client or _in_process_of_its_own(settings), on_fatal or _stop)
     app = FastAPI(
@@ -56,6 +57,7 @@ def create_app(
         middleware=_layers(settings, service),
     )
     app.state.service = service
+    app.state.warnings = warnings
     for module in (completions, models, health):
         app.include_router(module.router)
     app.add_exception_handler(YaieError, _answer_error)
@@ -69,7 +71,7 @@ def _in_process_of_its_own(settings: Settings) -> Callable[[EngineConfig], Engin
 
 
 def _stop(error: YaieError) -> None:
-    """The engine cannot start: end the process as SIGTERM would, so that it is seen."""
+    """The engine cannot start, as the log says: end the process as SIGTERM would."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -95,7 +97,7 @@ def _layers(settings: Settings, service: Service) -> list[Middleware]:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     _show_logs(service.settings.log_level)
-    for warning in unknown_variables():
+    for warning in app.state.warnings:
         logger.warning("%s", warning)
     with draining_signals(service):
         service.start()

@@ -6,6 +6,7 @@ content type from a wrong field, and answers 422.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import Any, NoReturn, TypeVar
@@ -17,13 +18,21 @@ from server.errors import WrongMediaType
 from yaie.errors import InvalidRequest
 
 Body = TypeVar("Body", bound=BaseModel)
+LARGE_BYTES = 256 * 1024  # reading more would hold up the event loop
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 async def read_body(request: Request, schema: type[Body]) -> Body:
     """Read and check a JSON body. Raises `InvalidRequest` or `WrongMediaType`."""
     _check_headers(request)
-    fields = parse_json(await request.body())
+    raw = await request.body()
+    if len(raw) > LARGE_BYTES:
+        return await asyncio.to_thread(_checked, raw, schema)
+    return _checked(raw, schema)
+
+
+def _checked(raw: bytes, schema: type[Body]) -> Body:
+    fields = parse_json(raw)
     if not isinstance(fields, dict):
         raise InvalidRequest(f"the body must be a JSON object, not {_json_name(fields)}")
     try:

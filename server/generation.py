@@ -90,6 +90,8 @@ class Generation:
                 raise self._error
             if self._arrived:
                 pieces = await self._take()
+                if self._error is not None and not self._has_given:
+                    raise self._error  # while it can still become a status
                 if pieces:
                     self._has_given = True
                     return pieces

@@ -43,7 +43,7 @@ class Service:
     """The state of one application.
 
     `make_client` builds the engine's client once the model's folder is known; `on_fatal` is
-    called when the engine cannot start, which trying again would not change.
+    told why when the engine cannot start, which trying again would not change.
     """
 
     def __init__(
@@ -144,7 +144,8 @@ class Service:
             self._give_up(StartupError(f"the start failed: {type(error).__name__}: {error}"))
 
     def _give_up(self, error: YaieError) -> None:
-        logger.error("cannot serve %s: %s", self.model, error.message)
+        if self._client is None:  # else the client has said so
+            logger.error("cannot serve %s: %s", self.model, error.message)
         self.failure = error
         self._on_fatal(error)
 

@@ -23,7 +23,10 @@ CLIENT_CLOSED = 499  # never arrives; for the metrics
 
 def _documented(schema: type[BaseModel]) -> dict[str, Any]:
     """The body for the OpenAPI page; the routes read it themselves."""
-    content = {"application/json": {"schema": schema.model_json_schema()}}
+    described = schema.model_json_schema()
+    # OpenAPI has no place for definitions inside a route.
+    described["properties"]["stream_options"] = described.pop("$defs")["StreamOptions"]
+    content = {"application/json": {"schema": described}}
     return {"requestBody": {"required": True, "content": content}}
 
 

@@ -170,3 +170,25 @@ def test_a_bug_in_a_route_is_a_plain_500(
     assert response.json()["error"]["type"] == "internal_error"
     assert response.headers["X-Request-ID"]
     assert "secret" not in response.text
+
+
+def test_an_error_that_comes_with_the_first_tokens_still_gets_a_status(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    refuse = error_script(error="no", error_status=400)
+
+    async def both_at_once(request: GenerationRequest) -> Any:
+        yield TokenDelta(request_id=request.request_id, index=0, token_ids=(50,))
+        async for delta in refuse(request):
+            yield delta
+
+    engine.script = both_at_once
+    response = http.post("/v1/completions", json={**BODY, "n": 2, "stream": True})
+    assert response.status_code == 400
+
+
+def test_large_bodies_are_read_too(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    body = {**BODY, "metadata": {"x": "y" * 500_000}}
+    assert http.post("/v1/completions", json=body).status_code == 200
+    assert http.post("/v1/completions", json={**body, "n": "x"}).status_code == 400
+    assert len(engine.requests) == 1

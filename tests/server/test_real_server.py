@@ -450,6 +450,8 @@ def test_misspelt_settings_are_warned_about(start: Callable[..., Server]) -> Non
     server = start(YAIE_POLCY="fcfs")
     server.wait_until(lambda: server.get("/health") is not None, "an answer")
     assert "did you mean YAIE_POLICY?" in server.log.read_text()
+    server.process.send_signal(signal.SIGTERM)  # also while the model loads
+    server.process.wait(WAIT_S)
 
 
 def test_an_idle_server_rests(server: Server) -> None:
