@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from yaie.kvcache.eviction import EvictionQueue, RankFunction, rank_lru
-from yaie.kvcache.node import Cursor, Node, Tokens
+from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
 from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
 
 
@@ -125,6 +125,7 @@ class RadixTree:
         Tokens that are not held get slots, for which others may be evicted. Raises `OutOfSlots`
         when even that is not enough; then nothing but evictions has changed.
         """
+        tokens = as_tokens(tokens)  # other widths of int would be misread below
         match = self.match(namespace, tokens)
         node = match.node
         if node is None:
