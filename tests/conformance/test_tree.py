@@ -19,7 +19,7 @@ from yaie.kvcache.slots import OutOfSlots
 
 NUM_SLOTS = 110
 LONGEST = 60
-NUM_STEPS = 24
+NUM_STEPS = 18
 MOST_LIVE = 4
 
 

@@ -250,6 +250,58 @@ CASES: tuple[Case, ...] = (
     Case(
         "opt", "OPTForCausalLM", "learned positions with an offset", {**_NO_GROUPS, "ffn_dim": 96}
     ),
+    Case("apertus", "ApertusForCausalLM", "q and k norms, ungated MLP, llama3 rope"),
+    Case("cohere", "CohereForCausalLM", "parallel block", {"logit_scale": 1.0}),
+    Case(
+        "deepseek-v2",
+        "DeepseekV2ForCausalLM",
+        "latent attention stored expanded: K and V of different widths",
+        {**_DEEPSEEK, "topk_method": "greedy", "n_shared_experts": 1},
+    ),
+    Case("ernie4-5", "Ernie4_5ForCausalLM", "interleaved rotary"),
+    Case(
+        "exaone4",
+        "Exaone4ForCausalLM",
+        "alternating sliding window, full layers without rope",
+        {"sliding_window": WINDOW, "sliding_window_pattern": 2, "layer_types": MIXED_LAYERS},
+    ),
+    Case("gemma", "GemmaForCausalLM", "grouped heads, wide heads"),
+    Case("glm", "GlmForCausalLM", "partial interleaved rotary"),
+    Case("glm4", "Glm4ForCausalLM", "norms before and after, partial rotary"),
+    Case(
+        "glm4-moe",
+        "Glm4MoeForCausalLM",
+        "partial rotary, grouped experts",
+        {
+            **_EXPERTS,
+            "n_routed_experts": 4,
+            "moe_intermediate_size": 32,
+            "n_group": 1,
+            "topk_group": 1,
+            "first_k_dense_replace": 1,
+        },
+    ),
+    Case("gpt-bigcode", "GPTBigCodeForCausalLM", "one KV head, learned positions", _GPT2),
+    Case("olmo", "OlmoForCausalLM", "norms without weights"),
+    Case(
+        "olmoe",
+        "OlmoeForCausalLM",
+        "q and k norms over all heads, experts",
+        {**_EXPERTS, "num_experts": 4},
+    ),
+    Case("phi", "PhiForCausalLM", "parallel block, partial rotary"),
+    Case(
+        "qwen2-moe",
+        "Qwen2MoeForCausalLM",
+        "QKV bias, experts and a shared one",
+        {
+            **_EXPERTS,
+            "num_experts": 4,
+            "moe_intermediate_size": 32,
+            "shared_expert_intermediate_size": 32,
+        },
+    ),
+    Case("seed-oss", "SeedOssForCausalLM", "QKV bias, head width apart from the hidden one"),
 )
 
 

@@ -66,11 +66,13 @@ def _kv_elements(layer: Any) -> int:
         key_width = layer.qk_nope_head_dim + layer.qk_rope_head_dim
         return int(heads * (key_width + layer.v_head_dim))
     kv_heads = getattr(layer, "num_key_value_heads", None) or heads
+    if getattr(layer, "multi_query", False):
+        kv_heads = 1
     head_dim = getattr(layer, "head_dim", None) or layer.hidden_size // heads
     return int(kv_heads * 2 * head_dim)
 
 
-def probe_geometry(model: torch.nn.Module, device: torch.device) -> tuple[AttentionSpec, ...]:
+def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...]:
     """Run the model on two tokens and return the spec of each attention layer, in order.
 
     Marks every attention module with its index. Raises `ModelUnsupported` if the model does
@@ -92,6 +94,13 @@ def probe_geometry(model: torch.nn.Module, device: torch.device) -> tuple[Attent
         raise ModelUnsupported(
             f"{type(model).__name__} answers with numbers that are not finite: its weights are "
             f"damaged, or too large for {output.logits.dtype}",
+            code="model_damaged",
+        )
+    vocab_size = model.config.vocab_size
+    if output.logits.shape[-1] != vocab_size:
+        raise ModelUnsupported(
+            f"{type(model).__name__} gives {output.logits.shape[-1]} logits, but its config has a "
+            f"vocabulary of {vocab_size}",
             code="model_damaged",
         )
     return tuple(probe.specs)
