@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 def load_model(settings: dict[str, Any]) -> LLM:
     """An `LLM` made from flags and `YAIE_*` variables; raises the `StartupError` of either."""
-    from yaie.config import load_settings
+    from yaie.config import BUILTIN_MODEL, load_settings
 
     config = load_settings(**settings).engine_config()
     given = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
-    terminal.note(f"loading {config.model} …")
+    hint = (
+        " (a small demonstration model; -m names another)" if config.model == BUILTIN_MODEL else ""
+    )
+    terminal.note(f"loading {config.model}{hint} …")
     from yaie.llm import LLM
 
     return LLM(given.pop("model"), **given)

@@ -163,6 +163,7 @@ class ServerAnswers:
         return CommandFailed(
             str(detail.get("message")),
             why=f"said the server at {self.url}",
+            advice="again in a moment, or --local" if exit_code == SERVER_UNREACHABLE else "",
             code=str(detail.get("code") or "refused"),
             exit_code=exit_code,
         )

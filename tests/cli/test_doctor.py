@@ -1,0 +1,61 @@
+"""The doctor: it says what is wrong, where settings come from, and keeps secrets."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+
+from tests.cli.conftest import Cli
+from yaie.cli.doctor import _check_port, _check_settings, run_check, settings_with_sources
+from yaie.config import Settings
+from yaie.errors import ConfigError
+
+
+def test_a_check_that_raises_has_found_something() -> None:
+    def raises(error: Exception) -> tuple[str, str]:
+        raise error
+
+    known = run_check("a", lambda: raises(ConfigError("port is wrong")))  # type: ignore[arg-type]
+    unknown = run_check("b", lambda: raises(OSError("no disk")))  # type: ignore[arg-type]
+    assert (known.status, known.detail) == ("failed", "port is wrong")
+    assert (unknown.status, unknown.detail) == ("failed", "OSError: no disk")
+
+
+def test_each_setting_is_shown_with_its_source_and_no_secret(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("YAIE_POLICY", "lpm")
+    monkeypatch.setenv("YAIE_API_KEY", "sesame")
+    monkeypatch.delenv("YAIE_EVICTION", raising=False)
+    shown = {setting["name"]: setting for setting in settings_with_sources()}
+    assert list(shown) == list(Settings.model_fields)
+    assert shown["policy"] == {"name": "policy", "value": "lpm", "source": "YAIE_POLICY"}
+    assert shown["eviction"] == {"name": "eviction", "value": "lru", "source": "default"}
+    assert "sesame" not in json.dumps(shown)
+
+
+def test_wrong_and_unknown_variables_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("YAIE_POLCY", "lpm")
+    status, detail = _check_settings()
+    assert status == "warning"
+    assert "YAIE_POLICY" in detail
+    monkeypatch.setenv("YAIE_PORT", "many")
+    assert run_check("settings", _check_settings).status == "failed"
+
+
+def test_a_taken_port_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setenv("YAIE_PORT", str(taken.getsockname()[1]))
+        assert _check_port()[0] == "warning"
+    assert _check_port()[0] == "ok"
+
+
+def test_a_red_check_is_exit_code_1(yaie: Cli) -> None:
+    done = yaie("doctor", "--json", YAIE_PORT="many")
+    report = json.loads(done.stdout)
+    red = {check["name"] for check in report["checks"] if check["status"] == "failed"}
+    assert (done.returncode, report["ok"]) == (1, False)
+    assert {"settings", "port"} <= red
+    assert "python" not in red
