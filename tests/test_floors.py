@@ -147,7 +147,7 @@ def loaded_with(name: str) -> dict[str, list[str]]:
 def test_the_test_sees_the_code() -> None:
     assert {"yaie.llm", "yaie.engine.core", "yaie.client", "server.api"} <= set(modules())
     assert any(i.target == "torch" and not i.is_late for i in imports_of("yaie.engine.core"))
-    late = [i for i in imports_of("yaie.client.worker") if i.target == "yaie.engine.core"]
+    late = [i for i in imports_of("yaie.client.core") if i.target == "yaie.engine.core"]
     assert late and all(i.is_late for i in late)
     assert "torch" in loaded_with("yaie.engine.core")
     assert loaded_with("yaie.models.loader")["torch"][0] == "yaie.models.loader"

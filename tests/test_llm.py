@@ -20,6 +20,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+import yaie
 from yaie import LLM, RequestOutput, SamplingParams, StreamPiece
 from yaie.engine.core import EngineCore
 from yaie.errors import (
@@ -430,3 +431,15 @@ def test_a_bar_is_shown_on_a_terminal_and_nowhere_else(
     assert shown(7, True) == b"end"
     llm.generate(["the"] * 8, sampling)  # not a terminal
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(
+    not (Path(yaie.__file__).parent / "models/builtin/model.safetensors").exists(),
+    reason="this copy has no built-in model yet",
+)
+def test_the_builtin_model_is_what_one_gets_by_saying_nothing() -> None:
+    with LLM(num_slots=2048) as llm:
+        assert llm.info.model == "builtin"
+        (output,) = llm.chat([{"role": "user", "content": "Who are you?"}])
+        assert output.text.strip()
+        assert output.finish_reason == "stop"

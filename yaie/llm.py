@@ -20,8 +20,8 @@ from typing import Any, Self
 
 import msgspec
 
+from yaie.client.core import load_engine_core
 from yaie.client.driver import Inbox, StepDriver
-from yaie.client.worker import load_engine_core
 from yaie.config import BUILTIN_MODEL, EngineConfig
 from yaie.engine.validation import validate_request
 from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
@@ -244,7 +244,7 @@ class LLM:
             with _progress_bar(len(read), progress) as show_done:
                 while deltas := self._driver.take(inbox):
                     for delta in deltas:
-                        if assemblies[delta.request_id].push(delta).must_abort:
+                        if assemblies[delta.request_id].collect(delta):
                             self._driver.abort(delta.request_id, delta.index)
                     show_done(len(read) - len(inbox.unfinished))
         finally:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
-from yaie.client.worker import Core, refusal
+from yaie.client.core import Core, refusal
 from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
 from yaie.types import EngineStats, GenerationRequest, TokenDelta
 
@@ -30,9 +30,9 @@ class Inbox:
     def put(self, delta: TokenDelta) -> None:
         """Keep a delta; a request is forgotten with the end of its last sequence."""
         self.deltas.append(delta)
-        if delta.finish_reason is None:
+        indexes = self.unfinished.get(delta.request_id)
+        if delta.finish_reason is None or indexes is None:  # None: released in this moment
             return
-        indexes = self.unfinished[delta.request_id]
         indexes.discard(delta.index)
         if not indexes or delta.finish_reason == "error":  # an error ends the whole request
             del self.unfinished[delta.request_id]
@@ -182,7 +182,7 @@ class StepDriver:
                 continue
             inbox.put(delta)
             if delta.request_id not in inbox.unfinished:
-                del self._inboxes[delta.request_id]
+                self._inboxes.pop(delta.request_id, None)
                 if delta.finish_reason == "error":  # its other sequences may still run
                     self._commands.append((delta.request_id, None))
 

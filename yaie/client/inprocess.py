@@ -12,8 +12,8 @@ import threading
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+from yaie.client.core import Core, refusal
 from yaie.client.in_flight import InFlight
-from yaie.client.worker import Core, refusal
 from yaie.errors import EngineDied, EngineDraining, EngineStarting, EngineUnavailable
 from yaie.types import EngineInfo, EngineState, EngineStats, GenerationRequest, TokenDelta
 

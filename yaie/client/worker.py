@@ -16,8 +16,8 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
+from yaie.client.core import Core, load_engine_core, refusal
 from yaie.client.messages import (
     Abort,
     Add,
@@ -33,43 +33,14 @@ from yaie.client.messages import (
     unpack_request,
 )
 from yaie.config import EngineConfig
-from yaie.errors import InvalidRequest, RequestFailed, StartupError, YaieError
-from yaie.models.checkpoint import read_checkpoint, read_config
-from yaie.models.locate import resolve_model_path
-from yaie.models.support import check_supported
-from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+from yaie.errors import InvalidRequest, StartupError
+from yaie.types import TokenDelta
 
 logger = logging.getLogger(__name__)
 
 RECEIVE_BYTES = 1 << 18
 PR_SET_PDEATHSIG = 1
 EXIT_FATAL = 70
-
-
-class Core(Protocol):
-    """What this process and the in-process drivers need of `yaie.engine.core.EngineCore`."""
-
-    info: EngineInfo
-
-    @property
-    def has_work(self) -> bool:
-        """Whether a step would compute or report anything."""
-
-    @property
-    def stats(self) -> EngineStats:
-        """Counters and gauges as of the last step."""
-
-    def add(self, request: GenerationRequest) -> None:
-        """Take a request; a refusal comes out of the next step."""
-
-    def abort(self, request_id: str, index: int | None = None) -> None:
-        """End a request or one sequence; unknown ids are no error."""
-
-    def step(self) -> list[TokenDelta]:
-        """Compute one step."""
-
-    def close(self) -> None:
-        """Free what it holds."""
 
 
 class ParentGoneError(Exception):
@@ -104,20 +75,6 @@ class Channel:
             self._socket.sendall(encode(message))
         except ConnectionError:
             raise ParentGoneError from None
-
-
-def load_engine_core(config: EngineConfig) -> Core:
-    """The real core, imported late because it brings torch.
-
-    Raises `StartupError`; for a model that is missing, damaged or not supported before the
-    seconds that importing torch takes.
-    """
-    folder = resolve_model_path(config.model)
-    check_supported(read_config(folder))
-    read_checkpoint(folder)
-    from yaie.engine.core import EngineCore
-
-    return EngineCore(config)
 
 
 def main(arguments: list[str], load: Callable[[EngineConfig], Core] = load_engine_core) -> int:
@@ -200,20 +157,6 @@ def _obey(core: Core, message: ToChild, refused: list[TokenDelta]) -> None:
             refused.append(refusal(message.request_id, error))
     elif isinstance(message, Abort):
         core.abort(message.request_id, message.index)
-
-
-def refusal(request_id: str, error: Exception) -> TokenDelta:
-    """The answer to a request that the engine did not take."""
-    known = error if isinstance(error, YaieError) else RequestFailed(f"{error!r}")
-    return TokenDelta(
-        request_id=request_id,
-        index=0,
-        finish_reason="error",
-        error=known.message,
-        error_status=known.status,
-        error_code=known.code,
-        error_param=known.param,
-    )
 
 
 def _end_with_parent(sock: socket.socket) -> None:

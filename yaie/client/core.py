@@ -1,0 +1,71 @@
+"""What clients need of the engine core, how it is loaded, and the answer to what it did not take.
+
+Used by the engine process and by the two doors within this process; importing it loads no torch.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from yaie.config import EngineConfig
+from yaie.errors import RequestFailed, YaieError
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+
+
+class Core(Protocol):
+    """What this process and the in-process drivers need of `yaie.engine.core.EngineCore`."""
+
+    info: EngineInfo
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a step would compute or report anything."""
+
+    @property
+    def stats(self) -> EngineStats:
+        """Counters and gauges as of the last step."""
+
+    def add(self, request: GenerationRequest) -> None:
+        """Take a request; a refusal comes out of the next step."""
+
+    def abort(self, request_id: str, index: int | None = None) -> None:
+        """End a request or one sequence; unknown ids are no error."""
+
+    def step(self) -> list[TokenDelta]:
+        """Compute one step."""
+
+    def close(self) -> None:
+        """Free what it holds."""
+
+
+def load_engine_core(config: EngineConfig) -> Core:
+    """The real core, imported late because it brings torch.
+
+    Raises `StartupError`; for a model that is missing, damaged or not supported before the
+    seconds that importing torch takes.
+    """
+    from yaie.models.checkpoint import read_checkpoint, read_config
+    from yaie.models.locate import resolve_model_path
+    from yaie.models.support import check_supported
+
+    folder = resolve_model_path(config.model)
+    check_supported(read_config(folder))
+    read_checkpoint(folder)
+
+    from yaie.engine.core import EngineCore
+
+    return EngineCore(config)
+
+
+def refusal(request_id: str, error: Exception) -> TokenDelta:
+    """The answer to a request that the engine did not take."""
+    known = error if isinstance(error, YaieError) else RequestFailed(f"{error!r}")
+    return TokenDelta(
+        request_id=request_id,
+        index=0,
+        finish_reason="error",
+        error=known.message,
+        error_status=known.status,
+        error_code=known.code,
+        error_param=known.param,
+    )
