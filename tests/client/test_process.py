@@ -239,6 +239,30 @@ def test_a_killed_engine_is_seen_at_once_and_restarted() -> None:
     run(test)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_many_deaths_leave_nothing_behind() -> None:
+    def children() -> set[str]:
+        return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+    def descriptors() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async def test() -> None:
+        before = children()
+        async with running() as client:
+            counts = []
+            for death in range(6):
+                with pytest.raises(EngineDied):
+                    await collect(client, ask(f"k{death}", first=KILL))
+                await client.wait_ready(30)
+                counts.append(descriptors())
+                assert len(children() - before) == 1  # no zombie, no second engine
+            assert counts[0] == counts[-1]
+        assert children() <= before
+
+    run(test)
+
+
 @pytest.mark.parametrize(
     ("kind", "words"), [(CRASH, "a kernel failed"), (KILL, "SIGKILL")], ids=["raises", "killed"]
 )
