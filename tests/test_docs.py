@@ -13,6 +13,7 @@ import typer.main
 
 from yaie.cli.main import COMMANDS, app
 from yaie.config import CLIENT_VARIABLES, Settings
+from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -117,6 +118,17 @@ def test_python_in_the_documents_compiles_and_imports_what_exists(page: str) -> 
                 module = importlib.import_module(node.module or "")
                 for name in node.names:
                     assert hasattr(module, name.name), f"{page} imports {name.name}"
+
+
+@pytest.mark.skipif(
+    not (BUILTIN_MODEL_DIR / "model.safetensors").is_file(), reason="the model is not packaged"
+)
+def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", TEXTS["README.md"], re.DOTALL)
+    exec(compile(block, "README.md", "exec"), {})
+    text, cached = capsys.readouterr().out.rsplit(maxsplit=1)
+    assert text.strip()
+    assert cached == "0"
 
 
 def test_the_exit_codes_are_those_of_the_code() -> None:

@@ -11,6 +11,7 @@ from tests.cli.conftest import Cli
 from yaie.cli.doctor import _check_port, _check_settings, run_check, settings_with_sources
 from yaie.config import Settings
 from yaie.errors import ConfigError
+from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 
 def test_a_check_that_raises_has_found_something() -> None:
@@ -59,3 +60,14 @@ def test_a_red_check_is_exit_code_1(yaie: Cli) -> None:
     assert (done.returncode, report["ok"]) == (1, False)
     assert {"settings", "port"} <= red
     assert "python" not in red
+
+
+@pytest.mark.skipif(
+    not (BUILTIN_MODEL_DIR / "model.safetensors").is_file(), reason="the model is not packaged"
+)
+def test_a_healthy_machine_passes_with_a_self_test(yaie: Cli) -> None:
+    done = yaie("doctor", "--json", YAIE_PORT="0")
+    report = json.loads(done.stdout)
+    found = {check["name"]: check for check in report["checks"]}
+    assert (done.returncode, report["ok"]) == (0, True), report
+    assert found["self test"]["detail"].startswith("5 tokens")

@@ -37,7 +37,8 @@ def chat(
 ) -> None:
     """Talk with a model. /help shows what else can be typed.
 
-    Uses --url or YAIE_BASE_URL, else a YAIE server on 127.0.0.1:8000, else loads the model here.
+    Uses --url or YAIE_BASE_URL, else a YAIE server on 127.0.0.1:8000, else loads the model here;
+    so do -m and other flags of the engine, and --local.
     """
     wishes = one_off.make_wishes(
         max_tokens=max_tokens,

@@ -88,7 +88,8 @@ def run(
     """Answer one prompt; also: yaie "PROMPT".
 
     The prompt is the text of -f files, then piped text, then PROMPT. Uses --url or YAIE_BASE_URL,
-    else a YAIE server on 127.0.0.1:8000, else loads the model here.
+    else a YAIE server on 127.0.0.1:8000, else loads the model here; so do -m and other flags of
+    the engine, and --local.
     """
     if raw and system:
         raise usage_error(
