@@ -135,32 +135,38 @@ class RowSelection:
     def add_prompt_logits(self, path: list[Node], first: int, end: int) -> int:
         """Want the logits of positions `first` to `end` of a path, held or not.
 
-        Returns the position up to which the budget sufficed. The positions before `first` must
-        be computed already or be part of this selection.
+        Positions before `first` that are not computed, since a preempted sequence has lost them,
+        are selected too. Returns the position up to which the budget sufficed.
         """
         for node in path:
-            start, stop = max(first, node.start), min(end, node.end)
+            if node.start >= end:
+                break
+            if not self._compute(node, max(0, min(first, node.end) - node.start)):
+                return first
+            start, stop = max(first - node.start, 0), min(end, node.end) - node.start
             if start >= stop:
                 continue
-            entry = self.entries.get(node)
-            computed_to = entry.computed_to if entry else node.num_computed
-            new = max(0, stop - node.start - computed_to)
-            known = entry.logits if entry else frozenset()
-            again = set(range(start - node.start, min(stop - node.start, node.num_computed)))
-            again -= known
-            if len(again) + new > self.room:
-                stop -= len(again) + new - self.room
-                again = {offset for offset in again if offset < stop - node.start}
-                new = max(0, stop - node.start - computed_to)
-            if start >= stop:
-                return start
+            missing = self._without_row(node, start, stop)
+            if len(missing) > self.room:
+                stop = missing[self.room]  # the first that has no room
+                if stop == start:
+                    return node.start + start
             entry = self._entry(node)
-            entry.computed_to += new
-            entry.logits.update(range(start - node.start, stop - node.start))
-            self.num_rows += len(again) + new
-            if stop < min(end, node.end):
-                return stop
+            entry.computed_to = max(entry.computed_to, stop)
+            entry.logits.update(range(start, stop))
+            self.num_rows += min(len(missing), self.room)
+            if node.start + stop < min(end, node.end):
+                return node.start + stop
         return end
+
+    def _without_row(self, node: Node, start: int, stop: int) -> list[int]:
+        """Which of the node's tokens `start` to `stop` have no row in the selection yet."""
+        entry = self.entries.get(node)
+        known = entry.logits if entry else frozenset()
+        computed_to = entry.computed_to if entry else node.num_computed
+        held = range(start, min(stop, node.num_computed))
+        again = [offset for offset in held if offset not in known]
+        return [*again, *range(max(start, computed_to), stop)]
 
     def _compute(self, node: Node, end: int) -> bool:
         """Select the node's tokens up to `end`; False if the budget ended before."""
