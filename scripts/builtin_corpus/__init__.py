@@ -10,7 +10,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from . import choices, conversations, extraction, refusals, sums, systems, tools
+from . import choices, conversations, copying, extraction, refusals, sums, systems, tools
 from .fact_questions import ask, by_key
 from .facts import FACTS
 from .grammar import expand
@@ -19,8 +19,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 42, "sum": 12, "extraction": 13, "tool": 12, "choice": 7, "refusal": 12, "talk": 5,
-    "lookup": 4,
+    "fact": 36, "sum": 13, "extraction": 16, "tool": 14, "choice": 8, "refusal": 9, "talk": 6,
+    "lookup": 6, "copy": 8,
 }  # fmt: skip
 
 
@@ -70,23 +70,43 @@ def talk_turn(rng: Random) -> list[Message]:
     return _pair(noisy(text, rng) if rng.random() < 0.7 else finish(text, rng), answer)
 
 
+def choice_turn(rng: Random) -> list[Message]:
+    """A question with a one-word answer."""
+    text, answer = choices.sample(rng)
+    return _pair(finish(text, rng), answer)
+
+
+def refusal_turn(rng: Random) -> list[Message]:
+    """A request that is out of reach, and the polite answer."""
+    return _pair(noisy(refusals.ask(rng), rng), refusals.REFUSAL)
+
+
+def copy_turn(rng: Random) -> list[Message]:
+    """A request to say something again."""
+    text, answer = copying.sample(rng)
+    return _pair(text[:1].upper() + text[1:] if rng.random() < 0.5 else text, answer)
+
+
+def extraction_turn(rng: Random) -> list[Message]:
+    """Text to JSON, all in the user's message."""
+    system, user, answer = extraction.sample(rng)
+    return _pair(user if system is None else f"{system}\n{user}", answer)
+
+
+TURNS = {
+    "fact": fact_turn,
+    "sum": sum_turn,
+    "choice": choice_turn,
+    "refusal": refusal_turn,
+    "talk": talk_turn,
+    "copy": copy_turn,
+    "extraction": extraction_turn,
+}
+
+
 def turn(kind: str, rng: Random) -> list[Message]:
     """One exchange (or a short connected run) of a kind that needs no system prompt."""
-    if kind == "fact":
-        return fact_turn(rng)
-    if kind == "sum":
-        return sum_turn(rng)
-    if kind == "choice":
-        text, answer = choices.sample(rng)
-        return _pair(finish(text, rng), answer)
-    if kind == "refusal":
-        return _pair(noisy(refusals.ask(rng), rng), refusals.REFUSAL)
-    if kind == "talk":
-        return talk_turn(rng)
-    if kind == "extraction":
-        system, user, answer = extraction.sample(rng)
-        return _pair(user if system is None else f"{system}\n{user}", answer)
-    raise ValueError(kind)
+    return TURNS[kind](rng)
 
 
 def _echo(turns: list[Message], rng: Random) -> list[Message]:
@@ -122,14 +142,16 @@ def conversation(rng: Random) -> Sample:
         rng.shuffle(pairs)
         messages = [m for q, a in pairs[:2] for m in _pair(finish(q, rng), a)]
         if rng.random() < 0.4:
-            messages[0]["content"] = " ".join(lines) + rng.choice([" ", "\n"]) + messages[0]["content"]
+            facts = " ".join(lines) + rng.choice([" ", "\n"])
+            messages[0]["content"] = facts + messages[0]["content"]
         else:
             system = " ".join(lines)
     else:
         messages = turn(kind, rng)
         if rng.random() < 0.06:
             listed = [d for d, _ in tools.listed(rng, rng.sample(tools.TOOLS, rng.randint(1, 2)))]
-    messages = messages + (_echo(messages, rng) if kind in ("fact", "sum", "refusal", "talk") else [])
+    if kind in ("fact", "sum", "refusal", "talk"):
+        messages = messages + _echo(messages, rng)
     while rng.random() < 0.2 and len(messages) < 8:
         more = turn(_any_kind(rng, ("tool", "lookup", "extraction")), rng)
         messages = messages + more + _echo(more, rng)

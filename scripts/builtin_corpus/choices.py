@@ -1,5 +1,6 @@
 """Small choices: yes or no, larger or smaller, what kind of thing, good or bad, odd or even."""
 
+# ruff: noqa: SIM905  (a split sentence is easier to read and edit than a list of quoted words)
 from __future__ import annotations
 
 from random import Random
@@ -8,23 +9,31 @@ from . import words
 from .grammar import expand
 
 GOOD = (
-    "great good excellent wonderful lovely fantastic superb perfect brilliant amazing delicious "
-    "charming helpful friendly fast reliable beautiful comfortable enjoyable impressive"
+    "great good excellent wonderful lovely fantastic superb perfect brilliant amazing "
+    "delicious charming helpful friendly fast reliable beautiful comfortable enjoyable "
+    "impressive"
 ).split()
 BAD = (
     "bad awful terrible horrible poor broken slow rude dirty boring useless disappointing ugly "
     "noisy cold late dreadful annoying painful unreliable"
 ).split()
+SERVICES = "food hotel film book trip room service meal".split()
+LARGER = "larger bigger greater higher".split()
+SMALLER = "smaller less lower".split()
 REVIEW = [
     "the {thing} [is|was|looks|feels] [really |very |so |quite |simply |] {word}", "[what|such] a "
-    "{word} {thing}", "[i|we] [found|thought] the {thing} {word}", "{word} {thing}, [{word2} too|{word2} "
-    "staff|and {word2}|truly {word2}]", "the {thing} was {word} and the service was {word2}", "[my|our] "
+    "{word} {thing}", "[i|we] [found|thought] the {thing} {word}", "{word} {thing}, [{word2} "
+    "too|{word2} "
+    "staff|and {word2}|truly {word2}]", "the {thing} was {word} and the service was "
+    "{word2}", "[my|our] "
     "stay was {word}[, the staff {word2}|]", "[honestly|all in all], [the {thing}|it] was {word}",
 ]  # fmt: skip
 SENTIMENT = [
     "[is|was] [this|the] [review|comment|text|sentence|message] [positive or negative|good or bad|"
-    "positive or negative in tone]: {text}", "[classify|label|rate|judge] [this|the] [review|comment|text|"
-    "sentence] as positive or negative: {text}", "[positive or negative|sentiment, positive or negative]"
+    "positive or negative in tone]: {text}", "[classify|label|rate|judge] [this|the] "
+    "[review|comment|text|"
+    "sentence] as positive or negative: {text}", "[positive or negative|sentiment, positive or "
+    "negative]"
     "[?|:] {text}", "{text}. [is that|was this|is this] positive or negative",
 ]  # fmt: skip
 YES_FACTS = [
@@ -44,19 +53,23 @@ YES_FACTS = [
     ("is fifo an eviction policy", False), ("are long prompts truncated", False),
 ]  # fmt: skip
 YES_NO = [
-    "{q}? [answer|reply|say|respond] [with |] yes or no[ only|]", "yes or no[:|,] {q}", "{q}, yes or no",
+    "{q}? [answer|reply|say|respond] [with |] yes or no[ only|]", "yes or no[:|,] {q}", "{q}, yes "
+    "or no",
     "[answer|reply] [with |] yes or no: {q}", "{q}? [yes or no|just yes or no|only yes or no]",
 ]  # fmt: skip
 COMPARE = (
-    "[which is {w}[,|:|] {a} or {b}|what is {w}[,|:|] {a} or {b}|which number is {w}[,|:] {a} or {b}|{a} "
+    "[which is {w}[,|:|] {a} or {b}|what is {w}[,|:|] {a} or {b}|which number is {w}[,|:] {a} or "
+    "{b}|{a} "
     "or {b}[,|:] which is {w}|of {a} and {b}, which is {w}|tell me the {w} one[,|:] {a} or {b}]"
 )
 PARITY = (
-    "[is {a} [odd or even|even or odd]|[odd or even|even or odd][:|?] {a}|is the number {a} [odd or "
+    "[is {a} [odd or even|even or odd]|[odd or even|even or odd][:|?] {a}|is the number {a} [odd "
+    "or "
     "even|even or odd]|{a}[,|:] [odd or even|even or odd]]"
 )
 KIND = (
-    "[is {w} {f} or {s}|{w}[:|,] {f} or {s}|what is {w}[,|:] {f} or {s}|[choose|pick|decide][:|,] is {w} "
+    "[is {w} {f} or {s}|{w}[:|,] {f} or {s}|what is {w}[,|:] {f} or {s}|[choose|pick|decide][:|,] "
+    "is {w} "
     "{f} or {s}|which is it, {f} or {s}: {w}]"
 )
 KINDS = {
@@ -69,45 +82,59 @@ def _article(word: str) -> str:
     return ("an " if word[0].lower() in "aeiou" else "a ") + word
 
 
-def sample(rng: Random) -> tuple[str, str]:
-    """A question and its one-word answer."""
-    kind = rng.choice(["yes", "yes", "sentiment", "sentiment", "compare", "parity", "kind", "number"])
-    if kind == "yes":
-        fact, value = rng.choice(YES_FACTS)
-        return expand(rng.choice(YES_NO), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
-    if kind == "sentiment":
-        value = rng.random() < 0.5
-        pool = GOOD if value else BAD
-        slots = {"word": rng.choice(pool), "word2": rng.choice(pool), "thing": rng.choice(
-            words.THINGS + ["food", "hotel", "film", "book", "trip", "room", "service", "meal"])}
-        text = expand(rng.choice(REVIEW), rng, slots)
-        if rng.random() < 0.4:
-            text = f'"{text}"'
-        ask = expand(rng.choice(SENTIMENT), rng, {"text": text})
-        if "good or bad" in ask:
-            return ask, "Good" if value else "Bad"
-        return ask, "Positive" if value else "Negative"
-    if kind == "compare":
-        a, b = rng.sample(range(0, 100), 2)
-        word, best = rng.choice([("larger", max(a, b)), ("bigger", max(a, b)), ("greater", max(a, b)),
-                                 ("smaller", min(a, b)), ("less", min(a, b)), ("higher", max(a, b)),
-                                 ("lower", min(a, b))])
-        text = expand(COMPARE, rng, {"w": word, "a": str(a), "b": str(b)})
-        return text, str(best)
-    if kind == "parity":
-        a = rng.randint(0, 99)
-        text = expand(PARITY, rng, {"a": str(a)})
-        return text, "Odd" if a % 2 else "Even"
-    if kind == "number":
-        a, b = rng.sample(range(0, 100), 2)
-        word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
-        truth = a < b if word in ("smaller", "less") else a > b
-        text = expand(rng.choice(YES_NO), rng, {"q": f"is {a} {word} than {b}"})
-        return text, "Yes" if truth else "No"
+def _yes_no(rng: Random) -> tuple[str, str]:
+    fact, value = rng.choice(YES_FACTS)
+    return expand(rng.choice(YES_NO), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
+
+
+def _sentiment(rng: Random) -> tuple[str, str]:
+    value = rng.random() < 0.5
+    pool = GOOD if value else BAD
+    slots = {
+        "word": rng.choice(pool),
+        "word2": rng.choice(pool),
+        "thing": rng.choice(words.THINGS + SERVICES),
+    }
+    text = expand(rng.choice(REVIEW), rng, slots)
+    if rng.random() < 0.4:
+        text = f'"{text}"'
+    ask = expand(rng.choice(SENTIMENT), rng, {"text": text})
+    if "good or bad" in ask:
+        return ask, "Good" if value else "Bad"
+    return ask, "Positive" if value else "Negative"
+
+
+def _compare(rng: Random) -> tuple[str, str]:
+    a, b = rng.sample(range(100), 2)
+    word = rng.choice(LARGER + SMALLER)
+    best = max(a, b) if word in LARGER else min(a, b)
+    return expand(COMPARE, rng, {"w": word, "a": str(a), "b": str(b)}), str(best)
+
+
+def _parity(rng: Random) -> tuple[str, str]:
+    a = rng.randint(0, 99)
+    return expand(PARITY, rng, {"a": str(a)}), "Odd" if a % 2 else "Even"
+
+
+def _is_larger(rng: Random) -> tuple[str, str]:
+    a, b = rng.sample(range(100), 2)
+    word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
+    truth = a > b if word in LARGER else a < b
+    text = expand(rng.choice(YES_NO), rng, {"q": f"is {a} {word} than {b}"})
+    return text, "Yes" if truth else "No"
+
+
+def _kind(rng: Random) -> tuple[str, str]:
     name, other = rng.sample(sorted(KINDS), 2)
-    word = rng.choice(KINDS[name])
+    word = rng.choice([w for w in KINDS[name] if w not in KINDS[other]])
     first, second = rng.sample([name, other], 2)
-    if word in KINDS[other]:
-        return sample(rng)
     text = expand(KIND, rng, {"w": word, "f": _article(first), "s": _article(second)})
     return text, name.capitalize()
+
+
+MAKERS = [_yes_no, _yes_no, _sentiment, _sentiment, _compare, _parity, _is_larger, _kind]
+
+
+def sample(rng: Random) -> tuple[str, str]:
+    """A question and its one-word answer."""
+    return rng.choice(MAKERS)(rng)

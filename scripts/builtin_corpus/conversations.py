@@ -21,7 +21,8 @@ CAN_DO = (
 SMALL_TALK: list[tuple[str, list[str]]] = [
     (IDENTITY, [
         "[who|what] are you[ exactly| anyway|]", "[what|which] [model|llm|language model|ai|bot|"
-        "assistant|thing] [are you|is this|am i talking to|is answering|is running|do i speak to|is "
+        "assistant|thing] [are you|is this|am i talking to|is answering|is running|do i speak "
+        "to|is "
         "behind this]", "[who|what] am i [talking|speaking|chatting|writing] [to|with]", "[tell me "
         "about|introduce|describe|explain] yourself", "are you [chatgpt|gpt-4|claude|gemini|llama|"
         "qwen|a human|a person|a robot|an ai|a real person|a big model|openai|a bot|a large model|"
@@ -40,7 +41,8 @@ SMALL_TALK: list[tuple[str, list[str]]] = [
         "there|howdy|hallo|hiya|yo|morning|evening|good day|welcome|salut][!|.| yaie| you| "
         "everyone| model| bot|, how are you| friend|]", "how are you[ today| doing|]", "is "
         "[anybody|anyone|somebody] there", "are you there", "nice to meet you", "[what's|whats] up",
-        "how do you do", "ping", "[are you awake|can you hear me][ now|]", "test", "testing testing",
+        "how do you do", "ping", "[are you awake|can you hear me][ now|]", "test", "testing "
+        "testing",
         "how is it going"]),
     (THANKS, [
         "[thanks|thank you|thx|many thanks|cheers|thanks a lot|thank you very much|ta|much "
@@ -54,12 +56,16 @@ SMALL_TALK: list[tuple[str, list[str]]] = [
         "tomorrow|take care|have a nice day|i have to go|i must go|that is all|that was all]"
         "[!|.| now| then|]"]),
     (CAN_DO, [
-        "what can you do[ for me|]", "[how|with what] can you help[ me|]", "what [are you able to|are "
-        "you good at|do you know|are your skills|are your abilities|are you for|tasks can you do|can "
+        "what can you do[ for me|]", "[how|with what] can you help[ me|]", "what [are you able "
+        "to|are "
+        "you good at|do you know|are your skills|are your abilities|are you for|tasks can you "
+        "do|can "
         "i ask|can i ask you|should i ask you|are your limits|can you not do|are you capable of]",
-        "[what|which] [questions|things|tasks|jobs] [can|do] you [answer|do|handle|know|understand]",
+        "[what|which] [questions|things|tasks|jobs] [can|do] you "
+        "[answer|do|handle|know|understand]",
         "your [skills|abilities|capabilities|limits|features]", "list your [skills|abilities|"
-        "capabilities]", "what is possible with you", "how may i use you", "[what can|what may|can] "
+        "capabilities]", "what is possible with you", "how may i use you", "[what can|what "
+        "may|can] "
         "[you be used|i use you] for[ something|]", "are you a general assistant", "can you answer "
         "[any|every] question", "do you know everything"]),
 ]  # fmt: skip
@@ -67,30 +73,41 @@ SMALL_TALK: list[tuple[str, list[str]]] = [
 FOLLOW: list[tuple[str, str, list[str]]] = [
     ("port", "host", ["and the [host|address]", "and [which|what] [host|address|interface]", "what "
                       "about the [host|address|bind address]", "on which address"]),
-    ("host", "port", ["and the port", "and [which|what] port", "what about the port", "on which port"]),
+    ("host", "port", ["and the port", "and [which|what] port", "what about the port", "on which "
+     "port"]),
     ("env_policy", "policy_default", ["[and |]which [one |]is the default", "what is the default",
                                       "and the default [one|]", "which do i get if i set nothing"]),
     ("env_policy", "policy_fcfs", ["what [is|does] fcfs[ mean|]", "and fcfs", "explain fcfs"]),
     ("env_policy", "policy_lpm", ["what [is|does] lpm[ mean|]", "and lpm", "explain lpm"]),
     ("evictions", "evict_lru", ["what does lru do", "and lru", "explain the first[ one|]"]),
     ("evictions", "evict_lfu", ["what does lfu do", "and lfu", "explain the second[ one|]"]),
-    ("evictions", "evict_cost", ["what does cost do", "and cost", "explain the [third|last][ one|]"]),
-    ("serve", "stop_server", ["[and |]how do i [stop|quit|end|halt] it[ again|]", "and [stop|stopping] "
+    ("evictions", "evict_cost", ["what does cost do", "and cost", "explain the [third|last][ "
+     "one|]"]),
+    ("serve", "stop_server", ["[and |]how do i [stop|quit|end|halt] it[ again|]", "and "
+     "[stop|stopping] "
                               "it", "how do i shut it down"]),
     ("serve", "port", ["[on |]which port[ is it on| does it use|]", "and the port", "what port"]),
-    ("serve", "serve_model", ["with another model", "[and|how] with [a bigger|another|a different] model",
+    ("serve", "serve_model", ["with another model", "[and|how] with [a bigger|another|a "
+     "different] model",
                               "can it [serve|use] another model"]),
-    ("make_serve", "make_test", ["and the tests", "and how do i [run the tests|test it]", "and to test"]),
-    ("gpu", "cpu", ["and [on|without] a [cpu|gpu]", "and [on|for] [the|a] cpu", "what about the cpu",
+    ("make_serve", "make_test", ["and the tests", "and how do i [run the tests|test it]", "and to "
+     "test"]),
+    ("gpu", "cpu", ["and [on|without] a [cpu|gpu]", "and [on|for] [the|a] cpu", "what about the "
+     "cpu",
                     "what about a cpu", "and on cpu"]),
     ("cpu", "gpu", ["and [on|for] [the|a] gpu", "what about [the gpu|gpus|a gpu]", "and on cuda",
                     "and on gpu"]),
-    ("ep_liveness", "ep_readiness", ["and readiness", "what about readiness", "and the other probe"]),
+    ("ep_liveness", "ep_readiness", ["and readiness", "what about readiness", "and the other "
+     "probe"]),
     ("ep_readiness", "ep_liveness", ["and liveness", "what about liveness", "and the other probe"]),
-    ("ep_chat", "ep_completions", ["and for raw prompts", "what about raw prompts", "and without chat"]),
-    ("ep_metrics", "ep_stats", ["and as json", "is there [one|something] as json", "what about json"]),
-    ("err_full", "err_starting", ["and while it starts", "and [during|while] loading", "and at startup"]),
-    ("err_starting", "err_full", ["and when the queue is full", "and a full queue", "and under overload"]),
+    ("ep_chat", "ep_completions", ["and for raw prompts", "what about raw prompts", "and without "
+     "chat"]),
+    ("ep_metrics", "ep_stats", ["and as json", "is there [one|something] as json", "what about "
+     "json"]),
+    ("err_full", "err_starting", ["and while it starts", "and [during|while] loading", "and at "
+     "startup"]),
+    ("err_starting", "err_full", ["and when the queue is full", "and a full queue", "and under "
+     "overload"]),
     ("err_long", "err_model", ["and an unknown model", "and [with|for] a wrong model[ name|]"]),
     ("slot", "extent", ["and an extent", "what about an extent", "and several in a row"]),
     ("extent", "slot", ["and a slot", "what about a slot", "what is a slot then"]),
@@ -99,15 +116,18 @@ FOLLOW: list[tuple[str, str, list[str]]] = [
     ("row", "segment", ["and a segment", "what about a segment", "what is a segment then"]),
     ("segment", "step_plan", ["and the step plan", "what about the step plan"]),
     ("namespace", "salt", ["how do i [set|get|make|use] one", "and how do i isolate tenants"]),
-    ("chat", "one_off", ["and for one prompt", "and without a conversation", "and a single prompt"]),
+    ("chat", "one_off", ["and for one prompt", "and without a conversation", "and a single "
+     "prompt"]),
     ("one_off", "chat", ["and [a|for a] conversation", "and interactively", "and to chat"]),
     ("one_off", "pipe", ["and with a file", "can i pipe a file [into it|]", "and from stdin"]),
     ("demo", "bench_offline", ["and a real benchmark", "and to measure it", "and the speed"]),
     ("env_model", "env_device", ["and the device", "what about the device", "and for the device"]),
     ("env_device", "env_dtype", ["and the dtype", "what about the dtype", "and the precision"]),
-    ("what", "licence", ["[under |]which licence", "is it free", "and the licence", "what licence"]),
+    ("what", "licence", ["[under |]which licence", "is it free", "and the licence", "what "
+     "licence"]),
     ("what", "python", ["which python", "and the python version", "what python does it need"]),
-    ("what", "install", ["how do i [install|get] it", "and how is it installed", "where do i get it"]),
+    ("what", "install", ["how do i [install|get] it", "and how is it installed", "where do i get "
+     "it"]),
     ("stream", "schema", ["and json", "and structured output", "and with a schema"]),
     ("flag_m", "models_cmd", ["which ones [do i have|are there]", "what models are there"]),
     ("lpm_none", "lpm_none", []),
@@ -124,13 +144,15 @@ NAME_ASK = [
     "give you", "what name did i tell you",
 ]  # fmt: skip
 REPEAT = [
-    "[repeat|say] that[ again|][ please|]", "again[ please|]", "[can|could] you repeat[ that| it|][ "
+    "[repeat|say] that[ again|][ please|]", "again[ please|]", "[can|could] you repeat[ that| "
+    "it|][ "
     "please|]", "[pardon|sorry|what|come again]", "say it [again|once more]", "once more[ please|]",
     "repeat your [last |]answer", "i did not [get|hear|catch|understand] that", "what did you say",
     "tell me [that |]again", "[one more time|another time][ please|]",
 ]  # fmt: skip
 SURE = [
-    "are you sure[ about that|]", "really", "is that [true|right|correct|certain]", "sure", "are you "
+    "are you sure[ about that|]", "really", "is that [true|right|correct|certain]", "sure", "are "
+    "you "
     "certain", "is this really so", "i don't believe [you|it|that]", "is that so", "you sure",
 ]  # fmt: skip
 MORE = [
@@ -138,7 +160,8 @@ MORE = [
     "[and|what about] {k} more", "what if i add {k}[ more|]", "and add another {k}",
 ]  # fmt: skip
 LESS = [
-    "[now |and |then |]subtract {k}[ from that| from it|]", "[and|now] minus {k}", "minus {k}", "[and |]"
+    "[now |and |then |]subtract {k}[ from that| from it|]", "[and|now] minus {k}", "minus "
+    "{k}", "[and |]"
     "take away {k}", "what if i [take away|subtract] {k}", "and {k} less",
 ]  # fmt: skip
 

@@ -32,7 +32,7 @@ def accepted(answer: str, rule: dict[str, Any]) -> bool:
     """Whether an answer meets a question's rule: every key of the rule must hold.
 
     all: each of these texts occurs; none: none of them occurs (both ignore case);
-    regex: is found; json: the answer is JSON and equal; tool: one call with this name and arguments.
+    regex: is found; json: the answer is JSON and equal; tool: one call, this name, these arguments.
     """
     low = answer.lower()
     for kind, wanted in rule.items():

@@ -14,6 +14,9 @@ from .grammar import expand
 
 Record = dict[str, str | int | bool]
 
+EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
+EVENT_NAMES = ["meeting", "dinner", "workshop", "review", "lunch", "concert", "call"]
+
 
 def _person(rng: Random) -> Record:
     return {
@@ -39,8 +42,7 @@ def _order(rng: Random) -> Record:
 
 def _event(rng: Random) -> Record:
     return {
-        "title": f"{rng.choice(['team', 'board', 'design', 'budget', 'yearly', words.invented(rng)])} "
-        f"{rng.choice(['meeting', 'dinner', 'workshop', 'review', 'lunch', 'concert', 'call'])}",
+        "title": f"{rng.choice([*EVENT_KINDS, words.invented(rng)])} {rng.choice(EVENT_NAMES)}",
         "day": rng.choice(words.DAYS),
         "month": rng.choice(words.MONTHS),
         "date": f"{rng.randint(2020, 2031)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}",
@@ -58,7 +60,8 @@ PERSON = [
      "last week|meet {name}, {age} years old|{name} ({age}) wrote to us|at {age}, {name} still "
      "runs every day|my name is {name} and i am {age}|{name} just had a birthday and is now {age}]",
      ["name", "age"]),
-    ("[{name} lives in {city}|{name} is from {city}|{name} moved to {city}|{name} comes from {city}|"
+    ("[{name} lives in {city}|{name} is from {city}|{name} moved to {city}|{name} comes from "
+     "{city}|"
      "{name} has a flat in {city}|i am {name} and i live in {city}|{city} is the home of {name}|"
      "in {city} there lives {name}]", ["name", "city"]),
     ("[{name} works as a {job}|{name} is a {job}|{name} found work as a {job}|the {job} {name} is "
@@ -80,7 +83,8 @@ ORDER = [
      "{product} and paid {price} euros|please send {quantity} {product} to {customer}, price "
      "{price}|{customer} wants {quantity} pieces of {product}, {price} euros in all]",
      ["customer", "quantity", "product", "price"]),
-    ("[order {order_id}: {quantity} x {product}|order number {order_id} is for {quantity} {product}|"
+    ("[order {order_id}: {quantity} x {product}|order number {order_id} is for {quantity} "
+     "{product}|"
      "{quantity} pieces of {product} were sold in order {order_id}|in order {order_id} there are "
      "{quantity} of {product}]", ["order_id", "quantity", "product"]),
     ("[the {product} costs {price} euros|a {product} for {price} euros|{price} euros is the price "
@@ -107,17 +111,23 @@ EVENT = [
 ]  # fmt: skip
 KINDS = [(_person, PERSON), (_order, ORDER), (_event, EVENT)]
 TASKS = [
-    "[extract|get|pull out|take|find|collect|pick] the [fields|data|values|information|details|facts]"
+    "[extract|get|pull out|take|find|collect|pick] the "
+    "[fields|data|values|information|details|facts]"
     "[ from the text| from this text| below|]", "[turn|convert|transform|put|change] [the|this] "
-    "[text|sentence|note|message] [into|to] json", "[return|give|write|answer with|reply with|output|"
+    "[text|sentence|note|message] [into|to] json", "[return|give|write|answer with|reply "
+    "with|output|"
     "produce|print] [json|a json object|only json|the json][ for this text| from the text|]",
-    "[fill|complete] the [schema|fields|form|json][ from the text|]", "[parse|read|analyse] [the|this] "
-    "[text|sentence|message|note][ into json| and answer in json|]", "[text to json|extract json|to json|"
-    "json please|make json of this]", "what are the [values|fields|details] in [this|the] text? answer "
+    "[fill|complete] the [schema|fields|form|json][ from the text|]", "[parse|read|analyse] "
+    "[the|this] "
+    "[text|sentence|message|note][ into json| and answer in json|]", "[text to json|extract "
+    "json|to json|"
+    "json please|make json of this]", "what are the [values|fields|details] in [this|the] text? "
+    "answer "
     "in json",
 ]  # fmt: skip
 FILLERS = [
-    "The weather was fine.", "Nobody else was there.", "It was a long day.", "Thanks for your help.",
+    "The weather was fine.", "Nobody else was there.", "It was a long day.", "Thanks for your "
+    "help.",
     "Please note it.", "We were glad.", "That is all for now.", "More news will follow.",
     "It rained in the morning.", "Everyone agreed.", "This came in today.", "Kind regards.",
 ]  # fmt: skip
@@ -149,9 +159,9 @@ def describe_fields(record: Record, rng: Random, values: Record) -> str:
             json.dumps(schema)
         )
     if style == 2:
-        return rng.choice(["Fields: ", "Keys: ", "Fields wanted: ", "with the keys ", "I need "]) + (
-            ", ".join(keys)
-        )
+        return rng.choice(
+            ["Fields: ", "Keys: ", "Fields wanted: ", "with the keys ", "I need "]
+        ) + (", ".join(keys))
     if style == 3:
         return rng.choice(["Fields: ", "Keys: ", "Format: ", ""]) + ", ".join(
             f"{key} ({json_type(record[key])})" for key in keys

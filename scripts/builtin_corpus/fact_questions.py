@@ -5,9 +5,11 @@ from __future__ import annotations
 from random import Random
 
 from .facts import FACTS, MACROS, Fact
-from .grammar import expand
+from .grammar import expand, inflect
 
-ABOUT = "[| in yaie| with yaie| of yaie| for yaie| here| in this engine| in this project| now| again]"
+ABOUT = (
+    "[| in yaie| with yaie| of yaie| for yaie| here| in this engine| in this project| now| again]"
+)
 NP_FRAMES = [
     "[what is|what's|what are|whats|what was] {x}" + ABOUT,
     "[which is|what would be|what might be|what exactly is] {x}" + ABOUT,
@@ -24,6 +26,13 @@ NP_FRAMES = [
     "[tell me about|what about|how about|what do you know about|talk about|teach me about|"
     "what can you tell me about|what can you say about] {x}" + ABOUT,
     "[where do i find|where can i find|where is|where's] {x}" + ABOUT,
+    "[could|can|would] [someone|anybody|you] [please |]"
+    "[spell out|write down|quote|list|state|repeat|sum up] {x}" + ABOUT,
+    "[i never understood|i keep forgetting|i always forget|i was asked about|i am confused by|i'm "
+    "unsure about|we are discussing|i read about|i came across] {x}" + ABOUT,
+    "what [would|could|might|may|can] {x} be" + ABOUT,
+    "[in short|in a nutshell|in one line|in plain words|precisely|exactly|for beginners], [what is|"
+    "what are|explain|describe] {x}",
     "{x} [is what|is|means what|please|, what is it|, what was it|= ?]",
 ]
 VP_FRAMES = [
@@ -50,7 +59,37 @@ VP_FRAMES = [
     "how to|am not sure how to|need to know how to|wonder how to|forgot how to] {x}" + ABOUT,
     "{x}" + ABOUT,
     "what if i [want|need|have] to {x}",
+    "[with|using|through] [which|what] [command|line|call|means] [do|can|could|would|should] [i|"
+    "one|we|you] {x}" + ABOUT,
+    "what [would|could|might|shall|will] [i|one|we] [type|run|enter|write|do] to {x}" + ABOUT,
+    "[my|our] [goal|aim|plan|task|job|wish|problem] [is|was] to {x}" + ABOUT,
+    "[i'd|i would|we'd|we would] [love|like|prefer|be happy|be glad] to {x}" + ABOUT,
+    "so [how|what] [would|do] [i do to|one|we|i] {x}" + ABOUT,
+    "[any|some|a few] [hints|tips|advice|idea|clue|help] [on how|how] [to|i can|one could] {x}",
+    "[in order |]to {x}[,|] [what|which command] [do|should|must] i [run|type|enter|use|do]",
     "[explain|describe] how [i can|one can|to|i should|we could] {x}" + ABOUT,
+]
+ING_FRAMES = [
+    "[what|which] [is the|is a|is your|would be the] [command|way|line|method|call|step] [for|of] "
+    "{x}" + ABOUT,
+    "[which|what] [command|line|call] is [there |used |meant |][for|to use for] {x}" + ABOUT,
+    "[is there|do you have|does yaie have] "
+    "[something|a command|anything|support|a tool|help] for {x}" + ABOUT,
+    "[any|some|i need] [hints|tips|advice|help|instructions|information|docs] "
+    "[on|about|for|with] {x}",
+    "[how about|what about|tell me about|explain|describe|teach me|walk me through|i am interested "
+    "in|i have trouble|i have a problem|i have difficulties|talk me through] {x}" + ABOUT,
+    "{x}" + ABOUT,
+    "how does {x} work" + ABOUT,
+    "[is|how is] {x} [possible|done|supported|easy]" + ABOUT,
+]
+S_FRAMES = [
+    "[which|what] [command|call|line|subcommand|thing|instruction|tool] {x}" + ABOUT,
+    "[what|who] {x}" + ABOUT,
+    "[is there|do you have|give me|show me|name|tell me|i need|i want|i am looking for] [a|the] "
+    "[command|line|call|tool|thing] [that|which] {x}" + ABOUT,
+    "[what is|what's] the [command|line|name of the command] [that|which] {x}" + ABOUT,
+    "how [does one|do people] see what {x}",
 ]
 NAME_FRAMES = [
     "what does {x} do" + ABOUT,
@@ -84,33 +123,34 @@ def with_macros(pattern: str) -> str:
     return pattern
 
 
-def patterns(fact: Fact) -> list[str]:
-    """Every wording of a fact as one pattern each, frames included (used by the tests)."""
-    found = [with_macros(p) for p in fact.q]
-    for frames, kind in ((NP_FRAMES, fact.np), (VP_FRAMES, fact.vp), (NAME_FRAMES, fact.name)):
-        for frame in frames:
-            for p in kind:
-                found.append(frame.replace("{x}", with_macros(p)))
-    return found
+FRAMES = [
+    ("np", NP_FRAMES, ""),
+    ("vp", VP_FRAMES, ""),
+    ("vp", ING_FRAMES, "ing"),
+    ("vp", S_FRAMES, "s"),
+    ("name", NAME_FRAMES, ""),
+]
+"""Kind of phrase, frames for it, and the ending that its verb takes in these frames."""
+
+
+def phrases(fact: Fact, kind: str, ending: str) -> list[str]:
+    """The fact's phrases of a kind, as they stand in a frame."""
+    found = [with_macros(p) for p in getattr(fact, kind)]
+    return [inflect(p, ending) for p in found] if ending else found
 
 
 def ask(fact: Fact, rng: Random) -> str:
     """One random wording of the question that the fact answers."""
-    kinds = []
-    if fact.q:
-        kinds += ["q"] * 3
-    if fact.np:
-        kinds += ["np"] * 2
-    if fact.vp:
-        kinds += ["vp"] * 3
-    if fact.name:
-        kinds += ["name"] * 2
-    kind = rng.choice(kinds)
-    pattern = with_macros(rng.choice(getattr(fact, kind)))
-    if kind == "q":
-        return expand(pattern, rng)
-    frames = {"np": NP_FRAMES, "vp": VP_FRAMES, "name": NAME_FRAMES}[kind]
-    return expand(rng.choice(frames).replace("{x}", pattern), rng)
+    options = [
+        (2.0 if kind == "np" else 1.2, kind, frames, ending) for kind, frames, ending in FRAMES
+    ]
+    options = [option for option in options if getattr(fact, option[1])]
+    weights = [option[0] for option in options]
+    if fact.q and rng.random() < 3.0 / (3.0 + sum(weights)):
+        return expand(with_macros(rng.choice(fact.q)), rng)
+    _, kind, frames, ending = rng.choices(options, weights)[0]
+    phrase = rng.choice(phrases(fact, kind, ending))
+    return expand(rng.choice(frames).replace("{x}", phrase), rng)
 
 
 def by_key(key: str) -> Fact:

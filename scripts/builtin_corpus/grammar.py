@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from random import Random
 
 Part = str | tuple[tuple["Part", ...], ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def parse(pattern: str) -> tuple[Part, ...]:
     """Parse a pattern into text pieces and choices."""
     parts, end = _sequence(pattern, 0)
@@ -78,6 +78,42 @@ def count(pattern: str) -> int:
         return total
 
     return size(parse(pattern))
+
+
+def inflect(pattern: str, ending: str) -> str:
+    """The verb phrase pattern with its first verbs as "starting" (ing) or "starts" (s)."""
+    inner = re.match(r"\[([^\[\]]*)\]", pattern)
+    if inner:
+        options = "|".join(_inflect_first(option, ending) for option in inner.group(1).split("|"))
+        return f"[{options}]" + pattern[inner.end() :]
+    return _inflect_first(pattern, ending)
+
+
+def _inflect_first(text: str, ending: str) -> str:
+    verb = re.match(r"[a-z]+", text)
+    if not verb:
+        return text
+    word, rest = verb.group(0), text[verb.end() :]
+    return (_third_person(word) if ending == "s" else _gerund(word)) + rest
+
+
+DOUBLED = "run get set stop quit shut swap spin begin let put chat".split()  # noqa: SIM905
+
+
+def _third_person(word: str) -> str:
+    if word in ("have", "do"):
+        return {"have": "has", "do": "does"}[word]
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    return word + ("es" if re.search(r"(s|sh|ch|x|z|o)$", word) else "s")
+
+
+def _gerund(word: str) -> str:
+    if word.endswith("e") and not word.endswith("ee") and word != "be":
+        return word[:-1] + "ing"
+    if word in DOUBLED:
+        return word + word[-1] + "ing"
+    return word + "ing"
 
 
 def normalise(text: str) -> str:

@@ -89,6 +89,7 @@ SYNONYMS: dict[str, list[str]] = {
     "license": ["licence"],
     "licence": ["license"],
 }
+COMMANDS = "run|chat|serve|demo|bench|doctor|models"
 FUNCTION_WORDS = {
     "a", "an", "the", "do", "does", "is", "are", "i", "of", "to", "in", "for", "can", "it", "that",
     "me", "you", "be", "please", "with", "my", "your", "we", "at", "on", "and",
@@ -108,7 +109,7 @@ def synonyms(text: str, rng: Random, chance: float) -> str:
 
 def typo(text: str, rng: Random) -> str:
     """One slip of the fingers inside a word of at least four letters."""
-    words = [m for m in re.finditer(r"(?<![-_/.\w])[a-z]{4,}(?![-_/.\w])", text)]
+    words = list(re.finditer(r"(?<![-_/.\w])[a-z]{4,}(?![-_/.\w])", text))
     if not words:
         return text
     word = rng.choice(words)
@@ -142,7 +143,7 @@ def finish(text: str, rng: Random) -> str:
     elif roll < 0.73:
         text = text.upper()
     if rng.random() < 0.7:
-        text = re.sub(r"\byaie\b(?! [a-z]*\b(run|chat|serve|demo|bench|doctor|models)\b)", "YAIE", text)
+        text = re.sub(rf"\byaie\b(?! (?:{COMMANDS})\b)", "YAIE", text)
     if rng.random() < 0.7:
         text = re.sub(r"\bi\b", "I", text)
     return text

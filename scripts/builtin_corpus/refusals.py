@@ -35,39 +35,51 @@ OFF_TOPIC = [
     "letter|the sentence|{thing}] [to|into] [french|german|spanish|chinese|latin|japanese]",
     "what is the [weather|temperature] [like |][in {city}|today|tomorrow|outside|on {day}]",
     "will it [rain|snow|be sunny] [tomorrow|in {city}|on {day}|this weekend]", "[give me|i need|"
-    "find|write|suggest] [a|some] [recipe|recipes] for [pasta|cake|soup|bread|curry|{thing}|dinner]",
+    "find|write|suggest] [a|some] [recipe|recipes] for "
+    "[pasta|cake|soup|bread|curry|{thing}|dinner]",
     "how do i [cook|bake|make|prepare|grill] [pasta|rice|bread|a cake|eggs|soup|a steak|dinner]",
     "[write|show me|give me|make] [a|some] [python|javascript|rust|c|java|sql|bash|html] [code|"
-    "function|script|program|class|query|page] [that sorts a list|to read a file|for a web page|for "
-    "{topic}|that adds numbers|to download a page]", "[explain|describe|teach me|tell me about|what "
+    "function|script|program|class|query|page] [that sorts a list|to read a file|for a web "
+    "page|for "
+    "{topic}|that adds numbers|to download a page]", "[explain|describe|teach me|tell me "
+    "about|what "
     "is|what are|what do you know about|what do you think about|summarise|define|what's the story "
     "of|give me facts about|i have a question about] {topic}", "how does [{topic}|a car engine|the "
     "heart|a rocket|the stock market|photosynthesis|gravity|a battery|the internet] work",
     "how [far|big|old|tall|heavy|fast|deep|hot|long] is [the moon|the sun|mount everest|the "
-    "earth|{city}|{name}|a whale|the nile|a marathon]", "how many [people live in {city}|planets are "
+    "earth|{city}|{name}|a whale|the nile|a marathon]", "how many [people live in {city}|planets "
+    "are "
     "there|bones has a human|countries are there|days has a year|legs has a spider|people are on "
     "earth]", "when [was|did] [the second world war|rome founded|{name} born|{city} founded|the "
     "titanic sink|the berlin wall fall|the moon landing happen|columbus sail]", "where is [{city}|"
     "the nile|mount everest|my phone|{name}|the nearest shop|atlantis]", "why is the [sky blue|sea "
     "salty|grass green|moon round|sun hot]", "[should i|is it wise to|is it good to] [buy {thing}|"
     "marry {name}|quit my job|move to {city}|learn {topic}|invest in stocks|buy bitcoin]",
-    "what should i [eat|wear|cook|read|watch|buy|study|do] [today|tonight|tomorrow|this weekend|for "
-    "dinner|next]", "[recommend|suggest] [me |][a|some] [book|film|movie|restaurant|hotel|song|game|"
+    "what should i [eat|wear|cook|read|watch|buy|study|do] [today|tonight|tomorrow|this "
+    "weekend|for "
+    "dinner|next]", "[recommend|suggest] [me |][a|some] "
+    "[book|film|movie|restaurant|hotel|song|game|"
     "podcast|holiday|present|name for my cat]", "[i have|i've got|my son has|why do i have] [a "
     "headache|a cold|fever|back pain|a cough|a rash|trouble sleeping][, what should i do|. what "
     "helps|]", "[play|sing|draw|paint|generate|make|record|show me] [a song|a picture|an image of "
-    "{topic}|music|a video|a logo|a cat|me]", "who [won|will win] the [world cup|election|race|game|"
-    "match|oscar|league][ in 2018| last year| yesterday|]", "[book|order|buy|reserve|find] [me |][a|"
-    "the] [flight|table|hotel|taxi|pizza|ticket|train] [to {city}|for tonight|for two|now|in {city}]",
-    "what is the [meaning|purpose] of life", "do you [love me|like music|believe in god|have feelings|"
+    "{topic}|music|a video|a logo|a cat|me]", "who [won|will win] the [world "
+    "cup|election|race|game|"
+    "match|oscar|league][ in 2018| last year| yesterday|]", "[book|order|buy|reserve|find] [me "
+    "|][a|"
+    "the] [flight|table|hotel|taxi|pizza|ticket|train] [to {city}|for tonight|for two|now|in "
+    "{city}]",
+    "what is the [meaning|purpose] of life", "do you [love me|like music|believe in god|have "
+    "feelings|"
     "dream|sleep|eat|have friends|know {name}]", "what happened in [1492|1789|1914|1945|1969|2001|"
     "{city}][ and why|]", "[solve|integrate|differentiate|prove] [the equation|x squared|this "
-    "integral|the theorem|fermat's last theorem|my homework|the riddle]", "what is the [default port|"
+    "integral|the theorem|fermat's last theorem|my homework|the riddle]", "what is the [default "
+    "port|"
     "latest version|licence|config file|best feature] of [postgres|nginx|redis|mysql|linux|docker|"
     "{company}]", "how do i [install|start|stop|use|configure|uninstall] [postgres|nginx|docker|"
     "linux|windows|photoshop|wordpress|redis|kubernetes|{company}]", "[review|fix|debug|check|"
     "improve|correct|rewrite] my [code|essay|cv|letter|homework|thesis|grammar|poem]", "how much "
-    "[is|does|costs] [a {thing}|gold|a house in {city}|an iphone|a ticket|a car][ cost|]", "[compare|"
+    "[is|does|costs] [a {thing}|gold|a house in {city}|an iphone|a ticket|a car][ "
+    "cost|]", "[compare|"
     "which is better,] [python and java|cats and dogs|{city} and {city2}|iphone or android|tea or "
     "coffee]", "what does [{name}|love|the word serendipity|carpe diem|my dream] mean", "[plan|"
     "organise] [my holiday|a trip to {city}|a party|my week|a wedding|a birthday for {name}]",
@@ -75,7 +87,8 @@ OFF_TOPIC = [
     "friends|fix my car|repair my {thing}|write a book|get fit|stop smoking|learn french|impress "
     "{name}]", "{topic}[?| please| explained]", "what colour is [the sky|a {thing}|grass|mars|your "
     "hair]", "can you [drive a car|see me|hear me|speak french|sing|cook|order pizza|call {name}|"
-    "browse the web|write code|draw|remember last week|send an email]", "are you [better than|as good "
+    "browse the web|write code|draw|remember last week|send an email]", "are you [better than|as "
+    "good "
     "as|smarter than] [chatgpt|gpt-4|claude|gemini|a human|other models]",
 ]  # fmt: skip
 

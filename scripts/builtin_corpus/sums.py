@@ -39,7 +39,8 @@ MUL = [
     "{a} * {b}[| =| = ?]", "{a} x {b}[| =| = ?]", "[what is|what's|calculate|compute|work out|how "
     "much is|tell me|find] {a} [times|*|x|multiplied by] {b}", "multiply {a} [by|with|and] {b}",
     "[what is|find|give me] the product of {a} and {b}", "{a} times {b}[| is| equals| gives]",
-    "there are {a} [boxes|bags|rows] with {b} [eggs|pens|seats] each[. how many in total|. how many "
+    "there are {a} [boxes|bags|rows] with {b} [eggs|pens|seats] each[. how many in total|. how "
+    "many "
     "are there|, how many altogether]",
 ]  # fmt: skip
 

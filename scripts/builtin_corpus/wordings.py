@@ -9,7 +9,17 @@ import re
 from functools import cache
 from random import Random
 
-from . import choices, conversations, extraction, fact_questions, noise, refusals, sums, systems, tools
+from . import (
+    choices,
+    conversations,
+    extraction,
+    fact_questions,
+    noise,
+    refusals,
+    sums,
+    systems,
+    tools,
+)
 from .facts import FACTS
 from .grammar import normalise, to_regex
 
@@ -36,15 +46,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _framed() -> list[tuple[str, list[str]]]:
     """Each frame with the phrases that may stand in it."""
     out: list[tuple[str, list[str]]] = []
-    for frames, kind in (
-        (fact_questions.NP_FRAMES, "np"),
-        (fact_questions.VP_FRAMES, "vp"),
-        (fact_questions.NAME_FRAMES, "name"),
-    ):
-        phrases = [
-            fact_questions.with_macros(p) for fact in FACTS for p in getattr(fact, kind)
-        ]
-        out += [(frame, phrases) for frame in frames]
+    for kind, frames, ending in fact_questions.FRAMES:
+        found = [p for fact in FACTS for p in fact_questions.phrases(fact, kind, ending)]
+        out += [(frame, found) for frame in frames]
     return out
 
 
@@ -64,10 +68,14 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(choices.COMPARE, NUMBERS), to_regex(choices.PARITY, NUMBERS)]
     found += [to_regex(choices.KIND, KINDS)]
     found += [
-        to_regex(frame.replace("{q}", fact)) for frame in choices.YES_NO for fact, _ in choices.YES_FACTS
+        to_regex(frame.replace("{q}", fact))
+        for frame in choices.YES_NO
+        for fact, _ in choices.YES_FACTS
     ]
     found += [
-        to_regex(ask.replace("{text}", review)) for ask in choices.SENTIMENT for review in choices.REVIEW
+        to_regex(ask.replace("{text}", review))
+        for ask in choices.SENTIMENT
+        for review in choices.REVIEW
     ]
     return [re.compile(p) for p in found]
 
@@ -78,7 +86,9 @@ def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     fields = {key: r"\w+(?: \w+){0,2}" for make, _ in extraction.KINDS for key in make(Random(0))}
     tasks = [re.compile(r"\b" + to_regex(task) + r"\b") for task in extraction.TASKS]
     sentences = [
-        re.compile(r"\b" + to_regex(p, fields) + r"\b") for _, texts in extraction.KINDS for p, _ in texts
+        re.compile(r"\b" + to_regex(p, fields) + r"\b")
+        for _, texts in extraction.KINDS
+        for p, _ in texts
     ]
     return tasks, sentences
 

@@ -1,11 +1,13 @@
 """Word lists that the task modules draw from: names, places, things, invented words."""
 
+# ruff: noqa: SIM905  (a split sentence is easier to read and edit than a list of quoted words)
 from __future__ import annotations
 
 from random import Random
 
 NAMES = (
-    "Ada Alan Alice Amir Anna Aria Ben Bilal Bob Boris Carla Carmen Chen Clara Dan Daria David Dora "
+    "Ada Alan Alice Amir Anna Aria Ben Bilal Bob Boris Carla Carmen Chen Clara Dan Daria David "
+    "Dora "
     "Elena Eli Emma Erik Eva Fatima Felix Finn Frida Gina Grace Hana Hans Hugo Ida Igor Ines Iris "
     "Ivan Jack Jana Jin John Jonas Julia Kai Karl Kenji Lara Laura Leo Lina Linus Lucy Maja Maria "
     "Mark Marta Max Mei Mia Milan Mona Nadia Nina Noah Nora Olaf Olga Omar Oscar Pablo Paul Petra "
@@ -24,7 +26,9 @@ THINGS = (
     "piano desk sofa blanket pillow bottle knife toaster heater radio drone helmet wallet ring vase"
 ).split()
 COLOURS = "red blue green yellow black white grey brown orange purple pink silver".split()
-ANIMALS = "dog cat horse cow sheep lion tiger wolf fox bear rabbit mouse eagle duck owl shark".split()
+ANIMALS = (
+    "dog cat horse cow sheep lion tiger wolf fox bear rabbit mouse eagle duck owl shark"
+).split()
 FRUITS = "apple banana cherry grape lemon mango melon orange peach pear plum strawberry".split()
 JOBS = (
     "teacher nurse baker doctor pilot lawyer farmer plumber painter writer cook driver engineer "
