@@ -11,7 +11,6 @@ from starlette.testclient import TestClient
 
 from server.app import create_app
 from tests.server.scripted_client import ScriptedClient
-from tests.server.tiny_model import write_random_model
 from yaie.config import Settings
 from yaie.errors import YaieError
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
@@ -20,17 +19,12 @@ MakeApp = Callable[..., tuple[TestClient, ScriptedClient]]
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_random_model(tmp_path_factory.mktemp("tiny"))
-
-
-@pytest.fixture(scope="session")
-def tokenizer(folder: Path) -> Tokenizer:
-    return load_tokenizer(folder)
+def tokenizer(tiny_model_dir: Path) -> Tokenizer:
+    return load_tokenizer(tiny_model_dir)
 
 
 @pytest.fixture
-def make_app(folder: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
+def make_app(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
     """Starts applications and waits until they take requests (unless `is_ready=False`)."""
     with ExitStack() as stack:
 
@@ -43,7 +37,7 @@ def make_app(folder: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
                 raise AssertionError(error)
 
             app = create_app(
-                Settings(model=str(folder), served_model_name="tiny", **settings),  # type: ignore[arg-type]
+                Settings(model=str(tiny_model_dir), served_model_name="tiny", **settings),  # type: ignore[arg-type]
                 make_client=lambda config: engine,
                 on_fatal=fatal,
             )

@@ -356,7 +356,7 @@ def shared_http(request: pytest.FixtureRequest) -> Iterator[TestClient]:
     from server.app import create_app
     from yaie.config import Settings
 
-    folder = request.getfixturevalue("folder")
+    folder = request.getfixturevalue("tiny_model_dir")
     app = create_app(
         Settings(model=str(folder), served_model_name="tiny"),
         make_client=lambda config: ScriptedClient([5, 6, 7]),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -192,3 +194,20 @@ def test_large_bodies_are_read_too(make_app: MakeApp) -> None:
     assert http.post("/v1/completions", json=body).status_code == 200
     assert http.post("/v1/completions", json={**body, "n": "x"}).status_code == 400
     assert len(engine.requests) == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_drain_has_an_end(make_app: MakeApp, stream: bool) -> None:
+    http, engine = make_app(drain_s=0.2)
+    engine.script = silent_script
+    app: Any = http.app
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(http.post, "/v1/completions", json={**BODY, "stream": stream})
+        while not engine.requests:
+            time.sleep(0.01)
+        assert http.portal is not None
+        http.portal.call(app.state.service.drain)
+        response = asked.result()
+    assert (response.status_code, response.json()["error"]["code"]) == (503, "engine_draining")
+    assert len(engine.ended) == 1
+    assert http.get("/readiness").json()["state"] == "draining"

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -24,8 +25,6 @@ import httpx
 import openai
 import pytest
 import requests
-
-from tests.server.tiny_model import write_random_model
 
 WAIT_S = 60.0
 CHAT = [{"role": "user", "content": "the plan?"}]
@@ -108,8 +107,13 @@ class Server:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_random_model(tmp_path_factory.mktemp("model"))
+def model(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose makers recommend greedy sampling, as the built-in one's do."""
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+    shutil.copytree(tiny_model_dir, folder)
+    config = {"temperature": 0.0, "eos_token_id": 1}
+    (folder / "generation_config.json").write_text(json.dumps(config))
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -357,38 +361,12 @@ def test_an_engine_that_dies_is_replaced(server: Server) -> None:
     assert server.post("/v1/completions", {"prompt": "x"}).status_code == 200
 
 
-def test_the_port_is_bound_while_the_model_loads_and_sigterm_drains(
-    start: Callable[..., Server],
-) -> None:
-    server = start()
+def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> None:
+    server = start(YAIE_MAX_RUNNING="1", YAIE_MAX_WAITING="2")
     first = server.wait_until(lambda: server.get("/health"), "an answer")
     assert (first.status_code, first.json()["state"]) == (503, "starting")
     assert server.get("/liveness").status_code == 200
     assert server.post("/v1/completions", {"prompt": "x"}).status_code == 503
-    server.wait_ready()
-    body = {"prompt": "the", "max_tokens": 1500, "stream": True, "ignore_eos": True}
-    text: list[bytes] = []
-
-    def read() -> None:
-        with server.post("/v1/completions", body, stream=True) as response:
-            text.extend(line for line in response.iter_lines() if line)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    server.wait_until(lambda: server.stats()["stats"]["num_running"], "running")
-    server.process.send_signal(signal.SIGTERM)
-    server.wait_until(lambda: server.get("/health").status_code == 503, "draining")
-    refused = server.post("/v1/completions", {"prompt": "x"})
-    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "engine_draining")
-    assert refused.headers["Connection"] == "close"
-    reader.join(WAIT_S)
-    assert text[-1] == b"data: [DONE]"
-    assert json.loads(text[-2][6:])["choices"][0]["finish_reason"] == "length"
-    server.process.wait(WAIT_S)
-
-
-def test_a_full_queue_and_a_drain_that_ends(start: Callable[..., Server]) -> None:
-    server = start(YAIE_DRAIN_S="0.3", YAIE_MAX_RUNNING="1", YAIE_MAX_WAITING="2")
     server.wait_ready()
 
     async def crowd() -> list[httpx.Response]:
@@ -403,13 +381,24 @@ def test_a_full_queue_and_a_drain_that_ends(start: Callable[..., Server]) -> Non
     assert {answer.status_code for answer in answers} == {200, 429}
     assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
     assert refused[0].json()["error"]["type"] == "rate_limit_error"
-    body = {"prompt": "the", "max_tokens": 2000, "ignore_eos": True, "stream": True}
-    with server.post("/v1/completions", body, stream=True) as response:
-        lines = response.iter_lines()
-        next(lines)
-        server.process.send_signal(signal.SIGTERM)
-        last = [line for line in lines if line][-1]
-    assert json.loads(last[6:])["error"]["code"] == "engine_draining"
+    body = {"prompt": "the", "max_tokens": 600, "stream": True, "ignore_eos": True}
+    text: list[bytes] = []
+
+    def read() -> None:
+        with server.post("/v1/completions", body, stream=True) as response:
+            text.extend(line for line in response.iter_lines() if line)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    server.wait_until(lambda: server.stats()["stats"]["num_running"], "running")
+    server.process.send_signal(signal.SIGTERM)
+    server.wait_until(lambda: server.get("/health").status_code == 503, "draining")
+    late = server.post("/v1/completions", {"prompt": "x"})
+    assert (late.status_code, late.json()["error"]["code"]) == (503, "engine_draining")
+    assert late.headers["Connection"] == "close"
+    reader.join(WAIT_S)
+    assert text[-1] == b"data: [DONE]"
+    assert json.loads(text[-2][6:])["choices"][0]["finish_reason"] == "length"
     server.process.wait(WAIT_S)
 
 

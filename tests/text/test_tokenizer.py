@@ -71,6 +71,9 @@ def test_old_vocabularies_are_converted(tmp_path: Path) -> None:
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnsupported, match=r"holds no tokenizer\.json"):
         load_tokenizer(tmp_path)
+    (tmp_path / "tokenizer.model").write_bytes(b"no SentencePiece at all")
+    with pytest.raises(ModelUnsupported, match="could be converted"):
+        load_tokenizer(tmp_path)
 
 
 def test_a_broken_tokenizer_is_refused(tmp_path: Path) -> None:

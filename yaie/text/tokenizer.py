@@ -21,6 +21,7 @@ from transformers import PreTrainedTokenizerFast
 from yaie.errors import InvalidRequest, ModelUnsupported
 
 _CONVERT_LIMIT_S = 120
+_OLD_FORMS = ("tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken")
 
 
 class Tokenizer:
@@ -117,6 +118,11 @@ def load_tokenizer(path: Path) -> Tokenizer:
     path = Path(path)
     if (path / "tokenizer.json").is_file():
         return Tokenizer(_read(path), path)
+    if not any(file for form in _OLD_FORMS for file in path.glob(form)):
+        raise ModelUnsupported(
+            f"{path} holds no tokenizer.json, nor any file that one could be made from "
+            f"({', '.join(_OLD_FORMS)}); copy the model's tokenizer into it"
+        )
     with tempfile.TemporaryDirectory(prefix="yaie-tokenizer-") as converted:
         command = [sys.executable, "-m", "yaie.text.convert", str(path), converted]
         try:
