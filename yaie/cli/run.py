@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from yaie.cli import terminal
-from yaie.cli.answers import AnswerSource, Message, Question, Wishes
+from yaie.cli.answers import Answer, AnswerSource, Message, Question, Wishes
 from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
 from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
 
@@ -117,9 +117,14 @@ def run(
             stream.close()
     if as_json:
         print(json.dumps(answer.as_json(), ensure_ascii=False))
-    if stats:
+    show_stats(answer, stats)
+
+
+def show_stats(answer: Answer, wanted: bool | None) -> None:
+    """The line of figures; None: where a person looks."""
+    if wanted:
         print(answer.as_line(), file=sys.stderr)
-    elif stats is None:
+    elif wanted is None:
         terminal.note(answer.as_line())
 
 
