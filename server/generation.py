@@ -155,7 +155,9 @@ class Generation:
         pieces: dict[int, TextPiece] = {}
         for prompt, delta in arrived:
             if delta.finish_reason == "error":
-                logger.warning("%s: the engine says: %s", delta.request_id, delta.error)
+                is_ours = delta.error_status >= 500
+                level = logging.WARNING if is_ours else logging.INFO
+                logger.log(level, "%s: the engine says: %s", delta.request_id, delta.error)
                 self.fail(error_of_delta(delta))
                 break
             self._cached[prompt] = max(self._cached[prompt], delta.num_cached_tokens)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from server.checks import (
@@ -103,10 +103,9 @@ class Translator:
                 param="best_of",
             )
         prompt_only = body.max_tokens == 0 and bool(body.echo)
-        max_tokens = DEFAULT_COMPLETION_TOKENS if body.max_tokens is None else body.max_tokens
         sampling = self._sampling(
             body,
-            max_tokens=1 if prompt_only else max_tokens,
+            max_tokens=1 if prompt_only else body.max_tokens,
             logprobs=body.logprobs,
             prompt_logprobs=body.logprobs if body.echo else None,
         )
@@ -119,8 +118,7 @@ class Translator:
             )
         for at, prompt in enumerate(prompts):
             name = "prompt" if len(prompts) == 1 else f"prompt[{at}]"
-            asked = None if body.max_tokens is None or prompt_only else max_tokens
-            self._check_prompt(prompt, name, asked, "max_tokens")
+            self._check_prompt(prompt, name, None if prompt_only else body.max_tokens, "max_tokens")
         echoes: tuple[str, ...] = ()
         if body.echo:
             echoes = tuple(
@@ -146,7 +144,7 @@ class Translator:
             GenerationRequest(
                 request_id=f"{response_id}-{at}" if at else response_id,
                 prompt_token_ids=tuple(prompt),
-                sampling=sampling,
+                sampling=self._limited(sampling, body, len(prompt)),
                 cache_salt=body.cache_salt or "",
                 priority=body.priority or 0,
             )
@@ -204,6 +202,16 @@ class Translator:
                 raise
             message = error.message.replace(error.param, renamed or error.param, 1)
             raise InvalidRequest(message, param=renamed) from None
+
+    def _limited(
+        self, sampling: SamplingParams, body: GenerationBody, prompt_len: int
+    ) -> SamplingParams:
+        """Text completions that do not say how long get a few tokens, or what is left."""
+        if sampling.max_tokens is not None or not isinstance(body, CompletionBody):
+            return sampling
+        room = self._info.max_model_len - prompt_len
+        wanted = max(DEFAULT_COMPLETION_TOKENS, sampling.min_tokens)
+        return replace(sampling, max_tokens=max(sampling.min_tokens, min(wanted, room)))
 
     def _listed_ids(self, ids: list[int]) -> list[int]:
         if len(ids) > MAX_LISTED_IDS:

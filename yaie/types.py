@@ -53,8 +53,6 @@ class SamplingParams:
             _check_int(name, getattr(self, name), lowest, highest)
         for name, low, high in _FLOAT_RANGES:
             _check_float(name, getattr(self, name), low, high)
-        if self.repetition_penalty <= 0:
-            _refuse("repetition_penalty", self.repetition_penalty, "greater than 0")
         if self.top_p <= 0:
             _refuse("top_p", self.top_p, "greater than 0 and at most 1")
         for token_id, bias in (self.logit_bias or {}).items():
@@ -84,7 +82,7 @@ _FLOAT_RANGES = (
     ("temperature", 0.0, 100.0),
     ("top_p", 0.0, 1.0),
     ("min_p", 0.0, 1.0),
-    ("repetition_penalty", 0.0, 100.0),
+    ("repetition_penalty", 0.01, 100.0),  # logits stay finite
     ("presence_penalty", -2.0, 2.0),
     ("frequency_penalty", -2.0, 2.0),
 )

@@ -53,6 +53,7 @@ COMMON: list[tuple[dict[str, Any], str | None]] = [
     ({"min_p": -0.1}, "min_p"),
     ({"min_p": 2}, "min_p"),
     ({"repetition_penalty": 0}, "repetition_penalty"),
+    ({"repetition_penalty": 1e-30}, "repetition_penalty"),
     ({"repetition_penalty": -1}, "repetition_penalty"),
     ({"presence_penalty": 3}, "presence_penalty"),
     ({"frequency_penalty": -2.1}, "frequency_penalty"),

@@ -43,6 +43,9 @@ def test_sixteen_tokens_by_default(make_app: MakeApp) -> None:
     http, engine = make_app()
     http.post("/v1/completions", json={"prompt": "x"})
     assert engine.requests[-1].sampling.max_tokens == 16
+    # Nobody asked for so many: where the context has less room, they are fewer.
+    assert http.post("/v1/completions", json={"prompt": [5] * 250}).status_code == 200
+    assert engine.requests[-1].sampling.max_tokens == 6
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from torch import Tensor
 from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import DrawnToken
-from yaie.errors import InvariantViolated, RequestFailed, YaieError
+from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed, YaieError
 from yaie.types import TokenLogprobs
 
 __all__ = ["Draw", "Sampler", "SamplingState"]
@@ -360,9 +360,10 @@ def _unusable_logits(state: SamplingState) -> YaieError:
 
 
 def _nothing_left(state: SamplingState) -> YaieError:
-    return RequestFailed(
+    return InvalidRequest(  # what the request forbids is the caller's doing
         f"no token is allowed at output position {state.num_drawn}: min_tokens "
-        f"({state.params.min_tokens}) forbids every token that has a finite logit"
+        f"({state.params.min_tokens}) forbids every token that has a finite logit",
+        param="min_tokens",
     )
 
 
