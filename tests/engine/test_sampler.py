@@ -486,7 +486,7 @@ def test_min_tokens_that_forbid_everything_end_the_sequence_with_an_error(extra)
     failed, drawn = Sampler(50, CPU).sample(
         torch.zeros(1, 50), [Draw(0, state_of(params)), Draw(0, fine)]
     )
-    assert isinstance(failed, RequestFailed) and "min_tokens (1)" in failed.message
+    assert isinstance(failed, InvalidRequest) and "min_tokens (1)" in failed.message
     assert drawn.token_id == 3
 
 
