@@ -24,17 +24,18 @@ def audit(tree: RadixTree) -> None:
     for node in nodes:
         _audit_node(node)
     for namespace, root in tree.roots.items():
-        _require(len(root.tokens) == 0 and root.parent is None, f"root {namespace!r} is no root")
-        _require(bool(root.children or root.refs), f"root {namespace!r} holds nothing")
+        _require(len(root.tokens) == 0 and root.parent is None, "root {!r} is no root", namespace)
+        _require(bool(root.children or root.refs), "root {!r} holds nothing", namespace)
         _audit_children(root)
     _audit_refs(tree, nodes)
     _audit_evictable(tree, nodes)
-    _require(tree.num_nodes == len(nodes), f"num_nodes {tree.num_nodes}, found {len(nodes)}")
+    _require(tree.num_nodes == len(nodes), "num_nodes {}, found {}", tree.num_nodes, len(nodes))
 
 
-def _require(holds: bool, message: str) -> None:
+def _require(holds: bool, message: str, *about: object) -> None:
+    """The message is put together only when it is needed: nearly all time went there."""
     if not holds:
-        raise InvariantViolated(message)
+        raise InvariantViolated(message.format(*about))
 
 
 def _audit_slots(tree: RadixTree, nodes: list[Node]) -> None:
@@ -44,10 +45,10 @@ def _audit_slots(tree: RadixTree, nodes: list[Node]) -> None:
     for node in nodes:
         extents = node.extent_list()
         total = sum(length for _, length in extents)
-        _require(total == len(node.tokens), f"{node} has {total} slots for its tokens")
+        _require(total == len(node.tokens), "{} has {} slots for its tokens", node, total)
         for start, length in extents:
-            _require(length > 0, f"{node} has an empty extent")
-            _require(start >= 0 and start + length <= tree.num_slots, f"{node}: slot out of pool")
+            _require(length > 0, "{} has an empty extent", node)
+            _require(start >= 0 and start + length <= tree.num_slots, "{}: slot out of pool", node)
             owners[start : start + length] += 1
     wrong = np.flatnonzero(owners != 1)
     if len(wrong):
@@ -58,21 +59,23 @@ def _audit_slots(tree: RadixTree, nodes: list[Node]) -> None:
 def _audit_node(node: Node) -> None:
     parent = node.parent
     assert parent is not None
-    _require(len(node.tokens) > 0, f"{node} is empty")
-    _require(0 <= node.num_computed <= len(node.tokens), f"{node} computed beyond its tokens")
-    _require(node.start == parent.end, f"{node} does not begin where its parent ends")
+    _require(len(node.tokens) > 0, "{} is empty", node)
+    _require(0 <= node.num_computed <= len(node.tokens), "{} computed beyond its tokens", node)
+    _require(node.start == parent.end, "{} does not begin where its parent ends", node)
     if node.num_computed:
-        _require(parent.num_computed == len(parent.tokens), f"{node} is computed before its parent")
+        _require(
+            parent.num_computed == len(parent.tokens), "{} is computed before its parent", node
+        )
     if node.refs == 0:
-        _require(node.num_computed == len(node.tokens), f"{node} is kept without being computed")
+        _require(node.num_computed == len(node.tokens), "{} is kept without being computed", node)
     _audit_children(node)
 
 
 def _audit_children(node: Node) -> None:
-    _require(node.children is None or len(node.children) > 0, f"{node} has an empty child table")
+    _require(node.children is None or len(node.children) > 0, "{} has an empty child table", node)
     for token, child in (node.children or {}).items():
-        _require(child.parent is node, f"{child} does not know its parent")
-        _require(child.tokens[0] == token, f"{child} is filed under token {token}")
+        _require(child.parent is node, "{} does not know its parent", child)
+        _require(child.tokens[0] == token, "{} is filed under token {}", child, token)
 
 
 def _audit_refs(tree: RadixTree, nodes: list[Node]) -> None:
@@ -82,15 +85,15 @@ def _audit_refs(tree: RadixTree, nodes: list[Node]) -> None:
         for cursor in node.cursors or ():
             _require(cursor.node is node, "a cursor stands elsewhere than its node says")
             lowest = 0 if node.parent is None else 1
-            _require(lowest <= cursor.offset <= len(node.tokens), f"cursor beyond {node}")
+            _require(lowest <= cursor.offset <= len(node.tokens), "cursor beyond {}", node)
             above: Node | None = node
             while above is not None:
                 refs[id(above)] += 1
                 above = above.parent
     for node in everything:
-        _require(node.refs == refs[id(node)], f"{node} should have {refs[id(node)]} refs")
+        _require(node.refs == refs[id(node)], "{} should have {} refs", node, refs[id(node)])
     live = sum(len(node.tokens) for node in nodes if node.refs)
-    _require(tree.num_live == live, f"num_live is {tree.num_live}, counted {live}")
+    _require(tree.num_live == live, "num_live is {}, counted {}", tree.num_live, live)
 
 
 def _audit_evictable(tree: RadixTree, nodes: list[Node]) -> None:
