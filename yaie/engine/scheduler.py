@@ -107,8 +107,7 @@ class Scheduler:
         members: list[Sequence] = []
         wanted: list[tuple[Sequence, int, int]] = []
         num_prompt_rows = 0
-        # Those that draw tokens already go first: they cost a row each, and somebody reads along.
-        for sequence in sorted(self.running, key=lambda seq: not seq.is_decoding):
+        for sequence in self._in_order_of_rows():
             rows, complete = self._select(selection, sequence, wanted)
             if rows or complete:
                 members.append(sequence)
@@ -149,6 +148,13 @@ class Scheduler:
 
     # -- inside: a step -------------------------------------------------------------------------
 
+    def _in_order_of_rows(self) -> list[Sequence]:
+        """Those that need one row go first: they draw now, and somebody reads along.
+
+        Then by age, so that the oldest gets on however many rows the others want.
+        """
+        return sorted(self.running, key=lambda seq: (self._pending_rows(seq) > 1, seq.order))
+
     def _select(
         self,
         selection: RowSelection,
@@ -158,7 +164,8 @@ class Scheduler:
         assert sequence.cursor is not None
         request = sequence.request
         before = selection.num_rows
-        if request.prompt_logprobs is not None and sequence.index == 0 and not sequence.is_decoding:
+        if _wants_prompt_logits(sequence):
+            assert request.prompt_logprobs is not None
             first, last = len(request.prompt_logprobs), len(request.prompt) - 1
             if first < last:
                 path = self.tree.path(sequence.cursor)
@@ -341,6 +348,8 @@ class Scheduler:
     def _pending_rows(self, sequence: Sequence) -> int:
         """Rows until the sequence's next token, as if nobody shared them."""
         assert sequence.cursor is not None
+        if _wants_prompt_logits(sequence):  # held or not
+            return len(sequence.request.prompt)
         pending, node, end = 0, sequence.cursor.node, sequence.cursor.offset
         while node is not None and node.num_computed < end:
             pending += end - node.num_computed
@@ -355,14 +364,16 @@ class Scheduler:
         the whole pool alone, since no request is longer than that.
         """
         oldest = min(self.running, key=lambda seq: seq.order)
-        best, best_cost = growing, 0
-        for sequence in self.running:
-            if sequence is oldest or sequence is growing:
-                continue
-            cost = self._own_tokens(sequence)
-            if cost and (best is growing or cost < best_cost):
-                best, best_cost = sequence, cost
-        return best
+        others = [seq for seq in self.running if seq is not oldest and seq is not growing]
+        costs = [(self._own_tokens(seq), seq) for seq in others]
+        costs = [(cost, seq) for cost, seq in costs if cost]
+        if costs:
+            return min(costs, key=lambda pair: pair[0])[1]
+        # Nobody has a token of its own: the others hold theirs in common, and give them back
+        # once the last of them is preempted.
+        if growing is oldest and others:
+            return max(others, key=lambda seq: seq.order)
+        return growing
 
     @staticmethod
     def _own_tokens(sequence: Sequence) -> int:
@@ -380,6 +391,11 @@ class Scheduler:
         self._leave_tree(sequence)
         sequence.state = SequenceState.PREEMPTED
         self.preempted.append(sequence)
+
+
+def _wants_prompt_logits(sequence: Sequence) -> bool:
+    wanted = sequence.request.prompt_logprobs is not None
+    return wanted and sequence.index == 0 and not sequence.is_decoding
 
 
 def _place(sequence: Sequence) -> tuple[Node, int]:
@@ -400,9 +416,13 @@ def _prompt_logits(
 
 
 def _unpinned_tokens(match: Match) -> int:
-    """Tokens of the matched path that can be evicted now and could not once it is pinned."""
-    tokens, node = 0, match.node
+    """Tokens of the matched path that can be evicted now and could not once it is pinned.
+
+    What lies behind the match on its last edge is not among them: under pressure it is cut off.
+    """
+    tokens, node, end = 0, match.node, match.offset
     while node is not None and node.refs == 0:
-        tokens += len(node.tokens)
+        tokens += end
         node = node.parent
+        end = len(node.tokens) if node else 0
     return tokens

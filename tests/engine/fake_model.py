@@ -1,0 +1,305 @@
+"""A stand-in for the model whose every token depends on the whole prefix, and a bench around it.
+
+Its "keys and values" are the token and a digest of everything before it, kept by slot. It reads
+through the plan's segments only, so a wrong slot, a stale one, a missing key or one too many shows
+as an assertion or as another token. No torch; a step costs microseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from yaie.attention.plan import FoldingCost, StepPlan
+from yaie.engine.request import Request, Sequence, SequenceState
+from yaie.engine.scheduler import Scheduler
+from yaie.engine.step import DrawnToken, ScheduledStep
+from yaie.errors import YaieError
+from yaie.kvcache.eviction import make_rank
+from yaie.kvcache.radix_tree import RadixTree
+from yaie.types import FinishReason, GenerationRequest, SamplingParams, TokenDelta, TokenLogprobs
+
+VOCAB_SIZE = 7
+STOP_TOKEN = 0
+
+
+def digest(tokens: Iterable[int], salt: int = 0) -> int:
+    """A number that depends on every token."""
+    data = np.fromiter(tokens, dtype=np.int32).tobytes()
+    key = salt.to_bytes(8, "little")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=7, key=key).digest(), "little")
+
+
+def next_token(tokens: Iterable[int], salt: int = 0) -> int:
+    """What follows; `salt` stands for a sampling seed, 0 for greedy."""
+    return digest(tokens, salt) % VOCAB_SIZE
+
+
+def continuation(prompt: list[int], count: int, salt: int = 0, *, stops: bool = False) -> list[int]:
+    """What a request must answer, whatever else goes on."""
+    tokens = list(prompt)
+    for _ in range(count):
+        tokens.append(next_token(tokens, salt))
+        if stops and tokens[-1] == STOP_TOKEN:
+            break
+    return tokens[len(prompt) :]
+
+
+class FakeModel:
+    """The pool and the forward."""
+
+    def __init__(self, num_slots: int) -> None:
+        self.tokens = np.full(num_slots, -1, dtype=np.int64)
+        self.digests: list[int | None] = [None] * num_slots
+
+    def execute(self, plan: StepPlan) -> list[list[int]]:
+        """The prefix of each logit row, as read through the segments."""
+        # All rows write before any attends, as in a layer.
+        written = plan.written_rows
+        self.tokens[plan.slots[written]] = plan.token_ids[written]
+        prefixes = [self._read(plan, row) for row in range(plan.num_rows)]
+        for row in written.tolist():
+            self.digests[plan.slots[row]] = digest(prefixes[row])
+        for row, prefix in enumerate(prefixes):
+            slot = int(plan.slots[row])
+            assert self.digests[slot] == digest(prefix), "held for another prefix"
+            if len(prefix) > 1:
+                above = self._slot_before(plan, row)
+                assert self.digests[above] == digest(prefix[:-1]), "computed over a wrong prefix"
+        return [prefixes[row] for row in plan.logit_rows.tolist()]
+
+    def _read(self, plan: StepPlan, row: int) -> list[int]:
+        slots = _path(plan, row)
+        tokens: list[int] = self.tokens[slots].tolist()
+        assert tokens[-1] == plan.token_ids[row]
+        return tokens
+
+    @staticmethod
+    def _slot_before(plan: StepPlan, row: int) -> int:
+        return int(_path(plan, row)[-2])
+
+
+def _path(plan: StepPlan, row: int) -> np.ndarray:
+    """Slots of positions 0 to the row's own, each from exactly one segment."""
+    last = int(plan.positions[row])
+    slots = np.full(last + 1, -1, dtype=np.int64)
+    for segment in plan.segments:
+        if segment.first_row <= row < segment.end_row and segment.first_position <= last:
+            end = min(segment.first_position + len(segment.slots), last + 1)
+            window = slots[segment.first_position : end]
+            assert (window == -1).all(), "a key is read twice"
+            window[:] = segment.slots[: end - segment.first_position]
+    assert (slots >= 0).all(), "a key is missing"
+    return slots
+
+
+class FakeSampling:
+    """The sampling state: a salt, and whether the stop token ends it."""
+
+    def __init__(self, salt: int = 0, *, stops: bool = False) -> None:
+        self.salt = salt
+        self.stops = stops
+        self.observed: list[int] = []
+        self.fails_at: int | None = None  # raise when this many tokens were taken
+
+    def observe(self, token_id: int) -> None:
+        self.observed.append(token_id)
+        if self.fails_at == len(self.observed):
+            raise ZeroDivisionError("a fault of this sequence")
+
+    def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
+        return ("stop", token_id) if self.stops and token_id == STOP_TOKEN else None
+
+
+@dataclass
+class Answer:
+    """What a sequence has said so far."""
+
+    request: Request
+    tokens: list[int] = field(default_factory=list)
+    last: TokenDelta | None = None
+    prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None
+
+
+class Bench:
+    """A scheduler over a fake model, with every invariant looked at after every step."""
+
+    def __init__(
+        self,
+        *,
+        num_slots: int = 400,
+        policy: str = "prefix-aware",
+        eviction: str = "lru",
+        max_step_rows: int = 64,
+        max_running: int = 16,
+        segment_overhead: int = 32,
+    ) -> None:
+        self.tree = RadixTree(num_slots, make_rank(eviction, num_slots))
+        self.model = FakeModel(num_slots)
+        self.scheduler = Scheduler(
+            self.tree,
+            policy=policy,
+            max_step_rows=max_step_rows,
+            max_running=max_running,
+            folding=FoldingCost(segment_overhead),
+        )
+        self.answers: dict[tuple[str, int], Answer] = {}
+        self.requests: dict[str, Request] = {}
+        self.faults: dict[tuple[str, int], int] = {}  # draws of these fail at that output length
+        self.on_step: list[Callable[[ScheduledStep], None]] = []
+
+    def add(
+        self,
+        request_id: str,
+        prompt: list[int],
+        *,
+        max_new: int = 4,
+        n: int = 1,
+        salts: list[int] | None = None,
+        stops: bool = False,
+        priority: int = 0,
+        namespace: str = "",
+        prompt_logprobs: int | None = None,
+    ) -> Request:
+        spec = GenerationRequest(
+            request_id=request_id,
+            prompt_token_ids=tuple(prompt),
+            sampling=SamplingParams(n=n, max_tokens=max_new, prompt_logprobs=prompt_logprobs),
+            priority=priority,
+        )
+        samplings = [FakeSampling(salt, stops=stops) for salt in salts or [0] * n]
+        request = Request(
+            spec, namespace=namespace, max_new_tokens=max_new, samplings=list(samplings)
+        )
+        self.scheduler.add(request)
+        self.requests[request_id] = request
+        for sequence in request.sequences:
+            self.answers[(request_id, sequence.index)] = Answer(request)
+        return request
+
+    def abort(self, request_id: str, index: int | None = None) -> None:
+        self._take(self.scheduler.abort(request_id, index))
+        self.check()
+
+    def step(self) -> ScheduledStep | None:
+        """One step; None when there is nothing to do."""
+        step = self.scheduler.schedule()
+        oldest = min(self.scheduler.running, key=lambda seq: seq.order, default=None)
+        before = _progress(oldest)
+        assert len(self.scheduler.running) <= self.scheduler.max_running
+        if step is None:
+            self.check()
+            assert not self.scheduler.has_work, "work is waiting and nothing is computed"
+            return None
+        assert 0 < step.plan.num_rows <= self.scheduler.max_step_rows
+        prefixes = self.model.execute(step.plan)
+        for wanted in step.prompt_logits:
+            self._add_prompt_logprobs(wanted.sequence, wanted.first, wanted.logit_rows, prefixes)
+        drawn = [self._draw(draw.sequence, prefixes[draw.logit_row]) for draw in step.draws]
+        self._take(self.scheduler.update(step, drawn))
+        self.check()
+        for call in self.on_step:
+            call(step)
+        if oldest is not None:
+            assert oldest.state is not SequenceState.PREEMPTED, "the oldest was preempted"
+        if oldest is not None and self.scheduler.max_step_rows >= self.scheduler.max_running:
+            assert _progress(oldest) > before, "the oldest did not get on"
+        return step
+
+    def run(self, max_steps: int = 20_000) -> None:
+        for _ in range(max_steps):
+            if self.step() is None:
+                return
+        raise AssertionError(f"work was left after {max_steps} steps")
+
+    def check(self) -> None:
+        self.tree.check()
+        scheduler = self.scheduler
+        assert len(scheduler.running) <= scheduler.max_running
+        for sequence in scheduler.running:
+            assert sequence.state is SequenceState.RUNNING
+            assert sequence.cursor is not None
+            assert self.tree.tokens(sequence.cursor).tolist() == sequence.tokens().tolist()
+        for sequence in scheduler.preempted:
+            assert sequence.state is SequenceState.PREEMPTED
+            assert sequence.cursor is None
+        cursors = sum(len(node.cursors or ()) for node in self.tree.nodes())
+        assert cursors == len(scheduler.running)
+        if not scheduler.running:
+            assert self.tree.num_live == 0
+
+    def expect(self, request_id: str, reason: FinishReason | None = None) -> None:
+        """The request's sequences said what they must, and have ended."""
+        for sequence in self.requests[request_id].sequences:
+            answer = self.answers[(request_id, sequence.index)]
+            assert answer.last is not None, f"{request_id} did not end"
+            if reason is not None:
+                assert answer.last.finish_reason == reason
+            wanted = expected(sequence)
+            if answer.last.finish_reason in ("abort", "error"):
+                wanted = wanted[: len(answer.tokens)]
+            assert answer.tokens == wanted
+
+    def expect_all(self) -> None:
+        for request_id in self.requests:
+            self.expect(request_id)
+
+    def _draw(self, sequence: Sequence, prefix: list[int]) -> DrawnToken | YaieError:
+        assert prefix == sequence.tokens().tolist()
+        place = (sequence.request.request_id, sequence.index)
+        if self.faults.get(place) == len(sequence.output):
+            return YaieError("no usable logits")
+        return DrawnToken(next_token(prefix, sequence.sampling.salt))  # type: ignore[attr-defined]
+
+    @staticmethod
+    def _add_prompt_logprobs(
+        sequence: Sequence, first: int, logit_rows: tuple[int, ...], prefixes: list[list[int]]
+    ) -> None:
+        request = sequence.request
+        assert request.prompt_logprobs is not None
+        assert len(request.prompt_logprobs) == first
+        for offset, row in enumerate(logit_rows):
+            prefix = prefixes[row]
+            assert prefix == request.prompt[: first + offset + 1].tolist()
+            follows = int(request.prompt[first + offset + 1])
+            logprob = -float(digest(prefix) % 1000)
+            request.prompt_logprobs.append(TokenLogprobs(token_id=follows, logprob=logprob, rank=1))
+
+    def _take(self, deltas: list[TokenDelta]) -> None:
+        for delta in deltas:
+            answer = self.answers[(delta.request_id, delta.index)]
+            assert answer.last is None, "a delta after the end"
+            answer.tokens += delta.token_ids
+            if delta.prompt_logprobs is not None:
+                answer.prompt_logprobs = delta.prompt_logprobs
+            if delta.finish_reason is not None:
+                answer.last = delta
+
+
+def expected(sequence: Sequence) -> list[int]:
+    sampling = sequence.sampling
+    assert isinstance(sampling, FakeSampling)
+    return continuation(
+        sequence.request.prompt.tolist(),
+        sequence.request.max_new_tokens,
+        sampling.salt,
+        stops=sampling.stops,
+    )
+
+
+def _progress(sequence: Sequence | None) -> tuple[int, int, int]:
+    """Grows whenever a step did something for the sequence."""
+    if sequence is None:
+        return (0, 0, 0)
+    computed, end = 0, sequence.cursor.offset if sequence.cursor else 0
+    node = sequence.cursor.node if sequence.cursor else None
+    while node is not None:
+        computed += min(node.num_computed, end)
+        node = node.parent
+        end = len(node.tokens) if node else 0
+    prompt_logprobs = len(sequence.request.prompt_logprobs or ())
+    ended = sequence.state is SequenceState.FINISHED
+    return (ended, len(sequence.output), computed + prompt_logprobs)
