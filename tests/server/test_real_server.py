@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -304,6 +305,61 @@ def test_many_at_once_are_as_one_alone(server: Server) -> None:
     for prompt, text in list(zip(prompts, together, strict=True))[::5]:
         alone = server.post("/v1/completions", {"prompt": prompt, **body}).json()
         assert alone["choices"][0]["text"] == text
+
+
+def random_body(draws: random.Random) -> dict[str, Any]:
+    """A body that is allowed, with settings at the edges of their ranges."""
+    edges: dict[str, list[Any]] = {
+        "temperature": [0, 1e-300, 1, 100],
+        "top_p": [1e-300, 0.5, 1.0],
+        "top_k": [-1, 0, 1, 420, 2**62],
+        "min_p": [0, 1e-300, 1],
+        "repetition_penalty": [0.01, 1.2, 100],
+        "presence_penalty": [-2, 2],
+        "frequency_penalty": [-2, 2],
+        "seed": [0, -(2**63), 2**63 - 1],
+        "n": [1, 2, 8],
+        "max_tokens": [1, 7, 40],
+        "stop_token_ids": [[1], list(range(420))],
+        "logit_bias": [{"5": 100}, {str(i): -100 for i in range(420)}],
+        "stop": ["e", ["the", "a"], "\x00"],
+        "stream": [True],
+        "logprobs": [0, 20],
+        "echo": [True],
+        "priority": [-(2**63), 2**63 - 1],
+        "cache_salt": ["a", "b"],
+    }
+    body = {name: draws.choice(edge) for name, edge in edges.items() if draws.random() < 0.35}
+    prompts: list[Any] = ["the", [5] * 400, [[5, 6], [5, 7]], [0], ["a", "b", "c"]]
+    return {**body, "prompt": draws.choice(prompts)}
+
+
+def test_no_mix_of_settings_and_leaving_clients_makes_a_server_error(server: Server) -> None:
+    server.wait_idle()
+    before = server.stats()
+    draws = random.Random(8)
+
+    async def ask(http: httpx.AsyncClient, body: dict[str, Any], patience_s: float) -> None:
+        try:
+            response = await http.post("/v1/completions", json=body, timeout=patience_s)
+        except httpx.TimeoutException:
+            assert patience_s < WAIT_S, ("no answer", body)  # else it left, as it meant to
+            return
+        assert response.status_code == 200, (body, response.text)
+        assert '"error"' not in response.text
+
+    async def ask_all() -> None:
+        async with httpx.AsyncClient(base_url=server.url) as http:
+            patience = [0.02, 0.2, WAIT_S, WAIT_S]
+            asking = [ask(http, random_body(draws), draws.choice(patience)) for _ in range(48)]
+            await asyncio.gather(*asking)
+
+    asyncio.run(ask_all())
+    server.wait_idle()
+    after = server.stats()
+    assert after["restarts"] == before["restarts"]
+    assert after["stats"]["num_audit_failures"] == 0
+    assert after["stats"]["num_live_slots"] == 0
 
 
 def test_bad_bodies_over_the_socket(server: Server) -> None:
