@@ -10,18 +10,24 @@ from __future__ import annotations
 from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
+from yaie.engine.lookups import (
+    own_tokens,
+    pending_rows,
+    place,
+    prompt_logits,
+    unpinned_tokens,
+    wants_prompt_logits,
+)
 from yaie.engine.policy import AdmissionPolicy, make_policy
 from yaie.engine.request import Request, Sequence, SequenceState
 from yaie.engine.step import (
     DrawnToken,
-    PromptLogits,
     ScheduledDraw,
     ScheduledStep,
     SchedulerCounters,
 )
 from yaie.errors import RequestFailed, YaieError
-from yaie.kvcache.node import Node
-from yaie.kvcache.radix_tree import Match, RadixTree
+from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
 from yaie.types import FinishReason, TokenDelta
 
@@ -121,8 +127,8 @@ class Scheduler:
         ready.sort(key=lambda seq: seq.order)
         return ScheduledStep(
             plan=planned.plan,
-            draws=tuple(ScheduledDraw(seq, index[_place(seq)]) for seq in ready),
-            prompt_logits=tuple(_prompt_logits(self.tree, index, *want) for want in wanted),
+            draws=tuple(ScheduledDraw(seq, index[place(seq)]) for seq in ready),
+            prompt_logits=tuple(prompt_logits(self.tree, index, *want) for want in wanted),
             selection=selection,
             members=tuple(members),
             num_prompt_rows=num_prompt_rows,
@@ -153,7 +159,7 @@ class Scheduler:
 
         Then by age, so that the oldest gets on however many rows the others want.
         """
-        return sorted(self.running, key=lambda seq: (self._pending_rows(seq) > 1, seq.order))
+        return sorted(self.running, key=lambda seq: (pending_rows(seq) > 1, seq.order))
 
     def _select(
         self,
@@ -164,7 +170,7 @@ class Scheduler:
         assert sequence.cursor is not None
         request = sequence.request
         before = selection.num_rows
-        if _wants_prompt_logits(sequence):
+        if wants_prompt_logits(sequence):
             assert request.prompt_logprobs is not None
             first, last = len(request.prompt_logprobs), len(request.prompt) - 1
             if first < last:
@@ -303,7 +309,7 @@ class Scheduler:
             if not self._enter(sequence):
                 return
             self.preempted.remove(sequence)
-        rows = sum(self._pending_rows(sequence) for sequence in self.running)
+        rows = sum(pending_rows(sequence) for sequence in self.running)
         while rows < self.max_step_rows:
             request = self.waiting.next(self.tree.clock)
             if request is None:
@@ -338,24 +344,12 @@ class Scheduler:
         """Whether there is room for these tokens and for everybody to grow a little."""
         match = self.tree.match(request.namespace, tokens)  # type: ignore[arg-type]
         needed = len(tokens) - match.num_known  # type: ignore[arg-type]
-        available = self.tree.num_available - _unpinned_tokens(match)
+        available = self.tree.num_available - unpinned_tokens(match)
         if not self.running:
             return needed <= available
         growing = [*self.running, *sequences]
         reserve = sum(min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
         return needed + reserve <= available
-
-    def _pending_rows(self, sequence: Sequence) -> int:
-        """Rows until the sequence's next token, as if nobody shared them."""
-        assert sequence.cursor is not None
-        if _wants_prompt_logits(sequence):  # held or not
-            return len(sequence.request.prompt)
-        pending, node, end = 0, sequence.cursor.node, sequence.cursor.offset
-        while node is not None and node.num_computed < end:
-            pending += end - node.num_computed
-            node = node.parent
-            end = len(node.tokens) if node else 0
-        return max(1, pending)
 
     def _victim(self, growing: Sequence) -> Sequence:
         """Whom to preempt so that a slot comes free: who costs least to recompute.
@@ -365,7 +359,7 @@ class Scheduler:
         """
         oldest = min(self.running, key=lambda seq: seq.order)
         others = [seq for seq in self.running if seq is not oldest and seq is not growing]
-        costs = [(self._own_tokens(seq), seq) for seq in others]
+        costs = [(own_tokens(seq), seq) for seq in others]
         costs = [(cost, seq) for cost, seq in costs if cost]
         if costs:
             return min(costs, key=lambda pair: pair[0])[1]
@@ -375,54 +369,9 @@ class Scheduler:
             return max(others, key=lambda seq: seq.order)
         return growing
 
-    @staticmethod
-    def _own_tokens(sequence: Sequence) -> int:
-        """Tokens that nobody else needs: they come free, and may have to be computed again."""
-        assert sequence.cursor is not None
-        own, node = 0, sequence.cursor.node
-        while node is not None and node.refs == 1:
-            own += len(node.tokens)
-            node = node.parent
-        return own
-
     def _preempt(self, sequence: Sequence) -> None:
         """Take a sequence's cursor away. What it computed stays held until somebody needs it."""
         self.counters.num_preemptions += 1
         self._leave_tree(sequence)
         sequence.state = SequenceState.PREEMPTED
         self.preempted.append(sequence)
-
-
-def _wants_prompt_logits(sequence: Sequence) -> bool:
-    wanted = sequence.request.prompt_logprobs is not None
-    return wanted and sequence.index == 0 and not sequence.is_decoding
-
-
-def _place(sequence: Sequence) -> tuple[Node, int]:
-    assert sequence.cursor is not None
-    assert sequence.cursor.node is not None
-    return sequence.cursor.node, sequence.cursor.offset - 1
-
-
-def _prompt_logits(
-    tree: RadixTree, index: dict[tuple[Node, int], int], sequence: Sequence, first: int, end: int
-) -> PromptLogits:
-    assert sequence.cursor is not None
-    rows: list[int] = []
-    for node in tree.path(sequence.cursor):
-        start, stop = max(first, node.start), min(end, node.end)
-        rows.extend(index[(node, position - node.start)] for position in range(start, stop))
-    return PromptLogits(sequence, first, tuple(rows))
-
-
-def _unpinned_tokens(match: Match) -> int:
-    """Tokens of the matched path that can be evicted now and could not once it is pinned.
-
-    What lies behind the match on its last edge is not among them: under pressure it is cut off.
-    """
-    tokens, node, end = 0, match.node, match.offset
-    while node is not None and node.refs == 0:
-        tokens += end
-        node = node.parent
-        end = len(node.tokens) if node else 0
-    return tokens
