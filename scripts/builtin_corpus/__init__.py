@@ -19,7 +19,7 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 36, "sum": 13, "extraction": 16, "tool": 14, "choice": 8, "refusal": 9, "talk": 6,
+    "fact": 34, "sum": 14, "extraction": 16, "tool": 14, "choice": 8, "refusal": 8, "talk": 6,
     "lookup": 6, "copy": 8,
 }  # fmt: skip
 

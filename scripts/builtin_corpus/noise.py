@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from random import Random
 
+from . import words
 from .grammar import expand
 
 PREFIXES = [
@@ -109,10 +110,10 @@ def synonyms(text: str, rng: Random, chance: float) -> str:
 
 def typo(text: str, rng: Random) -> str:
     """One slip of the fingers inside a word of at least four letters."""
-    words = list(re.finditer(r"(?<![-_/.\w])[a-z]{4,}(?![-_/.\w])", text))
-    if not words:
+    found = list(re.finditer(r"(?<![-_/.\w])[a-z]{4,}(?![-_/.\w])", text))
+    if not found:
         return text
-    word = rng.choice(words)
+    word = rng.choice(found)
     at = rng.randrange(word.start() + 1, word.end() - 1)
     kind = rng.randrange(4)
     if kind == 0:
@@ -126,9 +127,17 @@ def typo(text: str, rng: Random) -> str:
 
 def drop_words(text: str, rng: Random, chance: float) -> str:
     """Leave out some function words, as people do in a hurry."""
-    words = text.split(" ")
-    kept = [w for w in words if w not in FUNCTION_WORDS or rng.random() > chance]
+    kept = [w for w in text.split(" ") if w not in FUNCTION_WORDS or rng.random() > chance]
     return " ".join(kept) if len(kept) >= 2 else text
+
+
+def scatter(text: str, rng: Random) -> str:
+    """Strew in words that mean nothing here, so that the model looks for those that do."""
+    parts = text.split(" ")
+    for _ in range(rng.randint(1, 4)):
+        word = rng.choice(words.FILLERS) if rng.random() < 0.85 else words.invented(rng)
+        parts.insert(rng.randint(0, len(parts)), word)
+    return " ".join(parts)
 
 
 def finish(text: str, rng: Random) -> str:
@@ -159,6 +168,8 @@ def noisy(text: str, rng: Random) -> str:
         text = typo(text, rng)
     if rng.random() < 0.05:
         text = typo(text, rng)
+    if rng.random() < 0.35:
+        text = scatter(text, rng)
     if rng.random() < 0.22:
         text = expand(rng.choice(PREFIXES), rng) + " " + text
     if rng.random() < 0.12:

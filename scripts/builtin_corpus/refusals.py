@@ -24,6 +24,18 @@ TOPICS = (
     "job interviews|salaries|retirement|politics|elections|kings|pirates|dragons|ghosts|dreams"
 )
 OFF_TOPIC = [
+    "[what|which|who|where|why|when|how] [is|are|was|were|did|does|can|should|will] [the |a |my |"
+    "our |]{w} [of|and|in|for|with|like|without|near] [the |a |my |]{w2}",
+    "[tell me|explain|describe|write|find|show me|i need|give me|i want|i love|help me with|"
+    "recommend|do you like|what about] [the |a |my |some |]{w} [of|and|in|for|with|from] [the |a "
+    "|my |]{w2}",
+    "[my|the|our|her|his] {w} [is|was|has|had|needs|wants|likes|hurts|lost|makes] [a |the |my |"
+    "]{w2}[, what should i do|, what now|. what can i do|, why|. any advice|]",
+    "[which|what] {w} [is|was] the [best|biggest|oldest|fastest|first|most famous|largest|"
+    "nicest][ in the world| of all| ever| in {city}|]",
+    "how [many|much|old|big|long|far|deep|tall|expensive|good] [is|are|was|were] [the |a |my |"
+    "]{w}[ in {city}| of {name}|]",
+
     "what is the capital of [france|spain|peru|japan|australia|{name}]", "who [invented|discovered|"
     "built|wrote|painted|directed|composed] [the telephone|penicillin|the eiffel tower|hamlet|the "
     "mona lisa|electricity|radio|star wars|the bible|{thing}]", "who is the [president|king|prime "
@@ -93,9 +105,20 @@ OFF_TOPIC = [
 ]  # fmt: skip
 
 
+def _topic(rng: Random) -> str:
+    roll = rng.random()
+    if roll < 0.45:
+        return rng.choice(TOPICS.split("|"))
+    if roll < 0.9:
+        return rng.choice(["", "", "the ", "my ", "our "]) + rng.choice(words.WORLD)
+    return words.invented(rng)
+
+
 def _slots(rng: Random) -> dict[str, str]:
     return {
-        "topic": rng.choice(TOPICS.split("|")) if rng.random() < 0.85 else words.invented(rng),
+        "topic": _topic(rng),
+        "w": rng.choice(words.WORLD),
+        "w2": rng.choice(words.WORLD),
         "name": words.person(rng),
         "city": words.city(rng),
         "city2": words.city(rng),

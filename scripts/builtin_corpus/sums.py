@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
+from . import words
 from .grammar import expand
+
+PEOPLE = ["i", "he", "she", "my friend", "a man", "the teacher", "my sister", "our team"]
 
 ADD = [
     "{a} + {b}[| =| = ?| equals| is]", "{a}+{b}[|=|=?]", "[what is|what's|whats|calculate|compute|"
@@ -21,6 +24,51 @@ ADD = [
     "more. how many [does tom|does she|does he|] have now", "{a} and {b} [together|in total|"
     "summed|make what]",
 ]  # fmt: skip
+GAINS = [
+    "{p} [has|had|owns|owned|keeps|counted|collected|bought] {a} {t}[ and|. then {p}|. later {p}|"
+    ", then] [gets|got|buys|bought|finds|found|receives|received|wins|earns|is given|adds] {b} "
+    "[more|more of them|others|new ones][. how many {t} [does {p} have|are there|is that|has {p} "
+    "got]|. how many [in all|altogether|in total|now]|, how many is that|. what is the total]",
+    "[a|the|our] [box|bag|room|shop|garden|school|farm|boat|basket] [has|had|holds|contains] {a} "
+    "{t}[. |, | and ]{b} more [come|came|arrive|arrived|are added|were added|are put in|join][. "
+    "how many {t} are there[ now| in total|]|. how many now|. how many are in it| - how many are "
+    "there]",
+    "there [are|were] {a} {t} [in the {r}|on the table|outside|here][. |, | and ]{b} [more |"
+    "other |new |][{t} |][come|came|arrive|arrived|are added|appear][. how many [are there|{t} "
+    "are there|now|is that]]",
+    "{p} [ate|sold|read|made|baked|picked|saw|found] {a} {t} on {d} and {b} on {d2}[. how many "
+    "[in all|in total|altogether|is that|{t} is that]|, what is the total]",
+    "[if |when |]you [have|take|start with|put down] {a} and [add|get|put in|count] {b}[ more|"
+    "][, what do you [get|have]|, how many is it|, what is the [sum|total|result]| what comes "
+    "out]",
+    "[what|how much] [comes out|results|do i get|is it|will it be] [when|if] [i|you|we] [add|sum|"
+    "put] {a} [and|to|with] {b}[ together|]",
+    "[work out|give|say|show|figure out|determine|count up] {a} [+|plus|and] "
+    "{b}[ for me| please| now|]",
+    "{a} [+|plus] {b}[, what is it|, how much|? result| comes to what| please|: result]",
+]
+LOSSES = [
+    "{p} [has|had|owns|owned|keeps|collected|bought] {a} {t}[ and|. then {p}|. later {p}|, then|"
+    ", but] [loses|lost|sells|sold|eats|ate|gives away|gave away|breaks|broke|drops|used|uses|"
+    "spends] {b}[ of them|][. how many {t} [does {p} have|are left|has {p} got]|. how many [are "
+    "left|remain|are still there|stay]|, how many are left|. what is left]",
+    "[a|the|our] [box|bag|room|garden|school|farm|boat|basket] [has|had|holds|contains] {a} "
+    "{t}[. |, | and ]{b} [leave|left|are gone|are taken|were taken|are sold|disappear|fall out|"
+    "break][. how many {t} are [there now|left|still there]|. how many [are left|remain|stay]| - "
+    "how many remain]",
+    "there [are|were] {a} {t} [in the {r}|on the table|outside|here][. |, | and ]{b} [of them |"
+    "][leave|left|are gone|are taken away|were eaten|were sold|go home][. how many [are left|"
+    "remain|stay|are still here]]",
+    "[if |when |]you [have|take|start with|start from] {a} and [take away|remove|lose|subtract] "
+    "{b}[, what do you [get|have]|, how many [is it|are left]|, what is the result| what remains]",
+    "[what|how much] [remains|is left|results|do i get|will it be] [when|if] [i|you|we] [take|"
+    "subtract|remove|deduct] {b} from {a}",
+    "[work out|give|say|show|figure out|determine] {a} [-|minus|less] {b}[ for me| please| now|]",
+    "{a} [-|minus] {b}[, what is it|, how much|? result| comes to what| please|: result]",
+    "[take|remove|subtract|deduct] {b} from {a}[, what [is left|remains|do you get]| and tell me "
+    "the result|. result|]",
+    "from {a} [subtract|remove|deduct|you lose] {b}[, how much|. how many are left|]",
+]
 SUB = [
     "{a} - {b}[| =| = ?| equals| is]", "{a}-{b}[|=|=?]", "[what is|what's|whats|calculate|compute|"
     "work out|solve|evaluate|how much is|tell me|find] {a} [-|minus|less|take away] {b}",
@@ -79,11 +127,20 @@ def sample(rng: Random) -> tuple[str, str]:
         a, b = rng.randint(0, 99), rng.randint(0, 99)
         if rng.random() < 0.3:
             a, b = rng.randint(0, 20), rng.randint(0, 20)
-        text, answer = rng.choice(ADD), answer_add(a, b)
+        text, answer = rng.choice(ADD + GAINS), answer_add(a, b)
     else:
         a, b = rng.randint(0, 99), rng.randint(0, 99)
         if rng.random() < 0.3:
             a, b = rng.randint(0, 20), rng.randint(0, 20)
         a, b = max(a, b), min(a, b)
-        text, answer = rng.choice(SUB), answer_sub(a, b)
-    return expand(text, rng, {"a": str(a), "b": str(b)}), answer
+        text, answer = rng.choice(SUB + LOSSES), answer_sub(a, b)
+    slots = {
+        "a": str(a),
+        "b": str(b),
+        "p": rng.choice(PEOPLE) if rng.random() < 0.5 else words.person(rng),
+        "t": rng.choice(words.THINGS + words.FRUITS + words.ANIMALS + words.WORLD) + "s",
+        "r": rng.choice(words.WORLD),
+        "d": rng.choice(words.DAYS),
+        "d2": rng.choice(words.DAYS),
+    }
+    return expand(text, rng, slots), answer

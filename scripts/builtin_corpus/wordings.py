@@ -19,6 +19,7 @@ from . import (
     sums,
     systems,
     tools,
+    words,
 )
 from .facts import FACTS
 from .grammar import normalise, to_regex
@@ -28,6 +29,7 @@ _NAME = r"\w+(?: \w+)?"
 OFF_TOPIC = {
     "topic": "(?:" + refusals.TOPICS + ")",
     **dict.fromkeys(["name", "city", "city2", "company", "thing", "day"], _NAME),
+    **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.WORLD) + ")"),
 }
 LOOKUPS = {"a": "(?:" + "|".join(systems.ATTRIBUTES) + ")", "n": _NAME, "v": _NAME}
 TOOLS = {
@@ -56,7 +58,9 @@ def _framed() -> list[tuple[str, list[str]]]:
 def _whole() -> list[re.Pattern[str]]:
     """Patterns of whole sentences, for every ability but extraction."""
     found = [to_regex(fact_questions.with_macros(p)) for fact in FACTS for p in fact.q]
-    found += [to_regex(p, NUMBERS) for p in sums.ADD + sums.SUB + sums.MUL]
+    found += [
+        to_regex(p, NUMBERS) for p in sums.ADD + sums.SUB + sums.MUL + sums.GAINS + sums.LOSSES
+    ]
     found += [to_regex(p, TOOLS) for tool in tools.TOOLS for p in tool.asks]
     found += [to_regex(p, OFF_TOPIC) for p in refusals.OFF_TOPIC]
     found += [to_regex(p) for _, asks in conversations.SMALL_TALK for p in asks]

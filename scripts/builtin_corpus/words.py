@@ -43,6 +43,62 @@ MONTHS = (
 ).split()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 LANGUAGES = "French German Spanish Italian Polish Greek Dutch Swedish Turkish Hindi".split()
+# Words that say nothing about which project fact is meant: strewn into questions as noise.
+FILLERS = (
+    "actually already always also anyway around badly basically become becomes before behind "
+    "being below between both brand bring brings busy call called carefully clean clear clearly "
+    "close come comes completely correct curious currently decide decides deep different "
+    "directly easily easy else enough entire entirely especially ever every everything exactly "
+    "expect fair fairly far few finally fine first free fresh friend from front fully further "
+    "generally given gives glad goes going gone gotten half hand handy happen hard have having "
+    "head hear heard here hold holds honest honestly how huge immediately important indeed "
+    "inside instead internally into itself just keep keeps kind kindly known large largely last "
+    "late later least leave leaves less let like likely little look looks lot made main maybe "
+    "mean means meant more most mostly much must nearly needed never new newcomer next nice "
+    "nobody normal normally nothing notice now odd often old only other otherwise ought out "
+    "outside over own part particular pass perhaps plain play please possible present pretty "
+    "probably proper properly purely put puzzled quick quickly quite rather read ready real "
+    "really reason receive recently regular related respond right roughly same say says seem "
+    "seems sense several shall short should side simple simply since single slow slowly small "
+    "some somehow someone something sometimes soon sort special specific still stuff such "
+    "suddenly suppose sure take takes talk team teach tell than thing things think third though "
+    "thought through time tiny today together tomorrow too toward tried true try trying turn "
+    "typical under understand unfortunately unless until upon usual usually various very wait "
+    "want wanted week well went whatever whenever wherever while whole why will wish within "
+    "without wonder word work working works worry worth would write wrong year yesterday yet "
+).split()
+# Things of the wide world that the model knows nothing of: for requests to decline.
+WORLD = (
+    "actor airport alphabet angel apartment aquarium artist asthma astronaut athlete aunt "
+    "autumn bakery balcony ballet bank barbecue baseball basketball beach beard bedroom bee "
+    "birthday boat bone brain breakfast bride bronze brother building bus butter butterfly "
+    "cactus calendar calories camel canal candle cancer candy canoe cartoon castle cathedral "
+    "cave celebrity cello century champion cheese chef chicken childhood choir christmas church "
+    "cinema circus clothes cloud club coast comedy comet composer concert continent cousin "
+    "cricket crime crown cruise culture currency curtain dance daughter dentist desert dessert "
+    "detective diamond dictionary dinner divorce doctor doll dolphin dress drought drum easter "
+    "eclipse election elephant embassy emperor energy engineer evening eyes factory fairy "
+    "family fashion father festival fish flag flower flu football forest fountain fridge frog "
+    "funeral furniture galaxy gallery garage garden genius ghost giraffe glacier glass glove "
+    "god gold golf grammar grandfather grandmother grass guitar gymnast hair hamster harvest "
+    "heart helicopter hero hiking hockey holiday honey hospital hotel hurricane husband ice "
+    "iceberg illness immigration island jewel jungle jupiter justice kangaroo kid king kitten "
+    "knee knight lake language lawn lawyer lemon library lightning lion lipstick literature "
+    "lunch magic mailman makeup market medicine melody metal meteor milk mineral ministry "
+    "monkey monster mortgage mosquito mother motorcycle mountain museum mushroom muscle mystery "
+    "myth neighbour newspaper nurse nutrition ocean olympics onion opera orchestra oven owl "
+    "painter palace pancake panda parent parliament passport peace penguin perfume pet pharaoh "
+    "philosopher piano pig pilot pirate planet plastic playground poet poison police pollution "
+    "pope potato pregnancy president prince prison prophet pumpkin puppy pyramid queen rain "
+    "rainbow refugee restaurant rice river robot rocket romance rose rugby sailor salad salmon "
+    "sandwich satellite saturn sauce school scientist sculpture sea season shark ship shoe "
+    "shower singer skeleton skiing skin snake snow soldier son soul soup spider spring stadium "
+    "star statue storm strawberry sugar summer sun sunset surgeon swan sweater swimming "
+    "symphony tailor teenager telescope temperature temple theatre thunder tiger toast tomato "
+    "tornado tourist toy treasure treaty tree tribe trumpet turtle uncle unicorn university "
+    "valley vampire vegetable violin virus vitamin waiter wallet war wedding weekend whale wife "
+    "wind winter witch wizard wolf worm zebra zoo "
+).split()
 _STARTS = "b br c ch d dr f g gr h j k kl l m n p pr r s sh st t tr v w z".split()
 _VOWELS = "a e i o u ai ea ou".split()
 _ENDS = ["", "", "n", "r", "l", "s", "m", "x", "t", "nd", "ck"]
