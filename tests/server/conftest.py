@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from server.app import create_app
+from tests.server.real_server import Server
 from tests.server.scripted_client import ScriptedClient
 from yaie.config import Settings
 from yaie.errors import YaieError
@@ -52,3 +55,39 @@ def make_app(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
 @pytest.fixture
 def http(make_app: MakeApp) -> TestClient:
     return make_app()[0]
+
+
+@pytest.fixture(scope="session")
+def model(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose makers recommend greedy sampling, as the built-in one's do."""
+    folder = tmp_path_factory.mktemp("model") / "tiny"
+    shutil.copytree(tiny_model_dir, folder)
+    config = {"temperature": 0.0, "eos_token_id": 1}
+    (folder / "generation_config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(model, tmp_path_factory.mktemp("log") / "server.log")
+    try:
+        server.wait_ready()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def start(model: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """For tests that end their server, or configure it."""
+    started: list[Server] = []
+
+    def make(folder: Path | None = None, **variables: str) -> Server:
+        log = tmp_path / f"server{len(started)}.log"
+        started.append(Server(folder or model, log, **variables))
+        return started[-1]
+
+    yield make
+    for server in started:
+        server.process.kill()
+        server.process.wait()

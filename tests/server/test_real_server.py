@@ -1,4 +1,4 @@
-"""The real thing: `uvicorn server.api:app` with a real engine process, over a real socket.
+"""The real thing, answering: a server process with a real engine process, over a real socket.
 
 Driven by the `openai` client, `requests` and `httpx`, as users do.
 """
@@ -6,19 +6,13 @@ Driven by the `openai` client, `requests` and `httpx`, as users do.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import os
 import random
 import re
-import shutil
-import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,120 +21,9 @@ import openai
 import pytest
 import requests
 
-WAIT_S = 60.0
+from tests.server.real_server import WAIT_S, Server
+
 CHAT = [{"role": "user", "content": "the plan?"}]
-
-
-class Server:
-    """A server process and its address."""
-
-    def __init__(self, folder: Path, log: Path, **variables: str) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port: int = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.log = log
-        environment = {
-            **{k: v for k, v in os.environ.items() if not k.startswith("YAIE_")},
-            "YAIE_MODEL": str(folder),
-            "YAIE_SERVED_MODEL_NAME": "tiny",
-            "YAIE_NUM_SLOTS": "8192",
-            "YAIE_THREADS": "1",
-            "YAIE_AUDIT": "true",
-            "OMP_NUM_THREADS": "1",
-            **variables,
-        }
-        command = [sys.executable, "-m", "uvicorn", "server.api:app", "--port", str(self.port)]
-        with log.open("wb") as out:
-            self.process = subprocess.Popen(
-                command, env=environment, stdout=out, stderr=subprocess.STDOUT
-            )
-
-    def wait_until(self, is_so: Callable[[], Any], what: str) -> Any:
-        """The first true answer of `is_so`."""
-        end = time.monotonic() + WAIT_S
-        while time.monotonic() < end:
-            with contextlib.suppress(requests.ConnectionError):
-                answer = is_so()
-                # An error's response is false to Python, but it is an answer.
-                if answer or isinstance(answer, requests.Response):
-                    return answer
-            time.sleep(0.02)
-        raise AssertionError(f"not within {WAIT_S} s: {what}\n{self.log.read_text()}")
-
-    def wait_ready(self) -> None:
-        self.wait_until(lambda: self.get("/health").status_code == 200, "ready")
-
-    def get(self, path: str) -> requests.Response:
-        return requests.get(self.url + path, timeout=WAIT_S)
-
-    def post(self, path: str, body: Any, **options: Any) -> requests.Response:
-        return requests.post(self.url + path, json=body, timeout=WAIT_S, **options)
-
-    def stats(self) -> dict[str, Any]:
-        answer: dict[str, Any] = self.get("/stats").json()
-        return answer
-
-    def wait_idle(self) -> None:
-        def is_idle() -> bool:
-            stats = self.stats()
-            numbers = stats["stats"]
-            return not (
-                numbers["num_running"] or numbers["num_waiting"] or stats["active_requests"]
-            )
-
-        self.wait_until(is_idle, "idle")
-
-    def engine_pid(self) -> int:
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        for pid in children.split():
-            if b"yaie.client.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                return int(pid)
-        raise AssertionError("there is no engine process")
-
-    def stop(self) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(WAIT_S)
-        finally:
-            self.process.kill()
-
-
-@pytest.fixture(scope="module")
-def model(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model whose makers recommend greedy sampling, as the built-in one's do."""
-    folder = tmp_path_factory.mktemp("model") / "tiny"
-    shutil.copytree(tiny_model_dir, folder)
-    config = {"temperature": 0.0, "eos_token_id": 1}
-    (folder / "generation_config.json").write_text(json.dumps(config))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(model, tmp_path_factory.mktemp("log") / "server.log")
-    try:
-        server.wait_ready()
-        yield server
-    finally:
-        server.stop()
-
-
-@pytest.fixture
-def start(model: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """For tests that end their server, or configure it."""
-    started: list[Server] = []
-
-    def make(folder: Path | None = None, **variables: str) -> Server:
-        log = tmp_path / f"server{len(started)}.log"
-        started.append(Server(folder or model, log, **variables))
-        return started[-1]
-
-    yield make
-    for server in started:
-        server.process.kill()
-        server.process.wait()
 
 
 @pytest.fixture
@@ -393,123 +276,3 @@ def test_importing_starts_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "1", "FastAPI"]
-
-
-def test_an_engine_that_dies_is_replaced(server: Server) -> None:
-    server.wait_idle()
-    restarts = server.stats()["restarts"]
-    body = {"prompt": "the", "max_tokens": 2000, "stream": True, "ignore_eos": True}
-    with server.post("/v1/completions", body, stream=True) as response:
-        lines = response.iter_lines()
-        assert next(lines).startswith(b"data: {")
-        os.kill(server.engine_pid(), signal.SIGKILL)
-        killed_at = time.monotonic()
-        last = [line for line in lines if line][-1]
-        took_s = time.monotonic() - killed_at
-    assert json.loads(last[6:])["error"]["code"] == "engine_died"
-    assert took_s < 20  # the promise is one second; a busy machine gets more
-    assert server.get("/health").status_code == 503
-    refused = server.post("/v1/completions", {"prompt": "x"})
-    assert refused.status_code == 503
-    assert refused.headers["Retry-After"]
-    server.wait_ready()
-    assert server.stats()["restarts"] == restarts + 1
-    assert server.post("/v1/completions", {"prompt": "x"}).status_code == 200
-
-
-def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> None:
-    server = start(YAIE_MAX_RUNNING="1", YAIE_MAX_WAITING="2")
-    first = server.wait_until(lambda: server.get("/health"), "an answer")
-    assert (first.status_code, first.json()["state"]) == (503, "starting")
-    assert server.get("/liveness").status_code == 200
-    assert server.post("/v1/completions", {"prompt": "x"}).status_code == 503
-    server.wait_ready()
-
-    async def crowd() -> list[httpx.Response]:
-        async with httpx.AsyncClient(timeout=WAIT_S) as http:
-            body = {"prompt": "the", "max_tokens": 100, "ignore_eos": True}
-            asking = [http.post(server.url + "/v1/completions", json=body) for _ in range(12)]
-            return list(await asyncio.gather(*asking))
-
-    answers = asyncio.run(crowd())
-    refused = [answer for answer in answers if answer.status_code == 429]
-    assert refused
-    assert {answer.status_code for answer in answers} == {200, 429}
-    assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
-    assert refused[0].json()["error"]["type"] == "rate_limit_error"
-    body = {"prompt": "the", "max_tokens": 600, "stream": True, "ignore_eos": True}
-    text: list[bytes] = []
-
-    def read() -> None:
-        with server.post("/v1/completions", body, stream=True) as response:
-            text.extend(line for line in response.iter_lines() if line)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    server.wait_until(lambda: server.stats()["stats"]["num_running"], "running")
-    server.process.send_signal(signal.SIGTERM)
-    server.wait_until(lambda: server.get("/health").status_code == 503, "draining")
-    late = server.post("/v1/completions", {"prompt": "x"})
-    assert (late.status_code, late.json()["error"]["code"]) == (503, "engine_draining")
-    assert late.headers["Connection"] == "close"
-    reader.join(WAIT_S)
-    assert text[-1] == b"data: [DONE]"
-    assert json.loads(text[-2][6:])["choices"][0]["finish_reason"] == "length"
-    server.process.wait(WAIT_S)
-
-
-def test_a_model_that_cannot_be_served_stops_the_start(
-    start: Callable[..., Server], model: Path, tmp_path: Path
-) -> None:
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    for file in model.iterdir():
-        (broken / file.name).write_bytes(file.read_bytes())
-    weights = broken / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1000])
-    unsupported = tmp_path / "unsupported"
-    unsupported.mkdir()
-    config = {"architectures": ["MambaForCausalLM"], "model_type": "mamba"}
-    (unsupported / "config.json").write_text(json.dumps(config))
-    for folder, why in (
-        (tmp_path / "missing", "no model"),
-        (broken, "truncated"),
-        (unsupported, "MambaForCausalLM"),
-    ):
-        server = start(folder)
-        assert server.process.wait(WAIT_S) != 0
-        errors = [line for line in server.log.read_text().splitlines() if "ERROR" in line]
-        assert len(errors) == 1
-        assert why in errors[0]
-        assert "Traceback" not in server.log.read_text()
-
-
-def test_wrong_settings(start: Callable[..., Server]) -> None:
-    server = start(YAIE_NUM_SLOTS="many")
-    assert server.process.wait(WAIT_S) == 2
-    (line,) = server.log.read_text().splitlines()
-    assert line.startswith("error[bad_config]: YAIE_NUM_SLOTS is 'many'")
-
-
-def test_misspelt_settings_are_warned_about(start: Callable[..., Server]) -> None:
-    server = start(YAIE_POLCY="fcfs")
-    server.wait_until(lambda: server.get("/health") is not None, "an answer")
-    assert "did you mean YAIE_POLICY?" in server.log.read_text()
-    server.process.send_signal(signal.SIGTERM)  # also while the model loads
-    server.process.wait(WAIT_S)
-
-
-def test_an_idle_server_rests(server: Server) -> None:
-    server.wait_idle()
-
-    def ticks() -> int:
-        used = 0
-        for pid in (server.process.pid, server.engine_pid()):
-            times = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
-            used += int(times[11]) + int(times[12])
-        return used
-
-    before = ticks()
-    time.sleep(3)
-    per_s = os.sysconf("SC_CLK_TCK")
-    assert (ticks() - before) / per_s / 3 < 0.02

@@ -1,0 +1,94 @@
+"""`uvicorn server.api:app` as a child process, and what tests ask of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import requests
+
+WAIT_S = 60.0
+
+
+class Server:
+    """A server process and its address."""
+
+    def __init__(self, folder: Path, log: Path, **variables: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = log
+        environment = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("YAIE_")},
+            "YAIE_MODEL": str(folder),
+            "YAIE_SERVED_MODEL_NAME": "tiny",
+            "YAIE_NUM_SLOTS": "8192",
+            "YAIE_THREADS": "1",
+            "YAIE_AUDIT": "true",
+            "OMP_NUM_THREADS": "1",
+            **variables,
+        }
+        command = [sys.executable, "-m", "uvicorn", "server.api:app", "--port", str(self.port)]
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                command, env=environment, stdout=out, stderr=subprocess.STDOUT
+            )
+
+    def wait_until(self, is_so: Callable[[], Any], what: str) -> Any:
+        """The first true answer of `is_so`."""
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:
+            with contextlib.suppress(requests.ConnectionError):
+                answer = is_so()
+                # An error's response is false to Python, but it is an answer.
+                if answer or isinstance(answer, requests.Response):
+                    return answer
+            time.sleep(0.02)
+        raise AssertionError(f"not within {WAIT_S} s: {what}\n{self.log.read_text()}")
+
+    def wait_ready(self) -> None:
+        self.wait_until(lambda: self.get("/health").status_code == 200, "ready")
+
+    def get(self, path: str) -> requests.Response:
+        return requests.get(self.url + path, timeout=WAIT_S)
+
+    def post(self, path: str, body: Any, **options: Any) -> requests.Response:
+        return requests.post(self.url + path, json=body, timeout=WAIT_S, **options)
+
+    def stats(self) -> dict[str, Any]:
+        answer: dict[str, Any] = self.get("/stats").json()
+        return answer
+
+    def wait_idle(self) -> None:
+        def is_idle() -> bool:
+            stats = self.stats()
+            numbers = stats["stats"]
+            return not (
+                numbers["num_running"] or numbers["num_waiting"] or stats["active_requests"]
+            )
+
+        self.wait_until(is_idle, "idle")
+
+    def engine_pid(self) -> int:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        for pid in children.split():
+            if b"yaie.client.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return int(pid)
+        raise AssertionError("there is no engine process")
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(WAIT_S)
+        finally:
+            self.process.kill()

@@ -1,0 +1,136 @@
+"""Real servers that start, are overrun, lose their engine, rest and stop."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+
+from tests.server.real_server import WAIT_S, Server
+
+
+def test_an_engine_that_dies_is_replaced(server: Server) -> None:
+    server.wait_idle()
+    restarts = server.stats()["restarts"]
+    body = {"prompt": "the", "max_tokens": 2000, "stream": True, "ignore_eos": True}
+    with server.post("/v1/completions", body, stream=True) as response:
+        lines = response.iter_lines()
+        assert next(lines).startswith(b"data: {")
+        os.kill(server.engine_pid(), signal.SIGKILL)
+        killed_at = time.monotonic()
+        last = [line for line in lines if line][-1]
+        took_s = time.monotonic() - killed_at
+    assert json.loads(last[6:])["error"]["code"] == "engine_died"
+    assert took_s < 20  # the promise is one second; a busy machine gets more
+    assert server.get("/health").status_code == 503
+    refused = server.post("/v1/completions", {"prompt": "x"})
+    assert refused.status_code == 503
+    assert refused.headers["Retry-After"]
+    server.wait_ready()
+    assert server.stats()["restarts"] == restarts + 1
+    assert server.post("/v1/completions", {"prompt": "x"}).status_code == 200
+
+
+def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> None:
+    server = start(YAIE_MAX_RUNNING="1", YAIE_MAX_WAITING="2")
+    first = server.wait_until(lambda: server.get("/health"), "an answer")
+    assert (first.status_code, first.json()["state"]) == (503, "starting")
+    assert server.get("/liveness").status_code == 200
+    assert server.post("/v1/completions", {"prompt": "x"}).status_code == 503
+    server.wait_ready()
+
+    async def crowd() -> list[httpx.Response]:
+        async with httpx.AsyncClient(timeout=WAIT_S) as http:
+            body = {"prompt": "the", "max_tokens": 100, "ignore_eos": True}
+            asking = [http.post(server.url + "/v1/completions", json=body) for _ in range(12)]
+            return list(await asyncio.gather(*asking))
+
+    answers = asyncio.run(crowd())
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert refused
+    assert {answer.status_code for answer in answers} == {200, 429}
+    assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
+    assert refused[0].json()["error"]["type"] == "rate_limit_error"
+    body = {"prompt": "the", "max_tokens": 600, "stream": True, "ignore_eos": True}
+    text: list[bytes] = []
+
+    def read() -> None:
+        with server.post("/v1/completions", body, stream=True) as response:
+            text.extend(line for line in response.iter_lines() if line)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    server.wait_until(lambda: server.stats()["stats"]["num_running"], "running")
+    server.process.send_signal(signal.SIGTERM)
+    server.wait_until(lambda: server.get("/health").status_code == 503, "draining")
+    late = server.post("/v1/completions", {"prompt": "x"})
+    assert (late.status_code, late.json()["error"]["code"]) == (503, "engine_draining")
+    assert late.headers["Connection"] == "close"
+    reader.join(WAIT_S)
+    assert text[-1] == b"data: [DONE]"
+    assert json.loads(text[-2][6:])["choices"][0]["finish_reason"] == "length"
+    server.process.wait(WAIT_S)
+
+
+def test_a_model_that_cannot_be_served_stops_the_start(
+    start: Callable[..., Server], model: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    for file in model.iterdir():
+        (broken / file.name).write_bytes(file.read_bytes())
+    weights = broken / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    unsupported = tmp_path / "unsupported"
+    unsupported.mkdir()
+    config = {"architectures": ["MambaForCausalLM"], "model_type": "mamba"}
+    (unsupported / "config.json").write_text(json.dumps(config))
+    for folder, why in (
+        (tmp_path / "missing", "no model"),
+        (broken, "truncated"),
+        (unsupported, "MambaForCausalLM"),
+    ):
+        server = start(folder)
+        assert server.process.wait(WAIT_S) != 0
+        errors = [line for line in server.log.read_text().splitlines() if "ERROR" in line]
+        assert len(errors) == 1
+        assert why in errors[0]
+        assert "Traceback" not in server.log.read_text()
+
+
+def test_wrong_settings(start: Callable[..., Server]) -> None:
+    server = start(YAIE_NUM_SLOTS="many")
+    assert server.process.wait(WAIT_S) == 2
+    (line,) = server.log.read_text().splitlines()
+    assert line.startswith("error[bad_config]: YAIE_NUM_SLOTS is 'many'")
+
+
+def test_misspelt_settings_are_warned_about(start: Callable[..., Server]) -> None:
+    server = start(YAIE_POLCY="fcfs")
+    server.wait_until(lambda: server.get("/health") is not None, "an answer")
+    assert "did you mean YAIE_POLICY?" in server.log.read_text()
+    server.process.send_signal(signal.SIGTERM)  # also while the model loads
+    server.process.wait(WAIT_S)
+
+
+def test_an_idle_server_rests(server: Server) -> None:
+    server.wait_idle()
+
+    def ticks() -> int:
+        used = 0
+        for pid in (server.process.pid, server.engine_pid()):
+            times = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+            used += int(times[11]) + int(times[12])
+        return used
+
+    before = ticks()
+    time.sleep(3)
+    per_s = os.sysconf("SC_CLK_TCK")
+    assert (ticks() - before) / per_s / 3 < 0.02
