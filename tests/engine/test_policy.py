@@ -1,0 +1,210 @@
+"""Admission order: who goes next, at what cost of looking, and that nobody waits for ever."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.engine.fake_model import Bench, FakeSampling
+from yaie.engine.policy import AdmissionPolicy, make_policy
+from yaie.engine.request import Request
+from yaie.errors import ConfigError
+from yaie.types import GenerationRequest
+
+POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
+FAIR = ["prefix-aware", "fcfs"]
+
+
+class Queue:
+    """A policy, with costs that the test decides and counts."""
+
+    def __init__(self, name: str, max_step_rows: int = 64) -> None:
+        self.costs: dict[str, int] = {}
+        self.num_lookups = 0
+        self.arrivals = itertools.count(1)
+        self.policy: AdmissionPolicy = make_policy(name, self._cost, max_step_rows)
+
+    def _cost(self, request: Request) -> int:
+        self.num_lookups += 1
+        return self.costs[request.request_id]
+
+    def add(
+        self, name: str, *, cost: int, at: int = 0, length: int = 100, priority: int = 0
+    ) -> Request:
+        spec = GenerationRequest(
+            request_id=name, prompt_token_ids=tuple(range(length)), priority=priority
+        )
+        request = Request(spec, namespace="", max_new_tokens=1, samplings=[FakeSampling()])
+        request.arrival = next(self.arrivals)
+        request.arrived_at = at
+        self.costs[name] = cost
+        self.policy.add(request)
+        return request
+
+    def order(self, clock: int) -> list[str]:
+        """Everybody, in the order in which they would be admitted now."""
+        names = []
+        while (request := self.policy.next(clock)) is not None:
+            assert self.policy.next(clock) is request  # asking takes nothing out
+            names.append(request.request_id)
+            self.policy.remove(request)
+        assert len(self.policy) == 0
+        return names
+
+
+def test_fcfs_is_by_arrival() -> None:
+    queue = Queue("fcfs")
+    for name, cost in (("a", 90), ("b", 1), ("c", 50)):
+        queue.add(name, cost=cost)
+    assert len(queue.policy) == 3
+    assert queue.order(10) == ["a", "b", "c"]
+    assert queue.num_lookups == 0
+
+
+def test_priority_is_lowest_first_then_by_arrival() -> None:
+    queue = Queue("priority")
+    for name, priority in (("a", 1), ("b", 0), ("c", 1), ("d", -5), ("e", 0)):
+        queue.add(name, cost=1, priority=priority)
+    queue.policy.remove(queue.add("gone", cost=1, priority=-9))
+    assert queue.order(10) == ["d", "b", "e", "a", "c"]
+
+
+def test_lpm_is_most_held_first() -> None:
+    queue = Queue("lpm")
+    for name, length, cost in (("a", 100, 90), ("b", 100, 20), ("c", 40, 1), ("d", 100, 100)):
+        queue.add(name, length=length, cost=cost)
+    assert queue.order(10) == ["b", "c", "a", "d"]
+
+
+def test_prefix_aware_is_by_response_ratio() -> None:
+    queue = Queue("prefix-aware")
+    queue.add("dear", cost=100, at=0)  # (200 + 100) / 100 = 3
+    queue.add("cheap", cost=1, at=190)  # (10 + 1) / 1 = 11
+    queue.add("middle", cost=50, at=150)  # (50 + 50) / 50 = 2
+    assert queue.order(200) == ["cheap", "dear", "middle"]
+
+
+def test_prefix_aware_lets_age_decide_in_the_end() -> None:
+    queue = Queue("prefix-aware", max_step_rows=2)  # patience of 128 tokens
+    queue.add("cheap", cost=1, at=100)
+    queue.add("second", cost=10**6, at=0)
+    queue.add("third", cost=1, at=0)
+    queue.add("first", cost=10**6, at=-1)
+    assert queue.order(128)[0] == "first"
+    assert Queue("prefix-aware", max_step_rows=2).order(0) == []
+    queue.add("second", cost=10**6, at=0)
+    queue.add("third", cost=1, at=0)
+    assert queue.order(129) == ["second", "third"]
+
+
+def test_a_prefix_that_got_held_meanwhile_counts() -> None:
+    queue = Queue("prefix-aware")
+    for number in range(20):
+        queue.add(f"r{number}", cost=100, at=0)
+    queue.costs["r13"] = 1  # somebody has computed its prefix
+    for _ in range(20):  # each question looks one more up in turn
+        found = queue.policy.next(50)
+    assert found is not None
+    assert found.request_id == "r13"
+    queue.costs["r13"] = 100  # and it was evicted again
+    assert queue.policy.next(50).request_id != "r13"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["prefix-aware", "lpm"])
+def test_looking_up_costs_has_no_cliff(name: str) -> None:
+    """However long the queue is, an admission looks up a handful of costs."""
+    for length in (10, 100, 2000):
+        queue = Queue(name)
+        rng = random.Random(length)
+        for number in range(length):
+            queue.add(f"r{number}", cost=rng.randint(1, 100))
+        assert queue.num_lookups == length  # one on arrival
+        for key in queue.costs:  # all of them are out of date, for the worse
+            queue.costs[key] = rng.randint(50, 1000)
+        for asked in range(1, length // 2):
+            request = queue.policy.next(1000 + asked)
+            assert request is not None
+            queue.policy.remove(request)
+            assert queue.num_lookups <= length + 9 * asked
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_nobody_is_lost_or_served_twice(data: st.DataObject) -> None:
+    queue = Queue(data.draw(st.sampled_from(POLICIES)), max_step_rows=1)
+    waiting: dict[str, Request] = {}
+    for number in range(data.draw(st.integers(1, 60))):
+        cost, priority = data.draw(st.integers(0, 100)), data.draw(st.integers(-2, 2))
+        name = f"r{number}"
+        waiting[name] = queue.add(name, cost=cost, at=number, priority=priority)
+        if data.draw(st.integers(0, 3)) == 0:
+            queue.policy.remove(waiting.pop(data.draw(st.sampled_from(sorted(waiting)))))
+        assert len(queue.policy) == len(waiting)
+    assert sorted(queue.order(1000)) == sorted(waiting)
+
+
+def test_unknown_policies_are_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match=r"'lifo'.*prefix-aware, fcfs, lpm, priority"):
+        make_policy("lifo", lambda request: 1, 64)
+
+
+# -- nobody waits for ever ----------------------------------------------------------------------
+
+
+def wait_of_the_dear_one(
+    policy: str, seed: int, *, num_slots: int, max_clock: int
+) -> tuple[int | None, int]:
+    """Tokens that the engine processed while one dear request waited under an endless stream of
+    cheap ones (None: it was still waiting at `max_clock`), and the bound that is promised.
+    """
+    rng = random.Random(seed)
+    max_step_rows, max_running, max_new, longest = 4, 3, 6, 40
+    bench = Bench(
+        policy=policy, num_slots=num_slots, max_step_rows=max_step_rows, max_running=max_running
+    )
+    names = (f"cheap {number}" for number in itertools.count())
+    held = [1, 2, 3, 4]
+    bench.add("warm", held, max_new=1)
+    bench.run()
+    ahead = rng.randint(0, 12)
+    for _ in range(ahead):
+        bench.add(next(names), held, max_new=rng.randint(1, max_new))
+    arrived = bench.tree.clock
+    length = rng.randint(10, longest)
+    dear = bench.add("dear", [9, *(rng.randrange(50) for _ in range(length - 1))], max_new=max_new)
+    # Before it come, once patience has run out, only those that arrived before it; each of them
+    # may have to wait until all that run have ended, however they preempt each other: a
+    # preempted sequence is computed again at most once for each that is older than it.
+    a_generation = max_running * max_running * (longest + max_new)
+    bound = 64 * max_step_rows + (ahead + 2) * a_generation
+    while not bench.answers[("dear", 0)].last:
+        # More arrive than can be served.
+        while bench.scheduler.num_waiting < 12:
+            bench.add(next(names), held, max_new=rng.randint(1, max_new))
+        bench.step()
+        if bench.tree.clock - arrived > max_clock:
+            return None, bound
+    assert dear.is_finished
+    bench.expect("dear", "length")
+    return bench.tree.clock - arrived, bound
+
+
+@given(st.integers(0, 2**32), st.sampled_from(FAIR), st.sampled_from([50, 64, 400]))
+@settings(deadline=None, max_examples=25)
+def test_waiting_is_bounded_under_overload(seed: int, policy: str, num_slots: int) -> None:
+    waited, bound = wait_of_the_dear_one(policy, seed, num_slots=num_slots, max_clock=10**5)
+    assert waited is not None
+    assert waited <= bound
+
+
+def test_the_overload_would_starve_it_without_fairness() -> None:
+    """The stream of the test above is one under which `lpm` does starve the dear request."""
+    waited, bound = wait_of_the_dear_one("lpm", 1, num_slots=400, max_clock=3000)
+    assert waited is None
+    waited, _ = wait_of_the_dear_one("fcfs", 1, num_slots=400, max_clock=3000)
+    assert waited is not None
+    assert waited < bound
