@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -176,3 +178,15 @@ def test_check_finds_a_fault_in_the_free_extents(fault, message):
     fault(allocator)
     with pytest.raises(InvariantViolated, match=message):
         allocator.check()
+
+
+def test_an_allocation_costs_the_same_however_many_extents_were_there():
+    def seconds_each(num_extents: int) -> float:
+        allocator = carved(2 * num_extents, *((2 * i, 1) for i in range(num_extents)))
+        began = time.perf_counter()
+        for _ in range(num_extents):
+            allocator.allocate(1)
+        return (time.perf_counter() - began) / num_extents
+
+    few = min(seconds_each(1_000) for _ in range(5))
+    assert seconds_each(50_000) < 10 * few

@@ -13,6 +13,7 @@ all others, oldest first.
 from __future__ import annotations
 
 import heapq
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
@@ -46,7 +47,7 @@ class FirstComeFirstServed:
     """`fcfs`: by arrival."""
 
     def __init__(self) -> None:
-        self._queue: dict[Request, None] = {}  # in order of arrival
+        self._queue: OrderedDict[Request, None] = OrderedDict()  # in order of arrival
 
     def add(self, request: Request) -> None:
         """A request has arrived."""
@@ -79,6 +80,9 @@ class ByPriority:
     def remove(self, request: Request) -> None:
         """A request no longer waits."""
         self._waiting.remove(request)
+        if len(self._heap) > 64 + 2 * len(self._waiting):  # else the aborted stay to their turn
+            self._heap = [entry for entry in self._heap if entry[2] in self._waiting]
+            heapq.heapify(self._heap)
 
     def next(self, clock: int) -> Request | None:
         """The most urgent."""

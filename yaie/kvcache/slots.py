@@ -9,6 +9,8 @@ Long runs matter because a kernel streams consecutive slots and gathers scattere
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from yaie.errors import InvariantViolated
 
 Extent = tuple[int, int]  # (first slot, number of slots)
@@ -37,8 +39,11 @@ class SlotAllocator:
         self.num_free = 0
         self._length_at: dict[int, int] = {}  # start -> length
         self._start_before: dict[int, int] = {}  # end (exclusive) -> start
-        # Size class c holds extents of 2**(c-1) to 2**c - 1 slots; a dict keeps their order.
-        self._classes: list[dict[int, None]] = [{} for _ in range(num_slots.bit_length() + 1)]
+        # Size class c holds extents of 2**(c-1) to 2**c - 1 slots, oldest first. Not plain dicts:
+        # to find their first key they walk past all that were removed before it.
+        self._classes: list[OrderedDict[int, None]] = [
+            OrderedDict() for _ in range(num_slots.bit_length() + 1)
+        ]
         self._occupied = 0  # bit c: size class c is not empty
         if num_slots:
             self._add(0, num_slots)
