@@ -443,3 +443,15 @@ def test_the_builtin_model_is_what_one_gets_by_saying_nothing() -> None:
         (output,) = llm.chat([{"role": "user", "content": "Who are you?"}])
         assert output.text.strip()
         assert output.finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("cache_salt", [1]), ("priority", "high"), ("priority", 2**70)]
+)
+def test_a_salt_or_priority_of_a_wrong_kind_is_refused_and_nothing_is_harmed(
+    llm: LLM, name: str, value: Any
+) -> None:
+    with pytest.raises(InvalidRequest, match=name) as refusal:
+        llm.generate("a", **{name: value})
+    assert refusal.value.param == name
+    assert llm.generate("a", SamplingParams(max_tokens=1))[0].finish_reason == "length"

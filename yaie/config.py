@@ -58,7 +58,7 @@ class EngineConfig:
                 raise ConfigError(
                     f"{name} is {value!r}; it must be one of {', '.join(choices)}", param=name
                 )
-        for name in ("num_slots", "max_model_len", "max_step_rows", "max_running", "max_waiting"):
+        for name in _COUNTS:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name} is {value}; it must be at least 1", param=name)
@@ -67,6 +67,11 @@ class EngineConfig:
     def model_name(self) -> str:
         """The name under which the model is served."""
         return self.served_model_name or self.model
+
+
+_COUNTS = (
+    "num_slots", "max_model_len", "max_step_rows", "max_running", "max_waiting", "threads",
+)  # fmt: skip
 
 
 class Settings(BaseSettings):

@@ -7,9 +7,8 @@ reads and writes dataclasses). Text does not exist here: front doors turn it int
 from __future__ import annotations
 
 import enum
-import math
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NoReturn
 
 from yaie.errors import InvalidRequest
 
@@ -49,15 +48,15 @@ class SamplingParams:
     def __post_init__(self) -> None:
         if isinstance(self.stop, str):  # vLLM takes a single string too
             object.__setattr__(self, "stop", (self.stop,))
+        for name, kind in (("stop", str), ("stop_token_ids", int)):
+            object.__setattr__(self, name, _tuple_of(name, kind, getattr(self, name)))
         for name, lowest, highest in _INT_RANGES:
             _check_int(name, getattr(self, name), lowest, highest)
         for name, low, high in _FLOAT_RANGES:
             _check_float(name, getattr(self, name), low, high)
         if self.top_p <= 0:
             _refuse("top_p", self.top_p, "greater than 0 and at most 1")
-        for token_id, bias in (self.logit_bias or {}).items():
-            if not math.isfinite(bias) or abs(bias) > 100:
-                _refuse("logit_bias", f"{token_id}: {bias}", "between -100 and 100")
+        _check_logit_bias(self.logit_bias)
         if self.max_tokens is not None and self.min_tokens > self.max_tokens:
             _refuse("min_tokens", self.min_tokens, f"at most max_tokens ({self.max_tokens})")
         if any(not piece for piece in self.stop):
@@ -105,7 +104,27 @@ def _check_float(name: str, value: object, low: float, high: float) -> None:
         _refuse(name, value, f"between {low:g} and {high:g}")
 
 
-def _refuse(name: str, value: object, wanted: str) -> None:
+def _tuple_of(name: str, kind: type, values: object) -> tuple[object, ...]:
+    if not isinstance(values, list | tuple):
+        _refuse(name, repr(values), f"a list of {kind.__name__}")
+    for value in values:
+        if not isinstance(value, kind) or isinstance(value, bool):
+            _refuse(name, repr(value), f"a list of {kind.__name__} only")
+    return tuple(values)
+
+
+def _check_logit_bias(biases: object) -> None:
+    if biases is None:
+        return
+    if not isinstance(biases, dict):
+        _refuse("logit_bias", repr(biases), "a mapping from token ids to numbers")
+    for token_id, bias in biases.items():
+        if not isinstance(token_id, int) or isinstance(token_id, bool):
+            _refuse("logit_bias", repr(token_id), "keyed by token ids, which are whole numbers")
+        _check_float("logit_bias", bias, -100.0, 100.0)
+
+
+def _refuse(name: str, value: object, wanted: str) -> NoReturn:
     raise InvalidRequest(f"{name} must be {wanted}, got {value}", param=name)
 
 
@@ -113,7 +132,7 @@ def _refuse(name: str, value: object, wanted: str) -> None:
 class GenerationRequest:
     """One request as the engine sees it."""
 
-    request_id: str
+    request_id: str  # never used twice: the end of the first could be taken for the second's
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams = field(default_factory=SamplingParams)
     cache_salt: str = ""  # requests share prefixes only with requests of the same salt
@@ -174,7 +193,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
 
-class EngineState(str, enum.Enum):
+class EngineState(enum.StrEnum):
     """What the engine is doing, as `/health` reports it."""
 
     STARTING = "starting"

@@ -112,6 +112,7 @@ class _Scored:
 
     def add(self, request: Request) -> None:
         """A request has arrived."""
+        cost = self._cost_of(request)  # before anything is changed, in case it raises
         index = len(self._requests)
         if index == len(self._cost):
             for name in ("_arrived", "_cost", "_length"):
@@ -120,7 +121,7 @@ class _Scored:
         self._index[request] = index
         self._arrived[index] = request.arrived_at
         self._length[index] = len(request.prompt)
-        self._refresh(index)
+        self._cost[index] = max(1, cost)
 
     def remove(self, request: Request) -> None:
         """A request no longer waits; the last one takes its place."""

@@ -78,8 +78,8 @@ class Scheduler:
         self.counters.num_requests += 1
         request.arrival = self.counters.num_requests
         request.arrived_at = self.tree.clock
+        self.waiting.add(request)  # first: if the policy raises, nobody has heard of the request
         self._requests[request.request_id] = request
-        self.waiting.add(request)
 
     def abort(self, request_id: str, index: int | None = None) -> list[TokenDelta]:
         """End a request, or one of its sequences, at any moment. Unknown ids are no error."""

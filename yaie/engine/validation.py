@@ -16,6 +16,16 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
     Raises `InvalidRequest` or `ContextLengthExceeded` with the parameter and the numbers.
     """
     prompt, sampling = request.prompt_token_ids, request.sampling
+    if not isinstance(request.cache_salt, str):
+        raise InvalidRequest(
+            f"cache_salt must be a string, got {type(request.cache_salt).__name__}",
+            param="cache_salt",
+        )
+    if not isinstance(request.priority, int) or not -(2**63) <= request.priority < 2**63:
+        raise InvalidRequest(
+            f"priority must be a whole number of 64 bits, got {request.priority!r:.40}",
+            param="priority",
+        )
     if not prompt:
         raise InvalidRequest("the prompt is empty; it needs at least one token", param="prompt")
     for name, token_ids in (

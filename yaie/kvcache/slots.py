@@ -18,8 +18,8 @@ Extent = tuple[int, int]  # (first slot, number of slots)
 _CANDIDATES = 8  # extents of the fitting size class that are looked at for a snug fit
 
 
-class OutOfSlots(Exception):  # noqa: N818 - a condition that the scheduler handles, not an error
-    """There are not enough free slots; nothing was changed."""
+class OutOfSlots(Exception):
+    """There are not enough free slots; nothing was changed. The scheduler handles it."""
 
     def __init__(self, needed: int, available: int) -> None:
         super().__init__(f"{needed} slots needed, {available} free or evictable")
