@@ -24,6 +24,7 @@ FLOORS = {
     "yaie.errors": 0,
     "yaie.text": 1,
     "yaie.kvcache": 2,
+    "yaie.kernels": 2,
     "yaie.attention": 3,
     "yaie.models": 4,
     "yaie.engine": 5,

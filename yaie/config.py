@@ -23,6 +23,7 @@ Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 Device = Literal["auto", "cpu", "cuda"]
 Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
 Eviction = Literal["lru", "lfu", "cost"]
+AttentionBackendName = Literal["auto", "reference", "cpu"]
 
 BUILTIN_MODEL = "builtin"
 
@@ -44,6 +45,7 @@ class EngineConfig:
     eviction: Eviction = "lru"
     prefix_cache: bool = True  # False: nothing is shared between requests (for comparison)
     threads: int | None = None  # torch threads; None: all cores
+    attention_backend: AttentionBackendName = "auto"  # the best that the device has
     audit: bool = False  # check every invariant after every step
 
     def __post_init__(self) -> None:
@@ -52,6 +54,7 @@ class EngineConfig:
             ("device", get_args(Device)),
             ("policy", get_args(Policy)),
             ("eviction", get_args(Eviction)),
+            ("attention_backend", get_args(AttentionBackendName)),
         ):
             value = getattr(self, name)
             if value not in choices:
@@ -92,6 +95,7 @@ class Settings(BaseSettings):
     eviction: Eviction = "lru"
     prefix_cache: bool = True
     threads: int | None = Field(default=None, ge=1)
+    attention_backend: AttentionBackendName = "auto"
     audit: bool = False
 
     host: str = "127.0.0.1"
@@ -141,7 +145,7 @@ def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
     """One warning for each `YAIE_*` variable that is no setting, with the nearest name."""
     environment = dict(os.environ) if environment is None else environment
     known = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
-    known |= CLIENT_VARIABLES
+    known |= CLIENT_VARIABLES | LIBRARY_VARIABLES
     warnings = []
     for name in sorted(environment):
         if not name.startswith(ENV_PREFIX) or name in known:
@@ -154,3 +158,5 @@ def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
 
 # Read by the command line only: where a running server is, and whether to show tracebacks.
 CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_DEBUG"})
+# Read by the kernel library (`yaie.kernels.library`): off, or the instruction set to use.
+LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})

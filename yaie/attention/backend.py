@@ -1,7 +1,7 @@
 """The protocol that every attention implementation follows, and the choice between them.
 
-A backend is fed by the step plan alone: `prepare` once a step, `attend` once a layer. The attention
-hook has written the step's new keys and values into the pool before it calls `attend`.
+A backend is fed by the step plan alone: `prepare` once a step, then for each layer `write`, which
+puts the step's new keys and values into the pool, and `attend`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,30 @@ from typing import Protocol
 
 import torch
 
+from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
+from yaie.config import AttentionBackendName
+from yaie.errors import ConfigError
+from yaie.kernels import library
 
 
 class PreparedStep(Protocol):
     """A step plan made ready for one backend: index tensors on the device."""
+
+    def write(
+        self,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        new_keys: torch.Tensor,
+        new_values: torch.Tensor,
+    ) -> None:
+        """Put the new keys and values of the plan's `written_rows` into their slots.
+
+        keys: [num_slots, num_kv_heads, key_width], the layer's pool; values alike.
+        new_keys: [rows, num_kv_heads, key_width], of all rows of the step; new_values alike.
+        """
 
     def attend(
         self,
@@ -46,7 +63,20 @@ class AttentionBackend(Protocol):
         """Everything about the step that is the same in all layers."""
 
 
-def choose_backend(device: torch.device) -> AttentionBackend:
-    """The best backend for a device. So far one serves all of them."""
-    del device
-    return ReferenceBackend()
+def choose_backend(device: torch.device, wish: AttentionBackendName = "auto") -> AttentionBackend:
+    """The backend for a device: the one wished for, or the best that there is.
+
+    Raises ConfigError if the one wished for cannot serve here.
+    """
+    if wish == "reference" or (wish == "auto" and device.type != "cpu"):
+        return ReferenceBackend()
+    kernels = library.load() if device.type == "cpu" else None
+    if kernels is not None:
+        return CpuBackend(kernels, torch.get_num_threads())
+    if wish == "auto":
+        return ReferenceBackend()
+    reason = library.status().reason if device.type == "cpu" else f"the device is {device.type}"
+    raise ConfigError(
+        f"attention_backend is 'cpu', but its kernels cannot serve: {reason}; use 'auto'",
+        param="attention_backend",
+    )

@@ -41,6 +41,20 @@ class ReferenceStep:
         self._plan = plan
         self._device = device
         self._tiles: dict[int | None, list[_DeviceTile]] = {}
+        self._written_rows = _index_of(plan.written_rows, device)
+        self._written_slots = _index_of(plan.slots[plan.written_rows], device)
+
+    def write(
+        self,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        new_keys: torch.Tensor,
+        new_values: torch.Tensor,
+    ) -> None:
+        """See `PreparedStep.write`."""
+        if self._written_slots is not None:
+            keys[self._written_slots] = new_keys[self._written_rows].to(keys.dtype)
+            values[self._written_slots] = new_values[self._written_rows].to(values.dtype)
 
     def attend(
         self,
@@ -101,6 +115,11 @@ def _on_device(
         hidden=hidden,
         is_first=tile.is_first,
     )
+
+
+def _index_of(indices: IntArray, device: torch.device) -> Index | None:
+    """As `_index`; None for nothing at all."""
+    return _index(indices, device) if len(indices) else None
 
 
 def _index(indices: IntArray, device: torch.device) -> Index:

@@ -85,6 +85,7 @@ ENGINE_FLAGS = (
     Flag("eviction", str, "what leaves the cache first: lru, lfu or cost"),
     Flag("prefix_cache", bool, "share the KV of common prefixes between requests [on]"),
     Flag("threads", parse_count, "torch threads [all cores]"),
+    Flag("attention_backend", str, "auto, reference or cpu [the best for the device]"),
     Flag("audit", bool, "check every invariant after every step; slow [off]"),
 )
 SERVER_FLAGS = (

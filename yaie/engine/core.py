@@ -48,7 +48,7 @@ class EngineCore:
             torch.set_num_threads(config.threads)
         loaded = load_model(config)
         self._config = config
-        self._runner = ModelRunner(loaded)
+        self._runner = ModelRunner(loaded, config.attention_backend)
         self._sampler = Sampler(loaded.vocab_size, loaded.device)
         self._tree = RadixTree(loaded.num_slots, make_rank(config.eviction, loaded.num_slots))
         self.scheduler = Scheduler(

@@ -9,6 +9,7 @@ import torch
 
 from yaie.attention.backend import choose_backend
 from yaie.attention.plan import StepPlan
+from yaie.config import AttentionBackendName
 from yaie.engine.batch import Batch
 from yaie.kvcache.pool import KVPool
 from yaie.models.attention_hook import STEP_KEYWORD
@@ -19,10 +20,13 @@ from yaie.models.loader import LoadedModel
 class ModelRunner:
     """One model and its pool."""
 
-    def __init__(self, loaded: LoadedModel) -> None:
-        """Allocates the pool: `num_slots * kv_bytes_per_token` bytes."""
+    def __init__(self, loaded: LoadedModel, backend: AttentionBackendName = "auto") -> None:
+        """Allocates the pool: `num_slots * kv_bytes_per_token` bytes.
+
+        Raises ConfigError if this attention backend cannot serve the device.
+        """
         self._loaded = loaded
-        self._backend = choose_backend(loaded.device)
+        self._backend = choose_backend(loaded.device, backend)
         self.pool = KVPool(pool_shapes(loaded.specs), loaded.num_slots, loaded.dtype, loaded.device)
 
     @property

@@ -1,0 +1,102 @@
+"""Compiles the kernel library on first use, into a cache folder of the user.
+
+Called by `yaie.kernels.library` where no prebuilt library fits. Several processes may do this at
+once: each compiles to a file of its own and renames it, so nobody ever loads half a library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SOURCES = Path(__file__).parent / "csrc"
+MAIN_SOURCE = SOURCES / "kernels.cpp"
+LIBRARY_NAME = "libyaie_kernels.so"
+COMPILERS = ("g++", "c++", "clang++")
+TIMEOUT_S = 600  # compiling takes seconds; minutes on a machine that is overloaded
+
+# Contraction makes fused multiply-adds of products and sums; the rest lets compares become blends.
+FLAGS = (
+    *("-O2", "-std=c++17", "-fPIC", "-shared", "-pthread"),
+    *("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing"),
+    *("-Wno-psabi", "-Wno-unknown-pragmas"),
+)
+
+
+class BuildFailed(Exception):
+    """There is no library, and this is why."""
+
+
+def source_digest() -> str:
+    """Identifies the source that a library was compiled from; it is part of the library."""
+    digest = hashlib.sha256(" ".join(FLAGS).encode())
+    for path in sorted(SOURCES.iterdir()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def find_compiler() -> str | None:
+    """The path of a C++ compiler: $CXX if set, else the usual ones."""
+    chosen = os.environ.get("CXX")
+    for name in (chosen,) if chosen else COMPILERS:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    return None
+
+
+def cached_library(compiler: str) -> Path:
+    """Where the library of this source, compiler and machine lies, or would lie.
+
+    A compiler is told apart by its file: asking for its version would start a process each time.
+    """
+    file = Path(compiler).resolve()
+    status = file.stat()
+    parts = (source_digest(), file, status.st_size, status.st_mtime_ns, platform.machine())
+    key = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
+    return cache_folder() / key / LIBRARY_NAME
+
+
+def cache_folder() -> Path:
+    """The folder for compiled kernels: $XDG_CACHE_HOME/yaie/kernels, by default below ~/.cache."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "yaie" / "kernels"
+
+
+def compile_library(compiler: str, target: Path) -> None:
+    """Compile to `target`, which appears whole or not at all. Raises `BuildFailed`."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
+    except OSError as error:
+        raise BuildFailed(f"{target.parent} cannot be written: {error.strerror}") from None
+    os.close(handle)
+    unfinished = Path(name)
+    define = f'-DYAIE_SOURCE="{source_digest()}"'
+    command = [compiler, *FLAGS, define, str(MAIN_SOURCE), "-o", str(unfinished)]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+        if done.returncode != 0:
+            first = next((line for line in done.stderr.splitlines() if "error" in line), "")
+            raise BuildFailed(f"{compiler} failed: {first or f'exit code {done.returncode}'}")
+        unfinished.chmod(0o700)
+        unfinished.replace(target)
+    except subprocess.TimeoutExpired:
+        raise BuildFailed(f"{compiler} took longer than {TIMEOUT_S} s") from None
+    except OSError as error:
+        raise BuildFailed(f"{compiler}: {error.strerror}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def is_supported_platform() -> bool:
+    """Whether the source is meant for this system at all."""
+    return sys.platform in ("linux", "darwin") and sys.byteorder == "little"

@@ -1,0 +1,66 @@
+// The C interface of the kernel library, mirrored field by field in yaie/kernels/structures.py.
+// Plain C types only, so that the library needs neither torch's nor Python's headers.
+// Strides are in elements; rows, slots and positions are counted from 0.
+#pragma once
+
+#include <cstdint>
+
+#define YAIE_ABI 1
+
+enum YaieDtype : int32_t { YAIE_FLOAT32 = 0, YAIE_BFLOAT16 = 1, YAIE_FLOAT16 = 2 };
+
+extern "C" {
+
+// Keys at consecutive positions, and the contiguous rows that attend to them.
+struct YaieSegment {
+    int64_t first_slot;  // index into YaieStep::slots
+    int64_t end_slot;
+    int64_t first_position;
+    int64_t first_row;
+    int64_t end_row;
+};
+
+// What is the same in all layers of one step.
+struct YaieStep {
+    int64_t id;  // differs from step to step: work derived from an equal id is used again
+    int64_t num_rows;
+    int64_t num_segments;
+    int64_t num_written;
+    const int64_t* positions;      // [num_rows]
+    const int64_t* slots;          // the slots of all segments, one after the other
+    const YaieSegment* segments;   // [num_segments]
+    const int64_t* written_rows;   // [num_written] rows whose keys and values are new
+    const int64_t* written_slots;  // [num_written] where they go
+};
+
+// One attention layer. Elements of a head lie next to each other in every tensor.
+struct YaieLayer {
+    int32_t dtype;  // of queries, pool, new keys and values, and output
+    int32_t num_heads;
+    int32_t num_kv_heads;
+    int32_t key_width;
+    int32_t value_width;
+    int32_t sliding_window;  // 0: none
+    float scale;
+    float softcap;  // 0: none
+    void* keys;     // the pool: [slots, num_kv_heads, key_width]
+    void* values;   // [slots, num_kv_heads, value_width]
+    int64_t key_slot_stride, key_head_stride, value_slot_stride, value_head_stride;
+    const void* queries;  // [num_rows, num_heads, key_width]
+    int64_t query_row_stride, query_head_stride;
+    void* output;  // [num_rows, num_heads, value_width]
+    int64_t output_row_stride, output_head_stride;
+    const float* sinks;  // [num_heads] or null
+};
+
+// New rows on their way into one tensor of the pool.
+struct YaieWrite {
+    const void* rows;  // [num_rows, num_kv_heads, width]
+    int64_t row_stride, head_stride;
+    void* pool;  // [slots, num_kv_heads, width]
+    int64_t slot_stride, pool_head_stride;
+    int64_t num_heads;
+    int64_t row_bytes;  // of one head: width times the size of an element
+    int64_t element_bytes;
+};
+}

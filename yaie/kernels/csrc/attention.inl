@@ -1,0 +1,155 @@
+// The attention kernels: included once for each instruction set, after simd.inl.
+//
+// A piece's keys are read in blocks, with a running maximum and sum for each query vector (online
+// softmax) and fp32 sums. Two forms of the inner loops:
+// - wide (attention_wide.inl): lanes run along the query vectors. Keys and values are widened once to
+//   fp32 and broadcast, so nothing is transposed and softmax needs no horizontal step.
+// - narrow (attention_narrow.inl): lanes run along the head, for few query vectors.
+
+constexpr float kLog2e = 1.4426950408889634f;
+// The score of a hidden key. Finite, so that a block in which a row sees nothing needs no special
+// case: what it adds is multiplied by about 2^-126 as soon as the row meets a key it does see.
+constexpr float kHidden = -3.0e38f;
+
+struct Layer {
+    const YaieLayer& at;
+    int group;           // query heads per KV head
+    int keys, values;    // padded widths
+    float query_scale;   // brings scores to log2, or to the argument of the softcap's tanh
+    float softcap_log2;  // 0: none
+
+    explicit Layer(const YaieLayer& layer)
+        : at(layer),
+          group(layer.num_heads / layer.num_kv_heads),
+          keys(static_cast<int>(padded(layer.key_width, kChunk))),
+          values(static_cast<int>(padded(layer.value_width, kChunk))),
+          query_scale(layer.softcap > 0 ? layer.scale / layer.softcap : layer.scale * kLog2e),
+          softcap_log2(layer.softcap > 0 ? layer.softcap * kLog2e : 0.0f) {}
+};
+
+// A row of elements as padded fp32 in chunk order, times `factor`.
+template <class T>
+YAIE_INLINE void widen_row(const T* row, int width, float* to, Vec factor) {
+    int whole = width / kChunk * kChunk;
+    for (int d = 0; d < whole; d += kChunk) {
+        Pair pair = load_chunk(row + d);
+        store(to + d, pair.a * factor);
+        store(to + d + kLanes, pair.b * factor);
+    }
+    if (whole < width) {
+        Pair pair = load_tail(row + whole, width - whole);
+        store(to + whole, pair.a * factor);
+        store(to + whole + kLanes, pair.b * factor);
+    }
+}
+
+template <class T>
+static const T* query_of(const Layer& layer, int64_t row, int64_t head) {
+    return static_cast<const T*>(layer.at.queries) + row * layer.at.query_row_stride +
+           head * layer.at.query_head_stride;
+}
+
+// Divides one row's sums (padded, chunk order) by the total weight and writes them as output.
+template <class T>
+static void write_output(const Layer& layer, int64_t row, int64_t head, const float* sums,
+                         float maximum, float sum) {
+    if (layer.at.sinks) {
+        Vec beyond = splat(layer.at.sinks[head] * kLog2e - maximum);
+        sum += exp2(smaller(beyond, splat(126.0f)))[0];
+    }
+    Vec factor = splat(1.0f / sum);
+    T* to = static_cast<T*>(layer.at.output) + row * layer.at.output_row_stride +
+            head * layer.at.output_head_stride;
+    int width = layer.at.value_width;
+    int whole = width / kChunk * kChunk;
+    for (int d = 0; d < whole; d += kChunk)
+        store_chunk(to + d, {load(sums + d) * factor, load(sums + d + kLanes) * factor});
+    if (whole < width) {
+        Pair last{load(sums + whole) * factor, load(sums + whole + kLanes) * factor};
+        store_tail(to + whole, last, width - whole);
+    }
+}
+
+// Where a finished (row, head) of a piece goes: the output, or the partial results.
+template <class T>
+static void finish_lane(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                        int64_t row, int64_t head, const float* sums, float maximum, float sum) {
+    if (!call.schedule->is_merged(row)) {
+        write_output<T>(layer, row, head, sums, maximum, sum);
+        return;
+    }
+    int64_t rows = piece.end_row - piece.first_row;
+    int64_t place = piece.partial + head * rows + (row - piece.first_row);
+    float* to = call.partial_values + place * layer.values;
+    for (int d = 0; d < layer.values; d += kLanes) store(to + d, load(sums + d));
+    call.partial_max[place] = maximum;
+    call.partial_sum[place] = sum;
+}
+
+#include "attention_narrow.inl"
+#include "attention_wide.inl"
+
+template <class T>
+static void attend_task(void* context, int64_t index, Scratch& scratch) {
+    const AttentionCall& call = *static_cast<const AttentionCall*>(context);
+    const Work& work = call.schedule->tasks[index];
+    const Piece& piece = call.schedule->pieces[work.piece];
+    Layer layer(*call.layer);
+    if (piece.narrow) {
+        attend_narrow<T>(call, layer, piece, work.first_head, work.end_head, scratch);
+    } else {
+        for (int head = work.first_head; head < work.end_head; ++head)
+            attend_wide<T>(call, layer, piece, head, scratch);
+    }
+}
+
+// Merges what several pieces found for a row, by log-sum-exp.
+template <class T>
+static void merge_task(void* context, int64_t index, Scratch& scratch) {
+    const AttentionCall& call = *static_cast<const AttentionCall*>(context);
+    const Schedule& schedule = *call.schedule;
+    Layer layer(*call.layer);
+    float* sums = reinterpret_cast<float*>(scratch.get(layer.values * sizeof(float)));
+    int64_t end = static_cast<int64_t>(schedule.merged_rows.size());
+    if ((index + 1) * kRowsInMerge < end) end = (index + 1) * kRowsInMerge;
+    for (int64_t i = index * kRowsInMerge; i < end; ++i) {
+        int64_t row = schedule.merged_rows[i];
+        const int32_t* pieces = schedule.pieces_of_row.data() + schedule.row_offsets[row];
+        int count = schedule.row_offsets[row + 1] - schedule.row_offsets[row];
+        for (int64_t head = 0; head < layer.at.num_heads; ++head) {
+            float maximum = kHidden, sum = 0;
+            for (int p = 0; p < count; ++p) {
+                const Piece& piece = schedule.pieces[pieces[p]];
+                int64_t rows = piece.end_row - piece.first_row;
+                int64_t place = piece.partial + head * rows + (row - piece.first_row);
+                float found = call.partial_max[place];
+                float most = found > maximum ? found : maximum;
+                Vec old_factor = exp2(splat(maximum - most));
+                Vec factor = exp2(splat(found - most));
+                if (p == 0) old_factor = Vec{};
+                const float* from = call.partial_values + place * layer.values;
+                for (int d = 0; d < layer.values; d += kLanes) {
+                    Vec old = p == 0 ? Vec{} : load(sums + d);
+                    store(sums + d, old * old_factor + load(from + d) * factor);
+                }
+                sum = sum * old_factor[0] + call.partial_sum[place] * factor[0];
+                maximum = most;
+            }
+            write_output<T>(layer, row, head, sums, maximum, sum);
+        }
+    }
+}
+
+template <class T>
+static AttentionKernels attention_kernels_for() {
+    return {attend_task<T>, merge_task<T>};
+}
+
+static AttentionKernels attention_kernels(int32_t dtype) {
+    switch (dtype) {
+        case YAIE_FLOAT32: return attention_kernels_for<float>();
+        case YAIE_BFLOAT16: return attention_kernels_for<Bf16>();
+        case YAIE_FLOAT16: return attention_kernels_for<Fp16>();
+    }
+    return {nullptr, nullptr};
+}

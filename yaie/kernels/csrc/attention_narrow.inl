@@ -1,0 +1,242 @@
+// Few query vectors for each KV head: lanes run along the head. This is decoding without sharing, and
+// limited by reading: all KV heads of a block of keys are done before the next block, so that the
+// pool is read as it lies in memory, and each phase asks for what the next one reads.
+
+#if YAIE_REGISTERS >= 32
+constexpr int kNarrowSums = 16;  // vectors of sums in registers
+#else
+constexpr int kNarrowSums = 8;
+#endif
+
+// From one query vector's scores to the next one's: groups of keys may reach beyond the block.
+constexpr int kScoreStride = static_cast<int>(kKeysInBlock) + kLanes;
+
+// What the narrow form knows of one block of keys of one KV head.
+template <class T>
+struct NarrowBlock {
+    const T* keys;    // of the head, at slot 0
+    const T* values;
+    int64_t key_stride, value_stride;  // from slot to slot
+    const int64_t* slots;
+    int n;
+};
+
+template <class T>
+YAIE_INLINE void prefetch_row(const T* row, int width) {
+    const char* at = reinterpret_cast<const char*>(row);
+    for (int64_t byte = 0; byte < static_cast<int64_t>(width * sizeof(T)); byte += 64)
+        __builtin_prefetch(at + byte, 0, 2);
+}
+
+// scores[m * kScoreStride + k] for Queries query vectors; asks for the values on its way.
+template <class T, int Queries>
+static void score_narrow(const NarrowBlock<T>& block, const Layer& layer, const float* queries,
+                         float* scores, bool prefetch) {
+    constexpr int step = kLanes / Queries;
+    int width = layer.at.key_width;
+    int whole = width / kChunk * kChunk;
+    for (int k = 0; k < block.n; k += step) {
+        const T* rows[step];
+#pragma GCC unroll 16
+        for (int i = 0; i < step; ++i) {
+            int64_t slot = block.slots[k + i < block.n ? k + i : block.n - 1];
+            rows[i] = block.keys + slot * block.key_stride;
+            if (prefetch)
+                prefetch_row(block.values + slot * block.value_stride, layer.at.value_width);
+        }
+        T tails[step * kChunk];  // the last elements of the rows, where they fill no chunk
+        if (whole < width) {
+            __builtin_memset(tails, 0, sizeof tails);
+            for (int i = 0; i < step; ++i)
+                __builtin_memcpy(tails + i * kChunk, rows[i] + whole, (width - whole) * sizeof(T));
+        }
+        Vec sums[kLanes] = {};
+        for (int d = 0; d < layer.keys; d += kChunk) {
+            const float* query = queries + d;
+#pragma GCC unroll 16
+            for (int i = 0; i < step; ++i) {
+                Pair key = load_chunk(d < whole ? rows[i] + d : tails + i * kChunk);
+#pragma GCC unroll 4
+                for (int m = 0; m < Queries; ++m) {
+                    sums[m * step + i] += key.a * load(query + m * layer.keys);
+                    sums[m * step + i] += key.b * load(query + m * layer.keys + kLanes);
+                }
+            }
+        }
+        float found[kLanes];
+        store(found, SumLanes<kLanes>::of(sums));
+#pragma GCC unroll 4
+        for (int m = 0; m < Queries; ++m)
+            __builtin_memcpy(scores + m * kScoreStride + k, found + m * step, step * sizeof(float));
+    }
+}
+
+// Chunks of sums[m, :] = sums[m, :] * factors[m] + weights[m, :] . values, from chunk to chunk.
+template <class T, int Queries, int Chunks>
+static void add_chunks(const NarrowBlock<T>& block, const Layer& layer, int from, int to,
+                       const float* weights, const float* factors, float* sums) {
+    int width = layer.at.value_width;
+    for (int d = from; d < to; d += Chunks * kChunk) {
+        bool tail = d + Chunks * kChunk > width;  // only where Chunks is 1
+        Vec tile[Queries][2 * Chunks];
+#pragma GCC unroll 4
+        for (int m = 0; m < Queries; ++m)
+#pragma GCC unroll 16
+            for (int c = 0; c < 2 * Chunks; ++c)
+                tile[m][c] = load(sums + m * layer.values + d + c * kLanes) * factors[m];
+        for (int k = 0; k < block.n; ++k) {
+            const T* row = block.values + block.slots[k] * block.value_stride + d;
+#pragma GCC unroll 16
+            for (int c = 0; c < Chunks; ++c) {
+                Pair value =
+                    Chunks == 1 && tail ? load_tail(row, width - d) : load_chunk(row + c * kChunk);
+#pragma GCC unroll 4
+                for (int m = 0; m < Queries; ++m) {
+                    float weight = weights[m * kScoreStride + k];
+                    tile[m][2 * c] += value.a * weight;
+                    tile[m][2 * c + 1] += value.b * weight;
+                }
+            }
+        }
+#pragma GCC unroll 4
+        for (int m = 0; m < Queries; ++m)
+#pragma GCC unroll 16
+            for (int c = 0; c < 2 * Chunks; ++c)
+                store(sums + m * layer.values + d + c * kLanes, tile[m][c]);
+    }
+}
+
+template <class T, int Queries>
+static void add_narrow(const NarrowBlock<T>& block, const Layer& layer, const float* weights,
+                       const float* factors, float* sums) {
+    constexpr int fit = kNarrowSums / (2 * Queries);
+    constexpr int chunks = fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
+    int width = layer.at.value_width;
+    int together = width / (chunks * kChunk) * (chunks * kChunk);
+    add_chunks<T, Queries, chunks>(block, layer, 0, together, weights, factors, sums);
+    add_chunks<T, Queries, 1>(block, layer, together, layer.values, weights, factors, sums);
+}
+
+// The running softmax of one block for one query vector at `position`: scores to weights.
+static float soften_narrow(const Layer& layer, int n, int32_t first_position, int32_t position,
+                           float* scores, float* maximum, float* total) {
+    int32_t window = layer.at.sliding_window;
+    int32_t oldest = window > 0 ? position - window : -1;
+    Int lane;
+    for (int i = 0; i < kLanes; ++i) lane[i] = i;
+    Vec most = splat(*maximum);
+    for (int k = 0; k < n; k += kLanes) {
+        Vec score = load(scores + k);
+        if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
+        Int key = lane + (first_position + k);
+        Int seen = (key <= position) & (key > oldest) & (lane < n - k);
+        score = seen ? score : splat(kHidden);
+        store(scores + k, score);
+        most = larger(most, score);
+    }
+    float new_maximum = largest_lane(most);
+    Vec sum{};
+    for (int k = 0; k < n; k += kLanes) {
+        Vec weight = exp2(load(scores + k) - new_maximum);
+        weight = (lane < n - k) ? weight : Vec{};  // beyond the block, where all is hidden
+        store(scores + k, weight);
+        sum += weight;
+    }
+    float factor = exp2(splat(*maximum - new_maximum))[0];
+    *total = *total * factor + sum_of_lanes(sum);
+    *maximum = new_maximum;
+    return factor;
+}
+
+// The query vectors of one piece and one KV head.
+struct NarrowState {
+    float* queries;  // [lanes, padded key width], scaled
+    float* sums;     // [lanes, padded value width]
+    float maxima[kNarrowLanes], totals[kNarrowLanes];
+};
+
+template <class T, int Queries>
+static void attend_narrow_block(const NarrowBlock<T>& block, const Layer& layer, NarrowState& state,
+                                int first, const int32_t* positions, int32_t first_position) {
+    alignas(64) float scores[Queries * kScoreStride];
+    float factors[Queries];
+    score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores, first == 0);
+    for (int m = 0; m < Queries; ++m)
+        factors[m] = soften_narrow(layer, block.n, first_position, positions[first + m],
+                                   scores + m * kScoreStride, &state.maxima[first + m],
+                                   &state.totals[first + m]);
+    add_narrow<T, Queries>(block, layer, scores, factors, state.sums + first * layer.values);
+}
+
+template <class T>
+static void attend_narrow_lanes(const NarrowBlock<T>& block, const Layer& layer, NarrowState& state,
+                                int lanes, const int32_t* positions, int32_t first_position) {
+    for (int first = 0; first < lanes; first += 4) {
+        switch (lanes - first) {
+            case 1:
+                attend_narrow_block<T, 1>(block, layer, state, first, positions, first_position);
+                break;
+            case 2:
+                attend_narrow_block<T, 2>(block, layer, state, first, positions, first_position);
+                break;
+            case 3:
+                attend_narrow_block<T, 3>(block, layer, state, first, positions, first_position);
+                break;
+            default:
+                attend_narrow_block<T, 4>(block, layer, state, first, positions, first_position);
+        }
+    }
+}
+
+template <class T>
+static void attend_narrow(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                          int first_head, int end_head, Scratch& scratch) {
+    const YaieLayer& at = layer.at;
+    int heads = end_head - first_head;
+    int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
+    size_t state_bytes = padded(heads * sizeof(NarrowState), 64);
+    int64_t floats = static_cast<int64_t>(heads) * lanes * (layer.keys + layer.values);
+    char* memory = scratch.get(state_bytes + floats * sizeof(float));
+    NarrowState* states = reinterpret_cast<NarrowState*>(memory);
+    float* vectors = reinterpret_cast<float*>(memory + state_bytes);
+    int32_t positions[kNarrowLanes];
+    for (int i = 0; i < lanes; ++i)
+        positions[i] = static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
+    for (int h = 0; h < heads; ++h) {
+        NarrowState& state = states[h];
+        state.queries = vectors;
+        state.sums = vectors + lanes * layer.keys;
+        vectors = state.sums + lanes * layer.values;
+        for (int i = 0; i < lanes; ++i) {
+            int64_t head = static_cast<int64_t>(first_head + h) * layer.group + i % layer.group;
+            const T* query = query_of<T>(layer, piece.first_row + i / layer.group, head);
+            widen_row(query, at.key_width, state.queries + i * layer.keys,
+                      splat(layer.query_scale));
+            state.maxima[i] = kHidden;
+            state.totals[i] = 0;
+        }
+        for (int i = 0; i < lanes * layer.values; i += kLanes) store(state.sums + i, Vec{});
+    }
+    constexpr int block_keys = static_cast<int>(kKeysInBlock);
+    for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
+        int64_t left = piece.num_keys - key;
+        for (int h = 0; h < heads; ++h) {
+            NarrowBlock<T> block;
+            block.keys = static_cast<const T*>(at.keys) + (first_head + h) * at.key_head_stride;
+            block.values =
+                static_cast<const T*>(at.values) + (first_head + h) * at.value_head_stride;
+            block.key_stride = at.key_slot_stride;
+            block.value_stride = at.value_slot_stride;
+            block.slots = piece.slots + key;
+            block.n = static_cast<int>(left < block_keys ? left : block_keys);
+            attend_narrow_lanes(block, layer, states[h], lanes, positions,
+                                static_cast<int32_t>(piece.first_position + key));
+        }
+    }
+    for (int h = 0; h < heads; ++h)
+        for (int i = 0; i < lanes; ++i)
+            finish_lane<T>(call, layer, piece, piece.first_row + i / layer.group,
+                           static_cast<int64_t>(first_head + h) * layer.group + i % layer.group,
+                           states[h].sums + i * layer.values, states[h].maxima[i],
+                           states[h].totals[i]);
+}

@@ -1,0 +1,222 @@
+// Many query vectors: lanes run along them. Keys and values are broadcast element by element.
+
+constexpr int kTile = 2 * kLanes;  // query vectors that are computed together
+#if YAIE_REGISTERS >= 32
+constexpr int kWideRows = 8;  // keys (or value elements) times two vectors of sums stay in registers
+#else
+constexpr int kWideRows = 4;
+#endif
+static_assert(kKeysInBlock % 8 == 0 && kChunk % 8 == 0, "the register tiles leave no remainder");
+
+// scores[k, lane] = keys[k, :] . queries[:, lane], for n keys rounded up to a multiple of Rows.
+template <int Rows, int Vecs>
+static void score_tile(const float* keys, int width, int n, const float* queries, float* scores) {
+    for (int k = 0; k < n; k += Rows) {
+        const float* row = keys + static_cast<int64_t>(k) * width;
+        Vec sums[Rows][Vecs] = {};
+        for (int d = 0; d < width; ++d) {
+            Vec query[Vecs];
+#pragma GCC unroll 8
+            for (int v = 0; v < Vecs; ++v) query[v] = load(queries + d * kTile + v * kLanes);
+#pragma GCC unroll 16
+            for (int r = 0; r < Rows; ++r) {
+                float key = row[r * width + d];
+#pragma GCC unroll 8
+                for (int v = 0; v < Vecs; ++v) sums[r][v] += query[v] * key;
+            }
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+            for (int v = 0; v < Vecs; ++v) store(scores + (k + r) * kTile + v * kLanes, sums[r][v]);
+    }
+}
+
+// sums[d, lane] = sums[d, lane] * factors[lane] + weights[:, lane] . values[:, d].
+template <int Rows, int Vecs>
+static void add_values(const float* values, int width, int n, const float* weights,
+                       const float* factors, float* sums) {
+    for (int d = 0; d < width; d += Rows) {
+        Vec tile[Rows][Vecs];
+#pragma GCC unroll 16
+        for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+            for (int v = 0; v < Vecs; ++v)
+                tile[r][v] =
+                    load(sums + (d + r) * kTile + v * kLanes) * load(factors + v * kLanes);
+        const float* value = values + d;
+        for (int k = 0; k < n; ++k, value += width) {
+            Vec weight[Vecs];
+#pragma GCC unroll 8
+            for (int v = 0; v < Vecs; ++v) weight[v] = load(weights + k * kTile + v * kLanes);
+#pragma GCC unroll 16
+            for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+                for (int v = 0; v < Vecs; ++v) tile[r][v] += weight[v] * value[r];
+        }
+#pragma GCC unroll 16
+        for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+            for (int v = 0; v < Vecs; ++v) store(sums + (d + r) * kTile + v * kLanes, tile[r][v]);
+    }
+}
+
+// The state of kTile query vectors of one KV head.
+struct TileView {
+    float* queries;      // [padded key width, kTile], scaled
+    float* sums;         // [padded value width, kTile]
+    float* maxima;       // [kTile]
+    float* totals;       // [kTile]
+    int32_t* positions;  // [kTile]
+    int32_t lowest, highest;
+    int vecs;
+};
+
+// Scores of n keys to weights, in place; `factors` is what the sums so far must be scaled by.
+static void soften_tile(const TileView& tile, const Layer& layer, int n, int32_t first_position,
+                        bool masked, float* scores, float* factors) {
+    int32_t window = layer.at.sliding_window;
+    for (int v = 0; v < tile.vecs; ++v) {
+        float* column = scores + v * kLanes;
+        if (layer.softcap_log2 > 0)
+            for (int k = 0; k < n; ++k)
+                store(column + k * kTile, tanh(load(column + k * kTile)) * layer.softcap_log2);
+        if (masked) {
+            Int position;
+            __builtin_memcpy(&position, tile.positions + v * kLanes, sizeof position);
+            Int oldest = window > 0 ? position - window : splat(int32_t{-1});
+            for (int k = 0; k < n; ++k) {
+                Int key = splat(first_position + k);
+                Int seen = (key <= position) & (key > oldest);
+                store(column + k * kTile, seen ? load(column + k * kTile) : splat(kHidden));
+            }
+        }
+        Vec old = load(tile.maxima + v * kLanes);
+        Vec most = old;
+        for (int k = 0; k < n; ++k) most = larger(most, load(column + k * kTile));
+        Vec factor = exp2(old - most);
+        Vec total = load(tile.totals + v * kLanes) * factor;
+        for (int k = 0; k < n; ++k) {
+            Vec weight = exp2(load(column + k * kTile) - most);
+            store(column + k * kTile, weight);
+            total += weight;
+        }
+        store(tile.maxima + v * kLanes, most);
+        store(tile.totals + v * kLanes, total);
+        store(factors + v * kLanes, factor);
+    }
+}
+
+template <class T>
+static void begin_tile(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                       int kv_head, int first_lane, int lanes, TileView& tile, float* row_buffer) {
+    tile.vecs = lanes > kLanes ? 2 : 1;
+    tile.lowest = INT32_MAX;
+    tile.highest = -1;
+    for (int i = 0; i < layer.keys * kTile; i += kLanes) store(tile.queries + i, Vec{});
+    for (int i = 0; i < layer.values * kTile; i += kLanes) store(tile.sums + i, Vec{});
+    for (int i = 0; i < kTile; ++i) {
+        tile.maxima[i] = kHidden;
+        tile.totals[i] = 0;
+        tile.positions[i] = INT32_MAX;  // lanes that only fill the tile up see every key
+    }
+    for (int i = 0; i < lanes; ++i) {
+        int64_t row = piece.first_row + (first_lane + i) / layer.group;
+        int64_t head = static_cast<int64_t>(kv_head) * layer.group + (first_lane + i) % layer.group;
+        int32_t position = static_cast<int32_t>(call.step->positions[row]);
+        tile.positions[i] = position;
+        if (position < tile.lowest) tile.lowest = position;
+        if (position > tile.highest) tile.highest = position;
+        widen_row(query_of<T>(layer, row, head), layer.at.key_width, row_buffer,
+                  splat(layer.query_scale));
+        for (int d = 0; d < layer.keys; ++d) tile.queries[d * kTile + i] = row_buffer[d];
+    }
+}
+
+template <class T>
+static void end_tile(const AttentionCall& call, const Layer& layer, const Piece& piece, int kv_head,
+                     int first_lane, int lanes, const TileView& tile, float* row_buffer) {
+    for (int i = 0; i < lanes; ++i) {
+        int64_t row = piece.first_row + (first_lane + i) / layer.group;
+        int64_t head = static_cast<int64_t>(kv_head) * layer.group + (first_lane + i) % layer.group;
+        for (int d = 0; d < layer.values; ++d) row_buffer[d] = tile.sums[d * kTile + i];
+        finish_lane<T>(call, layer, piece, row, head, row_buffer, tile.maxima[i], tile.totals[i]);
+    }
+}
+
+// One block of keys, widened already, for one tile.
+static void attend_block(const TileView& tile, const Layer& layer, const float* keys,
+                         const float* values, int n, int32_t first_position, float* scores) {
+    int32_t last_position = first_position + n - 1;
+    int32_t window = layer.at.sliding_window;
+    if (first_position > tile.highest) return;
+    if (window > 0 && last_position <= tile.lowest - window) return;
+    bool masked = last_position > tile.lowest ||
+                  (window > 0 && first_position <= tile.highest - window);
+    float factors[kTile];
+    if (tile.vecs == 2)
+        score_tile<kWideRows, 2>(keys, layer.keys, n, tile.queries, scores);
+    else
+        score_tile<8, 1>(keys, layer.keys, n, tile.queries, scores);
+    soften_tile(tile, layer, n, first_position, masked, scores, factors);
+    if (tile.vecs == 2)
+        add_values<kWideRows, 2>(values, layer.values, n, scores, factors, tile.sums);
+    else
+        add_values<8, 1>(values, layer.values, n, scores, factors, tile.sums);
+}
+
+template <class T>
+static void widen_block(const void* pool, int64_t slot_stride, int64_t offset, const int64_t* slots,
+                        int n, int width, int padded_width, float* to) {
+    const T* base = static_cast<const T*>(pool) + offset;
+    for (int k = 0; k < n; ++k)
+        widen_row(base + slots[k] * slot_stride, width, to + k * padded_width, splat(1.0f));
+    for (int k = n; k % 8; ++k)
+        for (int d = 0; d < padded_width; d += kLanes) store(to + k * padded_width + d, Vec{});
+}
+
+template <class T>
+static void attend_wide(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                        int kv_head, Scratch& scratch) {
+    int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
+    int num_tiles = (lanes + kTile - 1) / kTile;
+    constexpr int block = static_cast<int>(kKeysInBlock);
+    int row_floats = layer.keys > layer.values ? layer.keys : layer.values;
+    int tile_floats = (layer.keys + layer.values + 3) * kTile;
+    int64_t floats = static_cast<int64_t>(block) * (layer.keys + layer.values + kTile) +
+                     row_floats + static_cast<int64_t>(num_tiles) * tile_floats;
+    size_t view_bytes = padded(num_tiles * sizeof(TileView), 64);
+    char* memory = scratch.get(view_bytes + floats * sizeof(float));
+    TileView* tiles = reinterpret_cast<TileView*>(memory);
+    float* keys = reinterpret_cast<float*>(memory + view_bytes);
+    float* values = keys + block * layer.keys;
+    float* scores = values + block * layer.values;
+    float* state = scores + block * kTile;
+    float* row_buffer = state + static_cast<int64_t>(num_tiles) * tile_floats;
+    for (int t = 0; t < num_tiles; ++t, state += tile_floats) {
+        TileView& tile = tiles[t];
+        tile.queries = state;
+        tile.sums = tile.queries + layer.keys * kTile;
+        tile.maxima = tile.sums + layer.values * kTile;
+        tile.totals = tile.maxima + kTile;
+        tile.positions = reinterpret_cast<int32_t*>(tile.totals + kTile);
+        int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
+        begin_tile<T>(call, layer, piece, kv_head, t * kTile, count, tile, row_buffer);
+    }
+    const YaieLayer& at = layer.at;
+    for (int64_t key = 0; key < piece.num_keys; key += block) {
+        int n = static_cast<int>(piece.num_keys - key < block ? piece.num_keys - key : block);
+        const int64_t* slots = piece.slots + key;
+        widen_block<T>(at.keys, at.key_slot_stride, kv_head * at.key_head_stride, slots, n,
+                       at.key_width, layer.keys, keys);
+        widen_block<T>(at.values, at.value_slot_stride, kv_head * at.value_head_stride, slots, n,
+                       at.value_width, layer.values, values);
+        int32_t position = static_cast<int32_t>(piece.first_position + key);
+        for (int t = 0; t < num_tiles; ++t)
+            attend_block(tiles[t], layer, keys, values, n, position, scores);
+    }
+    for (int t = 0; t < num_tiles; ++t) {
+        int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
+        end_tile<T>(call, layer, piece, kv_head, t * kTile, count, tiles[t], row_buffer);
+    }
+}

@@ -1,0 +1,194 @@
+// Cuts the segments of a step into pieces of work for the attention kernels.
+//
+// A piece is a block of rows of one segment and a range of its keys. Each (piece, range of KV heads)
+// is a task for one thread. A row that only one piece covers is finished by that piece; what
+// several pieces found for a row is merged afterwards. Nothing here depends on the instruction set.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "abi.h"
+
+namespace yaie {
+
+// Query vectors per KV head up to which lanes run along the head; above it, along the queries.
+constexpr int64_t kNarrowLanes = 8;
+// Query vectors of a wide piece: keys are converted once for all of them, and their state
+// (widths x lanes x 4 bytes, twice) should stay in the second-level cache.
+constexpr int64_t kWideLanes = 128;
+constexpr int64_t kKeysInBlock = 64;
+// Shorter key ranges are not worth the merge.
+constexpr int64_t kLeastKeysInPiece = 128;
+constexpr int64_t kPiecesPerThread = 4;
+
+struct Piece {
+    const int64_t* slots;
+    int64_t num_keys;
+    int64_t first_position;
+    int64_t first_row, end_row;
+    int64_t partial;  // first of its places for (max, sum, values); each is a (KV head, lane)
+    bool narrow;
+};
+
+struct Work {
+    int32_t piece;
+    int32_t first_head, end_head;  // KV heads
+    double cost;
+};
+
+class Schedule {
+public:
+    std::vector<Piece> pieces;
+    std::vector<Work> tasks;              // most expensive first
+    std::vector<int32_t> pieces_of_row;   // all rows' pieces, one after the other
+    std::vector<int32_t> row_offsets;     // [num_rows + 1] into pieces_of_row
+    std::vector<int32_t> merged_rows;     // rows with more than one piece
+    int64_t num_partials = 0;
+
+    // Does nothing where it was made for an equal step and layer already.
+    void make(const YaieStep& step, const YaieLayer& layer, int threads) {
+        Key key{step.id, layer.num_kv_heads, layer.num_heads, layer.sliding_window, threads};
+        if (key == key_) return;
+        key_ = Key{};
+        group_ = layer.num_heads / layer.num_kv_heads;
+        cut_rows(step, layer);
+        cut_keys(layer, threads);
+        find_pieces_of_rows(step.num_rows);
+        make_tasks(layer, threads);
+        key_ = key;
+    }
+
+    void forget() { key_ = Key{}; }
+
+    bool is_merged(int64_t row) const { return row_offsets[row + 1] - row_offsets[row] > 1; }
+
+private:
+    struct Key {
+        int64_t step = -1;
+        int32_t kv_heads = 0, heads = 0, window = 0, threads = 0;
+
+        bool operator==(const Key& other) const {
+            return step == other.step && kv_heads == other.kv_heads && heads == other.heads &&
+                   window == other.window && threads == other.threads;
+        }
+    };
+
+    // What reading a key costs for one KV head, and what each query vector adds, in the same unit.
+    double cost_of(const Piece& piece) const {
+        int64_t lanes = (piece.end_row - piece.first_row) * group_;
+        if (!piece.narrow) lanes = (lanes + 15) / 16 * 16;
+        return static_cast<double>(piece.num_keys + 8) * static_cast<double>(lanes + 4);
+    }
+
+    void cut_rows(const YaieStep& step, const YaieLayer& layer) {
+        pieces.clear();
+        for (int64_t s = 0; s < step.num_segments; ++s) {
+            const YaieSegment& segment = step.segments[s];
+            int64_t rows = segment.end_row - segment.first_row;
+            if (rows <= 0) continue;
+            int64_t lanes = rows * group_;
+            int64_t blocks = std::min(rows, (lanes + kWideLanes - 1) / kWideLanes);
+            for (int64_t b = 0; b < blocks; ++b) {
+                Piece piece{};
+                piece.first_row = segment.first_row + rows * b / blocks;
+                piece.end_row = segment.first_row + rows * (b + 1) / blocks;
+                piece.narrow = (piece.end_row - piece.first_row) * group_ <= kNarrowLanes;
+                if (limit_keys(step, layer, segment, piece)) pieces.push_back(piece);
+            }
+        }
+    }
+
+    // Leaves out the keys that no row of the piece sees; false if none is left.
+    bool limit_keys(const YaieStep& step, const YaieLayer& layer, const YaieSegment& segment,
+                    Piece& piece) const {
+        const int64_t* first = step.positions + piece.first_row;
+        const int64_t* end = step.positions + piece.end_row;
+        int64_t lowest = *std::min_element(first, end);
+        int64_t highest = *std::max_element(first, end);
+        int64_t begin_key = 0;
+        if (layer.sliding_window > 0)
+            begin_key = std::max<int64_t>(
+                0, lowest - layer.sliding_window + 1 - segment.first_position);
+        int64_t end_key = std::min(segment.end_slot - segment.first_slot,
+                                   highest + 1 - segment.first_position);
+        piece.slots = step.slots + segment.first_slot + begin_key;
+        piece.num_keys = end_key - begin_key;
+        piece.first_position = segment.first_position + begin_key;
+        return piece.num_keys > 0;
+    }
+
+    // Splits the pieces that would keep one thread busy while the others have nothing left.
+    void cut_keys(const YaieLayer& layer, int threads) {
+        if (threads <= 1) return;
+        double total = 0;
+        for (const Piece& piece : pieces) total += cost_of(piece) * layer.num_kv_heads;
+        double most = total / static_cast<double>(threads * kPiecesPerThread);
+        std::vector<Piece> whole;
+        whole.swap(pieces);
+        for (const Piece& piece : whole) {
+            // A wide piece is one task for each head, a narrow one a single task.
+            double cost = cost_of(piece) * (piece.narrow ? layer.num_kv_heads : 1);
+            int64_t parts = static_cast<int64_t>(cost / most) + 1;
+            parts = std::min(parts, (piece.num_keys + kLeastKeysInPiece - 1) / kLeastKeysInPiece);
+            int64_t step = (piece.num_keys + parts - 1) / parts;
+            step = (step + kKeysInBlock - 1) / kKeysInBlock * kKeysInBlock;
+            for (int64_t key = 0; key < piece.num_keys; key += step) {
+                Piece part = piece;
+                part.slots += key;
+                part.first_position += key;
+                part.num_keys = std::min(step, piece.num_keys - key);
+                pieces.push_back(part);
+            }
+        }
+    }
+
+    void find_pieces_of_rows(int64_t num_rows) {
+        row_offsets.assign(num_rows + 1, 0);
+        for (const Piece& piece : pieces)
+            for (int64_t row = piece.first_row; row < piece.end_row; ++row) ++row_offsets[row + 1];
+        for (int64_t row = 0; row < num_rows; ++row) row_offsets[row + 1] += row_offsets[row];
+        pieces_of_row.resize(row_offsets[num_rows]);
+        std::vector<int32_t> next(row_offsets.begin(), row_offsets.end() - 1);
+        for (size_t i = 0; i < pieces.size(); ++i)
+            for (int64_t row = pieces[i].first_row; row < pieces[i].end_row; ++row)
+                pieces_of_row[next[row]++] = static_cast<int32_t>(i);
+        merged_rows.clear();
+        for (int64_t row = 0; row < num_rows; ++row)
+            if (is_merged(row)) merged_rows.push_back(static_cast<int32_t>(row));
+    }
+
+    void make_tasks(const YaieLayer& layer, int threads) {
+        tasks.clear();
+        num_partials = 0;
+        // The heads of a narrow piece stay together, because they lie together in memory;
+        // only a step of very few narrow pieces gives them to several threads.
+        int64_t parts = 1;
+        if (threads > 1 && static_cast<int64_t>(pieces.size()) < threads)
+            parts = std::min<int64_t>(layer.num_kv_heads, threads);
+        for (size_t i = 0; i < pieces.size(); ++i) {
+            Piece& piece = pieces[i];
+            piece.partial = num_partials;
+            num_partials += (piece.end_row - piece.first_row) * layer.num_heads;
+            int64_t tasks_of_piece = piece.narrow ? parts : layer.num_kv_heads;
+            double cost = cost_of(piece);
+            for (int64_t t = 0; t < tasks_of_piece; ++t) {
+                Work work{};
+                work.piece = static_cast<int32_t>(i);
+                work.first_head = static_cast<int32_t>(layer.num_kv_heads * t / tasks_of_piece);
+                work.end_head = static_cast<int32_t>(layer.num_kv_heads * (t + 1) / tasks_of_piece);
+                work.cost = cost * (work.end_head - work.first_head);
+                tasks.push_back(work);
+            }
+        }
+        if (threads > 1)
+            std::stable_sort(tasks.begin(), tasks.end(),
+                             [](const Work& a, const Work& b) { return a.cost > b.cost; });
+    }
+
+    Key key_;
+    int64_t group_ = 1;
+};
+
+}  // namespace yaie

@@ -1,0 +1,207 @@
+// Vectors of YAIE_LANES floats: included once for each instruction set, in its own namespace.
+//
+// Written with the compilers' vector extensions, so that one text serves every instruction set.
+// Two-byte elements are widened without shuffles: a vector of 2 x kLanes elements read as 32-bit
+// words becomes its even elements (shifted up) and its odd ones (masked). All kernels keep this order
+// ("even, then odd" within a chunk) for queries, keys, values and sums alike, and `store_chunk`
+// undoes it.
+
+constexpr int kLanes = YAIE_LANES;
+constexpr int kChunk = 2 * kLanes;
+
+typedef float Vec __attribute__((vector_size(kLanes * 4)));
+typedef int32_t Int __attribute__((vector_size(kLanes * 4)));
+typedef uint32_t Bits __attribute__((vector_size(kLanes * 4)));
+
+#define YAIE_INLINE static inline __attribute__((always_inline))
+
+YAIE_INLINE Vec load(const float* p) {
+    Vec v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+YAIE_INLINE void store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
+
+YAIE_INLINE Vec splat(float x) { return x - Vec{}; }  // 0 + x would be an addition: -0 differs
+YAIE_INLINE Int splat(int32_t x) { return Int{} + x; }
+YAIE_INLINE Vec as_float(Bits v) { return (Vec)v; }
+YAIE_INLINE Bits as_bits(Vec v) { return (Bits)v; }
+YAIE_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
+YAIE_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
+
+// 2 to the power of x, within 2e-7; x below -126 counts as -126. Needs x <= 127.
+YAIE_INLINE Vec exp2(Vec x) {
+    x = larger(x, splat(-126.0f));
+    Vec shifted = x + 12582912.0f;  // 1.5 * 2^23: the integer part now lies in the low bits
+    Vec f = x - (shifted - 12582912.0f);
+    Vec p = splat(1.535336188319500e-4f);
+    p = p * f + 1.339887440266574e-3f;
+    p = p * f + 9.618437357674640e-3f;
+    p = p * f + 5.550332471162809e-2f;
+    p = p * f + 2.402264791363012e-1f;
+    p = p * f + 6.931472028550421e-1f;
+    p = p * f + 1.0f;
+    return as_float(as_bits(p) + (as_bits(shifted) << 23));
+}
+
+YAIE_INLINE Vec tanh(Vec x) {
+    // Near 0 the quotient below would cancel; a short series is exact enough there.
+    Vec x2 = x * x;
+    Vec series = x + x * x2 * (x2 * 0.13333333f - 0.33333333f);
+    Vec bounded = larger(smaller(x, splat(10.0f)), splat(-10.0f));
+    Vec e = exp2(bounded * 2.885390081777927f);
+    Vec quotient = (e - 1.0f) / (e + 1.0f);
+    return x2 < splat(0.01f) ? series : quotient;
+}
+
+struct Pair {
+    Vec a, b;
+};
+
+struct Bf16 {
+    uint16_t bits;
+};
+struct Fp16 {
+    uint16_t bits;
+};
+
+YAIE_INLINE Bits load_bits(const void* p) {
+    Bits v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+YAIE_INLINE Pair load_chunk(const float* p) { return {load(p), load(p + kLanes)}; }
+
+YAIE_INLINE Pair load_chunk(const Bf16* p) {
+    Bits v = load_bits(p);
+    return {as_float(v << 16), as_float(v & 0xffff0000u)};
+}
+
+// `half` holds an fp16 number in its upper 16 bits.
+YAIE_INLINE Vec widen_half(Bits half) {
+    Bits sign = half & 0x80000000u;
+    Bits twice = half + half;
+    Vec normal = as_float((twice >> 4) + 0x70000000u) * 0x1.0p-112f;
+    Vec tiny = as_float((twice >> 17) | 0x3f000000u) - 0.5f;
+    return as_float(sign | as_bits((Int)(twice < 0x08000000u) ? tiny : normal));
+}
+
+YAIE_INLINE Pair load_chunk(const Fp16* p) {
+    Bits v = load_bits(p);
+    return {widen_half(v << 16), widen_half(v & 0xffff0000u)};
+}
+
+// The nearest bf16 (ties to even) in the upper 16 bits of each word.
+YAIE_INLINE Bits narrow_bf16(Vec v) {
+    Bits u = as_bits(v);
+    Bits rounded = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
+    Bits nan = Bits{} + 0x7fc00000u;
+    return (Int)(v != v) ? nan : rounded;
+}
+
+// The nearest fp16 in the lower 16 bits of each word.
+YAIE_INLINE Bits narrow_half(Vec v) {
+    Bits u = as_bits(v);
+    Bits twice = u + u;
+    Vec base = as_float(u & 0x7fffffffu) * 0x1.0p+112f * 0x1.0p-110f;
+    Bits bias = twice & 0xff000000u;
+    Bits least = Bits{} + 0x71000000u;
+    bias = (Int)(bias < least) ? least : bias;
+    base = as_float((bias >> 1) + 0x07800000u) + base;
+    Bits bits = as_bits(base);
+    Bits number = ((bits >> 13) & 0x7c00u) + (bits & 0xfffu);
+    Bits nan = Bits{} + 0x7e00u;
+    return ((u >> 16) & 0x8000u) | ((Int)(twice > 0xff000000u) ? nan : number);
+}
+
+YAIE_INLINE void store_chunk(float* p, Pair v) {
+    store(p, v.a);
+    store(p + kLanes, v.b);
+}
+
+YAIE_INLINE void store_chunk(Bf16* p, Pair v) {
+    Bits packed = (narrow_bf16(v.a) >> 16) | narrow_bf16(v.b);
+    __builtin_memcpy(p, &packed, sizeof packed);
+}
+
+YAIE_INLINE void store_chunk(Fp16* p, Pair v) {
+    Bits packed = narrow_half(v.a) | (narrow_half(v.b) << 16);
+    __builtin_memcpy(p, &packed, sizeof packed);
+}
+
+// The last elements of a row whose width is no multiple of a chunk; the rest of the chunk is 0.
+template <class T>
+YAIE_INLINE Pair load_tail(const T* p, int count) {
+    T whole[kChunk] = {};
+    if (count % 8 == 0)
+        for (int i = 0; i < count; i += 8) __builtin_memcpy(whole + i, p + i, 8 * sizeof(T));
+    else
+        for (int i = 0; i < count; ++i) whole[i] = p[i];
+    return load_chunk(whole);
+}
+
+template <class T>
+YAIE_INLINE void store_tail(T* p, Pair v, int count) {
+    T whole[kChunk];
+    store_chunk(whole, v);
+    for (int i = 0; i < count; ++i) p[i] = whole[i];
+}
+
+template <int... I>
+struct Indices {};
+template <int N, int... I>
+struct MakeIndices : MakeIndices<N - 1, N - 1, I...> {};
+template <int... I>
+struct MakeIndices<0, I...> {
+    typedef Indices<I...> type;
+};
+
+// Where lane i of the sum of two vectors comes from: x holds blocks of `step` partial sums of each
+// of its numbers, y likewise; the result holds blocks of step / 2, those of x first.
+constexpr int sum_source(int lane, int step, bool upper) {
+    int half = kLanes / 2;
+    int within = lane % half;
+    int source = within / (step / 2) * step + within % (step / 2) + (upper ? step / 2 : 0);
+    return lane < half ? source : source + kLanes;
+}
+
+template <int Step, int... I>
+YAIE_INLINE Vec add_halves(Vec x, Vec y, Indices<I...>) {
+#ifdef __clang__
+    return __builtin_shufflevector(x, y, sum_source(I, Step, false)...) +
+           __builtin_shufflevector(x, y, sum_source(I, Step, true)...);
+#else
+    return __builtin_shuffle(x, y, Int{sum_source(I, Step, false)...}) +
+           __builtin_shuffle(x, y, Int{sum_source(I, Step, true)...});
+#endif
+}
+
+// The sums over the lanes of kLanes vectors, as the lanes of one vector.
+template <int Step>
+struct SumLanes {
+    static inline __attribute__((always_inline)) Vec of(Vec* v) {
+        constexpr int count = Step / 2;  // vectors that are left after this round
+#pragma GCC unroll 16
+        for (int i = 0; i < count; ++i)
+            v[i] = add_halves<Step>(v[2 * i], v[2 * i + 1], typename MakeIndices<kLanes>::type());
+        return SumLanes<Step / 2>::of(v);
+    }
+};
+template <>
+struct SumLanes<1> {
+    static inline __attribute__((always_inline)) Vec of(Vec* v) { return v[0]; }
+};
+
+YAIE_INLINE float sum_of_lanes(Vec v) {
+    float sum = 0;
+    for (int i = 0; i < kLanes; ++i) sum += v[i];
+    return sum;
+}
+
+YAIE_INLINE float largest_lane(Vec v) {
+    float most = v[0];
+    for (int i = 1; i < kLanes; ++i) most = v[i] > most ? v[i] : most;
+    return most;
+}

@@ -1,0 +1,161 @@
+"""Finds, loads and describes the kernel library. Called by the CPU attention backend and `doctor`.
+
+In order: a library that lies prebuilt in the package and fits this source, one compiled earlier by
+this user, one compiled now. Where none of it works there is no library, torch serves instead, and
+`status()` says why. YAIE_KERNELS=off refuses the library; the name of an instruction set
+(avx512, avx2, portable) forces that one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from yaie.errors import ConfigError
+from yaie.kernels import build
+from yaie.kernels.structures import ABI, Layer, Step, Write
+
+VARIABLE = "YAIE_KERNELS"
+AUTO, OFF = "auto", "off"
+PREBUILT = Path(__file__).parent / build.LIBRARY_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Whether there is a kernel library and why, in words for people."""
+
+    loaded: bool
+    reason: str
+
+
+class Library:
+    """The loaded library. Its calls release Python's lock while they compute."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError if the file cannot be loaded or was made from another source."""
+        self.path = path
+        handle = ctypes.CDLL(str(path))
+        try:
+            self._declare(handle)
+        except AttributeError as error:
+            raise OSError(f"{path} is no kernel library: {error}") from None
+        if handle.yaie_abi() != ABI or handle.yaie_source().decode() != build.source_digest():
+            raise OSError(f"{path} was made from another version of the source")
+        self._handle = handle
+        self.attention = handle.yaie_attention  # (Step *, Layer *) -> 0, or 1: unknown dtype
+        self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
+
+    def _declare(self, handle: ctypes.CDLL) -> None:
+        handle.yaie_source.restype = ctypes.c_char_p
+        handle.yaie_instruction_set.restype = ctypes.c_char_p
+        handle.yaie_chosen_instruction_set.restype = ctypes.c_char_p
+        handle.yaie_set_threads.restype = None
+        handle.yaie_write_kv.restype = None
+        step, write = ctypes.POINTER(Step), ctypes.POINTER(Write)
+        handle.yaie_attention.argtypes = [step, ctypes.POINTER(Layer)]
+        handle.yaie_write_kv.argtypes = [step, write, write]
+
+    @property
+    def instruction_sets(self) -> list[str]:
+        """Those that this processor has, best first."""
+        found: list[bytes] = []
+        while (name := self._handle.yaie_instruction_set(len(found))) is not None:
+            found.append(name)
+        return [name.decode() for name in found if self._handle.yaie_is_available(name)]
+
+    @property
+    def instruction_set(self) -> str:
+        """The one in use."""
+        name: bytes = self._handle.yaie_chosen_instruction_set()
+        return name.decode()
+
+    def use_instruction_set(self, name: str) -> None:
+        """Use another one from now on, in this process. Raises ConfigError if there is none."""
+        if self._handle.yaie_choose_instruction_set(name.encode()):
+            known = ", ".join((AUTO, OFF, *self.instruction_sets))
+            raise ConfigError(
+                f"{VARIABLE} is {name!r}; on this machine it may be {known}", param=VARIABLE
+            )
+
+    @property
+    def threads(self) -> int:
+        """How many threads compute, the calling one among them."""
+        count: int = self._handle.yaie_threads()
+        return count
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        self._handle.yaie_set_threads(count)
+
+
+class _Loader:
+    """Loads once a process; several threads may ask at the same time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tried = False
+        self._library: Library | None = None
+        self._reason = "not loaded yet"
+
+    def load(self) -> Library | None:
+        with self._lock:
+            if not self._tried:
+                self._library, self._reason = _find(os.environ.get(VARIABLE, AUTO))
+                self._tried = True
+            return self._library
+
+    def status(self) -> Status:
+        self.load()
+        return Status(self._library is not None, self._reason)
+
+
+_loader = _Loader()
+
+
+def load() -> Library | None:
+    """The kernel library of this process, or None; see `status`. The first call may compile.
+
+    Raises ConfigError if YAIE_KERNELS names something that this machine does not have.
+    """
+    return _loader.load()
+
+
+def status() -> Status:
+    """Whether the library is there, and why or why not."""
+    return _loader.status()
+
+
+def _find(wish: str) -> tuple[Library | None, str]:
+    if wish == OFF:
+        return None, f"switched off by {VARIABLE}=off"
+    if not build.is_supported_platform():
+        return None, "there are no kernels for this system"
+    try:
+        library, origin = _open()
+    except (build.BuildFailed, OSError) as error:
+        return None, str(error)
+    if wish != AUTO:
+        library.use_instruction_set(wish)
+    return library, f"{library.instruction_set}, {origin}"
+
+
+def _open() -> tuple[Library, str]:
+    if PREBUILT.is_file():
+        try:
+            return Library(PREBUILT), "prebuilt"
+        except OSError:
+            pass  # made for another machine or source: compile instead
+    compiler = build.find_compiler()
+    if compiler is None:
+        raise build.BuildFailed("there is no prebuilt library and no C++ compiler (g++ or clang++)")
+    target = build.cached_library(compiler)
+    if target.is_file():
+        try:
+            return Library(target), "compiled before"
+        except OSError:
+            pass  # damaged: compile anew
+    build.compile_library(compiler, target)
+    return Library(target), f"compiled with {compiler}"

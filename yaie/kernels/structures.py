@@ -1,0 +1,77 @@
+"""The C structures of the kernel library, field by field as in `csrc/abi.h`.
+
+Filled by the attention backend, handed to the library by address. Strides are in elements.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import ClassVar
+
+ABI = 1  # YAIE_ABI in abi.h
+
+DTYPES = {"float32": 0, "bfloat16": 1, "float16": 2}  # YaieDtype
+
+
+class Step(ctypes.Structure):
+    """What is the same in all layers of one step."""
+
+    _fields_: ClassVar = [
+        ("id", ctypes.c_int64),
+        ("num_rows", ctypes.c_int64),
+        ("num_segments", ctypes.c_int64),
+        ("num_written", ctypes.c_int64),
+        ("positions", ctypes.c_void_p),
+        ("slots", ctypes.c_void_p),
+        ("segments", ctypes.c_void_p),
+        ("written_rows", ctypes.c_void_p),
+        ("written_slots", ctypes.c_void_p),
+    ]
+
+
+# The columns of the array behind `Step.segments`, all int64.
+SEGMENT_COLUMNS = ("first_slot", "end_slot", "first_position", "first_row", "end_row")
+
+
+class Layer(ctypes.Structure):
+    """One attention layer."""
+
+    _fields_: ClassVar = [
+        ("dtype", ctypes.c_int32),
+        ("num_heads", ctypes.c_int32),
+        ("num_kv_heads", ctypes.c_int32),
+        ("key_width", ctypes.c_int32),
+        ("value_width", ctypes.c_int32),
+        ("sliding_window", ctypes.c_int32),
+        ("scale", ctypes.c_float),
+        ("softcap", ctypes.c_float),
+        ("keys", ctypes.c_void_p),
+        ("values", ctypes.c_void_p),
+        ("key_slot_stride", ctypes.c_int64),
+        ("key_head_stride", ctypes.c_int64),
+        ("value_slot_stride", ctypes.c_int64),
+        ("value_head_stride", ctypes.c_int64),
+        ("queries", ctypes.c_void_p),
+        ("query_row_stride", ctypes.c_int64),
+        ("query_head_stride", ctypes.c_int64),
+        ("output", ctypes.c_void_p),
+        ("output_row_stride", ctypes.c_int64),
+        ("output_head_stride", ctypes.c_int64),
+        ("sinks", ctypes.c_void_p),
+    ]
+
+
+class Write(ctypes.Structure):
+    """New rows on their way into one tensor of the pool."""
+
+    _fields_: ClassVar = [
+        ("rows", ctypes.c_void_p),
+        ("row_stride", ctypes.c_int64),
+        ("head_stride", ctypes.c_int64),
+        ("pool", ctypes.c_void_p),
+        ("slot_stride", ctypes.c_int64),
+        ("pool_head_stride", ctypes.c_int64),
+        ("num_heads", ctypes.c_int64),
+        ("row_bytes", ctypes.c_int64),
+        ("element_bytes", ctypes.c_int64),
+    ]
