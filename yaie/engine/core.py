@@ -17,12 +17,12 @@ import torch
 
 from yaie.config import EngineConfig
 from yaie.engine.logprobs import token_logprobs
-from yaie.engine.request import Request
+from yaie.engine.request import Request, Sequence
 from yaie.engine.runner import ModelRunner
 from yaie.engine.sampler import Draw, Sampler
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import DrawnToken, PromptLogits, ScheduledStep
+from yaie.engine.step import DrawnToken, ScheduledStep
 from yaie.engine.validation import validate_request
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_rank
@@ -44,8 +44,6 @@ class EngineCore:
 
     def __init__(self, config: EngineConfig) -> None:
         """Load the model and make the pool. Raises a `StartupError` that says what to do."""
-        if config.threads:
-            torch.set_num_threads(config.threads)
         loaded = load_model(config)
         self._config = config
         self._runner = ModelRunner(loaded, config.attention_backend)
@@ -147,26 +145,36 @@ class EngineCore:
         began = time.perf_counter()
         try:
             logits = self._runner.execute(step.plan)
+            computed = time.perf_counter()
+            faults = _add_prompt_logprobs(step, logits)
+            drawn = self._draw(step, logits, faults)
         except Exception as error:
             return self._fail_step(step, error)
         self._num_failed_steps = 0
-        computed = time.perf_counter()
-        drawn = self._draw(step, logits)
         sampled = time.perf_counter()
         deltas = self.scheduler.update(step, drawn)
+        drawing = {draw.sequence for draw in step.draws}
+        deltas += [
+            self.scheduler.fail(sequence, error)
+            for sequence, error in faults.items()
+            if sequence not in drawing  # those had the fault in place of their token
+        ]
         self._spent.forward_s += computed - began
         self._spent.sample_s += sampled - computed
         self._spent.schedule_s += time.perf_counter() - sampled
         return deltas
 
-    def _draw(self, step: ScheduledStep, logits: torch.Tensor) -> list[DrawnToken | YaieError]:
-        for prompt_logits in step.prompt_logits:
-            _add_prompt_logprobs(prompt_logits, logits)
+    def _draw(
+        self, step: ScheduledStep, logits: torch.Tensor, faults: dict[Sequence, YaieError]
+    ) -> list[DrawnToken | YaieError]:
         draws = [
             Draw(draw.logit_row, draw.sequence.sampling)  # type: ignore[arg-type]
             for draw in step.draws
         ]
-        return self._sampler.sample(logits, draws)
+        drawn = self._sampler.sample(logits, draws)
+        return [
+            faults.get(draw.sequence, token) for draw, token in zip(step.draws, drawn, strict=True)
+        ]
 
     def _fail_step(self, step: ScheduledStep, error: Exception) -> list[TokenDelta]:
         """The forward failed: nobody in it can go on, everybody else can."""
@@ -284,15 +292,25 @@ class _Spent:
         self.schedule_s = self.forward_s = self.sample_s = self.step_s = 0.0
 
 
-def _add_prompt_logprobs(wanted: PromptLogits, logits: torch.Tensor) -> None:
-    """Row i gives the distribution of the token behind position `first + i` of the prompt."""
-    request = wanted.sequence.request
-    assert request.prompt_logprobs is not None
-    following = request.prompt[wanted.first + 1 : wanted.first + 1 + len(wanted.logit_rows)]
-    num_top = [request.params.prompt_logprobs or 0] * len(wanted.logit_rows)
-    request.prompt_logprobs += token_logprobs(
-        logits, wanted.logit_rows, following.tolist(), num_top
-    )
+def _add_prompt_logprobs(step: ScheduledStep, logits: torch.Tensor) -> dict[Sequence, YaieError]:
+    """Note the log-probabilities of prompts; returns the faults, each of one sequence."""
+    faults: dict[Sequence, YaieError] = {}
+    for wanted in step.prompt_logits:
+        request = wanted.sequence.request
+        assert request.prompt_logprobs is not None
+        # Row i gives the distribution of the token behind position `first + i` of the prompt.
+        following = request.prompt[wanted.first + 1 : wanted.first + 1 + len(wanted.logit_rows)]
+        num_top = [request.params.prompt_logprobs or 0] * len(wanted.logit_rows)
+        try:
+            request.prompt_logprobs += token_logprobs(
+                logits, wanted.logit_rows, following.tolist(), num_top
+            )
+        except Exception as error:
+            log.exception("the logprobs of a prompt failed")
+            faults[wanted.sequence] = RequestFailed(
+                f"the logprobs of the prompt failed: {type(error).__name__}: {error}"
+            )
+    return faults
 
 
 def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:

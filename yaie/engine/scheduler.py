@@ -34,6 +34,8 @@ from yaie.types import FinishReason, TokenDelta
 # Admission leaves room for each live sequence to grow by this many tokens, so that a request is
 # not let in only to preempt the others a few steps later.
 _GROWTH_RESERVE = 32
+# Logits of prompts use what memory was planned for and nobody draws from, at least so many rows.
+_LEAST_PROMPT_LOGITS = 32
 
 
 class Scheduler:
@@ -173,9 +175,12 @@ class Scheduler:
         if wants_prompt_logits(sequence):
             assert request.prompt_logprobs is not None
             first, last = len(request.prompt_logprobs), len(request.prompt) - 1
+            room = max(_LEAST_PROMPT_LOGITS, self.max_running - len(self.running))
+            room -= sum(end - first for _, first, end in wanted)
             if first < last:
+                stop = min(last, first + room)
                 path = self.tree.path(sequence.cursor)
-                end = selection.add_prompt_logits(path, first, last)
+                end = selection.add_prompt_logits(path, first, stop) if stop > first else first
                 if end > first:
                     wanted.append((sequence, first, end))
                 if end < last:
@@ -309,6 +314,8 @@ class Scheduler:
             if not self._enter(sequence):
                 return
             self.preempted.remove(sequence)
+        if not len(self.waiting):
+            return
         rows = sum(pending_rows(sequence) for sequence in self.running)
         while rows < self.max_step_rows:
             request = self.waiting.next(self.tree.clock)
