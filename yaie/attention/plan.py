@@ -82,13 +82,6 @@ class NodeRows:
         self.logits: set[int] = set()  # tokens whose logits are wanted
         self.branches: list[NodeRows] = []  # children that are in the step
 
-    def row_offsets(self) -> IntArray:
-        """The node's tokens that are rows: new ones, and held ones whose logits are wanted."""
-        held = self.node.num_computed
-        new = np.arange(held, self.computed_to, dtype=np.int64)
-        again = sorted(offset for offset in self.logits if offset < held)
-        return np.concatenate([np.array(again, dtype=np.int64), new]) if again else new
-
 
 class RowSelection:
     """What one step computes, collected sequence by sequence under a budget of rows.
@@ -238,10 +231,10 @@ class _Layout:
     def __init__(self, cost: FoldingCost) -> None:
         self.cost = cost
         self.num_rows = 0
-        self.token_ids: list[IntArray] = []
-        self.positions: list[IntArray] = []
-        self.slots: list[IntArray] = []
-        self.written: list[IntArray] = []
+        self.token_ids: list[int] = []
+        self.positions: list[int] = []
+        self.slots: list[int] = []
+        self.written: list[int] = []
         self.logit_rows: list[int] = []
         self.logit_index: dict[tuple[Node, int], int] = {}
         self.segments: list[Segment] = []
@@ -255,10 +248,10 @@ class _Layout:
                 self._add_segment(carry, first_row, self.num_rows)
                 continue
             first_row = self.num_rows
-            own = self._add_rows(rows)
-            node, branches = rows.node, rows.branches
+            node, branches, slots = rows.node, rows.branches, rows.node.slots()
+            own = self._add_rows(rows, slots)
             num_keys = len(node.tokens) if branches else own
-            keys = _Carry([*carry.slots, node.slots(0, num_keys)], carry.first_position)
+            keys = _Carry([*carry.slots, slots[:num_keys]], carry.first_position)
             if not branches:
                 self._add_segment(keys, first_row, self.num_rows)
                 continue
@@ -275,26 +268,34 @@ class _Layout:
             for branch in reversed(branches):
                 stack.append((branch, below, -1))
 
-    def _add_rows(self, rows: NodeRows) -> int:
-        """Append the node's own rows; returns how many of its tokens they attend to."""
-        offsets = rows.row_offsets()
-        if not len(offsets):
-            return 0
-        node = rows.node
-        first_row = self.num_rows
-        self.num_rows += len(offsets)
-        self.token_ids.append(node.view()[offsets].astype(np.int64))
-        self.positions.append(offsets + node.start)
-        self.slots.append(node.slots()[offsets])
-        num_held = len(offsets) - (rows.computed_to - node.num_computed)
-        self.written.append(np.arange(first_row + num_held, self.num_rows, dtype=np.int64))
-        if rows.logits:
-            wanted = sorted(rows.logits)
-            where = np.searchsorted(offsets, wanted) + first_row
-            for offset, row in zip(wanted, where.tolist(), strict=True):
-                self.logit_index[(node, offset)] = len(self.logit_rows)
-                self.logit_rows.append(row)
-        return int(offsets[-1]) + 1
+    def _add_rows(self, rows: NodeRows, slots: IntArray) -> int:
+        """Append the node's own rows; returns how many of its tokens they attend to.
+
+        First held tokens whose logits are wanted, then new ones. Lists, since most nodes of a
+        decode step have one row, for which arrays cost more than all the rest.
+        """
+        node, held, first_row = rows.node, rows.node.num_computed, self.num_rows
+        wanted = sorted(rows.logits)
+        again = [offset for offset in wanted if offset < held]
+        for offset in again:
+            self.token_ids.append(node.tokens[offset])
+            self.positions.append(node.start + offset)
+            self.slots.append(int(slots[offset]))
+        first_new = first_row + len(again)
+        self.num_rows = first_new + rows.computed_to - held
+        if rows.computed_to > held:
+            self.token_ids.extend(node.tokens[held : rows.computed_to])
+            self.positions.extend(range(node.start + held, node.start + rows.computed_to))
+            self.slots.extend(slots[held : rows.computed_to].tolist())
+            self.written.extend(range(first_new, self.num_rows))
+        for index, offset in enumerate(wanted):
+            self.logit_index[(node, offset)] = len(self.logit_rows)
+            self.logit_rows.append(
+                first_row + index if offset < held else first_new + offset - held
+            )
+        if rows.computed_to > held:
+            return rows.computed_to
+        return again[-1] + 1 if again else 0
 
     def _add_segment(self, keys: _Carry, first_row: int, end_row: int) -> None:
         slots = keys.slots[0] if len(keys.slots) == 1 else np.concatenate(keys.slots)
@@ -311,17 +312,13 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
     for top in selection.tops:
         layout.walk(top)
     plan = StepPlan(
-        token_ids=_join(layout.token_ids),
-        positions=_join(layout.positions),
-        slots=_join(layout.slots),
-        written_rows=_join(layout.written),
+        token_ids=np.array(layout.token_ids, dtype=np.int64),
+        positions=np.array(layout.positions, dtype=np.int64),
+        slots=np.array(layout.slots, dtype=np.int64),
+        written_rows=np.array(layout.written, dtype=np.int64),
         logit_rows=np.array(layout.logit_rows, dtype=np.int64),
         segments=tuple(layout.segments),
         kv_tokens_read=sum(len(segment.slots) for segment in layout.segments),
         kv_tokens_unshared=selection.kv_tokens_unshared,
     )
     return PlannedStep(plan, layout.logit_index)
-
-
-def _join(parts: list[IntArray]) -> IntArray:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

@@ -17,6 +17,9 @@ Tokens = NDArray[np.int32]
 SlotArray = NDArray[np.int64]
 
 
+_FEW_EXTENTS = 16  # numbers: for eight extents and less, that many small arrays are faster
+
+
 def as_tokens(token_ids: Iterable[int] | Tokens) -> Tokens:
     """Token ids as the contiguous int32 array that the tree compares."""
     if isinstance(token_ids, np.ndarray):
@@ -87,6 +90,9 @@ class Node:
         return self._expand()[first:end]
 
     def _expand(self) -> SlotArray:
+        if len(self.extents) <= _FEW_EXTENTS:
+            runs = [np.arange(start, start + length) for start, length in self.extent_list()]
+            return np.concatenate(runs)
         pairs = np.array(self.extents, dtype=np.int64).reshape(-1, 2)
         lengths = pairs[:, 1]
         before = np.cumsum(lengths) - lengths
