@@ -214,6 +214,7 @@ class EngineInfo:
     dtype: str
     device: str
     attention_backend: str
+    execution: str = "transformers"  # who runs the layers: "native" is the kernel library
     vocab_size: int
     max_model_len: int  # longest prompt plus completion, in tokens
     num_slots: int

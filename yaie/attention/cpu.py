@@ -38,6 +38,11 @@ class CpuBackend:
         """See `AttentionBackend.name`."""
         return "cpu"
 
+    @property
+    def library(self) -> Library:
+        """The kernel library that it calls."""
+        return self._library
+
     def prepare(self, plan: StepPlan, device: torch.device) -> CpuStep:
         """See `AttentionBackend.prepare`."""
         return CpuStep(plan, self._library, self._layers, device)

@@ -28,6 +28,7 @@ from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_rank
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.loader import LoadedModel, load_model
+from yaie.models.rewrites.decoder import DecoderDiffers
 from yaie.types import EngineInfo, EngineStats, GenerationRequest, Timings, TokenDelta
 
 if TYPE_CHECKING:
@@ -44,9 +45,8 @@ class EngineCore:
 
     def __init__(self, config: EngineConfig) -> None:
         """Load the model and make the pool. Raises a `StartupError` that says what to do."""
-        loaded = load_model(config)
+        loaded, self._runner = _load(config)
         self._config = config
-        self._runner = ModelRunner(loaded, config.attention_backend)
         self._sampler = Sampler(loaded.vocab_size, loaded.device)
         self._tree = RadixTree(loaded.num_slots, make_rank(config.eviction, loaded.num_slots))
         self.scheduler = Scheduler(
@@ -55,7 +55,7 @@ class EngineCore:
             max_step_rows=config.max_step_rows,
             max_running=config.max_running,
         )
-        self.info = _describe(config, loaded, self._runner.attention_backend)
+        self.info = _describe(config, loaded, self._runner)
         self._pending: list[TokenDelta] = []  # to be reported by the next step
         self._clocks: dict[tuple[str, int], _Clock] = {}
         self._isolated = itertools.count()
@@ -332,14 +332,26 @@ def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:
     ]
 
 
-def _describe(config: EngineConfig, loaded: LoadedModel, backend: str) -> EngineInfo:
+def _load(config: EngineConfig) -> tuple[LoadedModel, ModelRunner]:
+    """The model and its runner. Where the packed decoder differs, transformers runs the model."""
+    loaded = load_model(config)
+    try:
+        return loaded, ModelRunner(loaded, config.attention_backend)
+    except DecoderDiffers as error:
+        log.warning("%s; transformers runs the model instead, slower", error)
+    loaded = load_model(config)
+    return loaded, ModelRunner(loaded, config.attention_backend, native_decoder=False)
+
+
+def _describe(config: EngineConfig, loaded: LoadedModel, runner: ModelRunner) -> EngineInfo:
     return EngineInfo(
         model=config.model_name,
         model_path=str(loaded.path),
         architecture=type(loaded.model).__name__,
         dtype=str(loaded.dtype).removeprefix("torch."),
         device=str(loaded.device),
-        attention_backend=backend,
+        attention_backend=runner.attention_backend,
+        execution="native" if runner.has_native_decoder else "transformers",
         vocab_size=loaded.vocab_size,
         max_model_len=loaded.max_model_len,
         num_slots=loaded.num_slots,

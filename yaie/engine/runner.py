@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 
 from yaie.attention.backend import choose_backend
+from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import StepPlan
 from yaie.config import AttentionBackendName
 from yaie.engine.batch import Batch
@@ -15,19 +16,38 @@ from yaie.kvcache.pool import KVPool
 from yaie.models.attention_hook import STEP_KEYWORD
 from yaie.models.geometry import pool_shapes
 from yaie.models.loader import LoadedModel
+from yaie.models.rewrites.decoder import NativeDecoder, build_native_decoder
 
 
 class ModelRunner:
     """One model and its pool."""
 
-    def __init__(self, loaded: LoadedModel, backend: AttentionBackendName = "auto") -> None:
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        backend: AttentionBackendName = "auto",
+        *,
+        native_decoder: bool = True,
+    ) -> None:
         """Allocates the pool: `num_slots * kv_bytes_per_token` bytes.
 
-        Raises ConfigError if this attention backend cannot serve the device.
+        With `native_decoder`, a decoder that the kernel library knows is packed for it, and its
+        original is freed. Raises ConfigError if this attention backend cannot serve the device,
+        DecoderDiffers if the packed decoder computes something else; the model is gone then.
         """
         self._loaded = loaded
         self._backend = choose_backend(loaded.device, backend)
         self.pool = KVPool(pool_shapes(loaded.specs), loaded.num_slots, loaded.dtype, loaded.device)
+        self._decoder: NativeDecoder | None = None
+        if native_decoder and isinstance(self._backend, CpuBackend):
+            self._decoder = build_native_decoder(
+                loaded, self.pool, self._backend, self._run_transformers
+            )
+
+    @property
+    def has_native_decoder(self) -> bool:
+        """Whether the kernel library runs the whole model, not only its attention."""
+        return self._decoder is not None
 
     @property
     def attention_backend(self) -> str:
@@ -41,6 +61,11 @@ class ModelRunner:
         Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order
         of `plan.logit_rows`. Without logit rows the forward runs all the same.
         """
+        if self._decoder is not None:
+            return self._decoder.execute(plan)
+        return self._run_transformers(plan)
+
+    def _run_transformers(self, plan: StepPlan) -> torch.Tensor:
         loaded = self._loaded
         batch = Batch(plan, loaded.specs, self.pool, self._backend, loaded.device)
         output = loaded.model(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from yaie.errors import ConfigError
 from yaie.kernels import build
+from yaie.kernels.decoder import Decoder, DecoderCall, Linear
 from yaie.kernels.structures import ABI, Layer, Step, Write
 
 VARIABLE = "YAIE_KERNELS"
@@ -46,6 +47,9 @@ class Library:
             raise OSError(f"{path} was made from another version of the source")
         self._handle = handle
         self.attention = handle.yaie_attention  # (Step *, Layer *) -> 0, or 1: unknown dtype
+        self.decode = handle.yaie_decode  # (Decoder *, Step *, DecoderCall *)
+        self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
+        self.pack = handle.yaie_pack  # (from, to, outputs, inputs, weights kind, is gated)
         self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
 
     def _declare(self, handle: ctypes.CDLL) -> None:
@@ -56,6 +60,15 @@ class Library:
         handle.yaie_write_kv.restype = None
         step, write = ctypes.POINTER(Step), ctypes.POINTER(Write)
         handle.yaie_attention.argtypes = [step, ctypes.POINTER(Layer)]
+        handle.yaie_panel_outputs.restype = ctypes.c_int64
+        for function in (handle.yaie_pack, handle.yaie_linear, handle.yaie_decode):
+            function.restype = None
+        address, size, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+        handle.yaie_pack.argtypes = [address, address, size, size, number, number]
+        linear = ctypes.POINTER(Linear)
+        handle.yaie_linear.argtypes = [linear, address, size, address, number, ctypes.c_float]
+        call = ctypes.POINTER(DecoderCall)
+        handle.yaie_decode.argtypes = [ctypes.POINTER(Decoder), step, call]
         handle.yaie_write_kv.argtypes = [step, write, write]
 
     @property
@@ -79,6 +92,12 @@ class Library:
             raise ConfigError(
                 f"{VARIABLE} is {name!r}; on this machine it may be {known}", param=VARIABLE
             )
+
+    @property
+    def panel_outputs(self) -> int:
+        """Outputs of a linear layer that are packed together, for the instruction set in use."""
+        count: int = self._handle.yaie_panel_outputs()
+        return count
 
     @property
     def threads(self) -> int:

@@ -63,4 +63,68 @@ struct YaieWrite {
     int64_t row_bytes;  // of one head: width times the size of an element
     int64_t element_bytes;
 };
+
+// How the weights of a linear layer are packed: see linear.inl.
+enum YaieWeights : int32_t { YAIE_WEIGHTS_BFLOAT16 = 0, YAIE_WEIGHTS_FLOAT32 = 1 };
+
+// What happens to the sums of a linear layer.
+enum YaieStore : int32_t {
+    YAIE_SET = 0,
+    YAIE_ADD = 1,         // to what is there, times a factor
+    YAIE_GATED_SILU = 2,  // silu(gate) * value; half as many outputs
+    YAIE_GATED_GELU = 3,  // tanh approximation
+};
+
+// A linear layer without its inputs.
+struct YaieLinear {
+    int32_t weights_kind;  // YaieWeights
+    int32_t num_inputs;
+    int32_t num_outputs;
+    int32_t reserved;
+    const void* weights;  // packed panels; outputs are padded to whole panels with zeros
+    const float* bias;    // [padded outputs] or null
+};
+
+// A pre-norm decoder layer: h += output(attention(norm(h))); h += down(act(gate) * up)(norm(h)).
+struct YaieDecoderLayer {
+    const float* attention_norm;  // [hidden]
+    const float* mlp_norm;        // [hidden]
+    const float* query_norm;      // [key_width] for each head, or null
+    const float* key_norm;
+    YaieLinear qkv;      // all query heads, then key heads, then value heads
+    YaieLinear output;
+    YaieLinear gate_up;  // gate and up interleaved: see linear.inl
+    YaieLinear down;
+    YaieLayer attention;  // the pool; queries and output are filled in by the call
+    float epsilon;
+    float residual_factor;
+    int32_t rotates;     // 0: a layer without positions
+    int32_t activation;  // YaieStore: which gated activation
+};
+
+// A stack of layers with the embedding below and the head above.
+struct YaieDecoder {
+    int64_t num_layers;
+    int64_t hidden;
+    const YaieDecoderLayer* layers;
+    const float* final_norm;  // [hidden]
+    YaieLinear head;
+    const void* embedding;  // [vocabulary, hidden], or null: the rows of the head (tied weights)
+    int32_t embedding_dtype;  // YaieDtype
+    int32_t rotary_width;
+    const float* cosines;  // [positions, rotary_width]
+    const float* sines;
+    float epsilon;
+    float embedding_factor;
+    float logit_factor;
+    float reserved;
+};
+
+// The rows of one step as the decoder sees them.
+struct YaieDecoderCall {
+    const int64_t* token_ids;   // [num_rows]
+    const int64_t* logit_rows;  // [num_logit_rows]
+    int64_t num_logit_rows;
+    float* logits;  // [num_logit_rows, num_outputs of the head]
+};
 }

@@ -10,6 +10,7 @@
 
 #include "abi.h"
 #include "attention.h"
+#include "decoder.h"
 #include "pool.h"
 #include "schedule.h"
 
@@ -18,6 +19,7 @@
 #endif
 
 #define YAIE_LANES 4
+#define YAIE_TILE_ROWS 4
 #if defined(__aarch64__)
 #define YAIE_REGISTERS 32
 #else
@@ -27,15 +29,19 @@ namespace yaie {
 namespace portable {
 #include "simd.inl"
 #include "attention.inl"
+#include "linear.inl"
+#include "decoder.inl"
 }  // namespace portable
 }  // namespace yaie
 #undef YAIE_LANES
+#undef YAIE_TILE_ROWS
 #undef YAIE_REGISTERS
 #undef YAIE_INLINE
 
 #if defined(__x86_64__)
 
 #define YAIE_LANES 8
+#define YAIE_TILE_ROWS 6
 #define YAIE_REGISTERS 16
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
@@ -47,6 +53,8 @@ namespace yaie {
 namespace avx2 {
 #include "simd.inl"
 #include "attention.inl"
+#include "linear.inl"
+#include "decoder.inl"
 }  // namespace avx2
 }  // namespace yaie
 #ifdef __clang__
@@ -55,10 +63,12 @@ namespace avx2 {
 #pragma GCC pop_options
 #endif
 #undef YAIE_LANES
+#undef YAIE_TILE_ROWS
 #undef YAIE_REGISTERS
 #undef YAIE_INLINE
 
 #define YAIE_LANES 16
+#define YAIE_TILE_ROWS 14
 #define YAIE_REGISTERS 32
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma"))), \
@@ -71,6 +81,8 @@ namespace yaie {
 namespace avx512 {
 #include "simd.inl"
 #include "attention.inl"
+#include "linear.inl"
+#include "decoder.inl"
 }  // namespace avx512
 }  // namespace yaie
 #ifdef __clang__
@@ -88,7 +100,11 @@ struct InstructionSet {
     const char* name;
     bool (*available)();
     AttentionKernels (*attention)(int32_t dtype);
-    int64_t chunk;  // widths are padded to it
+    int64_t chunk;  // widths are padded to it; outputs of a panel
+    Task pack;      // index: a panel
+    void (*linear)(Pool&, const YaieLinear&, const float*, int64_t, float*, int32_t, float);
+    void (*decode)(Pool&, const YaieDecoder&, const YaieStep&, const YaieDecoderCall&,
+                   DecoderSpace&, RunAttention);
 };
 
 bool always() { return true; }
@@ -101,11 +117,14 @@ const InstructionSet kInstructionSets[] = {
          return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                 __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
      },
-     avx512::attention_kernels, avx512::kChunk},
+     avx512::attention_kernels, avx512::kChunk,
+     avx512::pack_task, avx512::whole_linear, avx512::run_decoder},
     {"avx2", [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); },
-     avx2::attention_kernels, avx2::kChunk},
+     avx2::attention_kernels, avx2::kChunk,
+     avx2::pack_task, avx2::whole_linear, avx2::run_decoder},
 #endif
-    {"portable", always, portable::attention_kernels, portable::kChunk},
+    {"portable", always, portable::attention_kernels, portable::kChunk,
+     portable::pack_task, portable::whole_linear, portable::run_decoder},
 };
 
 const InstructionSet* best() {
@@ -154,6 +173,28 @@ void write_task(void* context, int64_t index, Scratch&) {
     int64_t first = index / 2 * kRowsInWrite;
     int64_t end = std::min(first + kRowsInWrite, call.step->num_written);
     copy_rows(*call.step, *call.writes[index % 2], first, end);
+}
+
+void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
+    AttentionKernels kernels = chosen()->attention(layer.dtype);
+    AttentionState& state = attention_state();
+    Schedule& schedule = state.schedule;
+    schedule.make(step, layer, pool.threads());
+    AttentionCall call{};
+    call.step = &step;
+    call.layer = &layer;
+    call.schedule = &schedule;
+    if (!schedule.merged_rows.empty()) {
+        int64_t width = padded(layer.value_width, chosen()->chunk);
+        int64_t floats = schedule.num_partials * (width + 2);
+        float* memory = reinterpret_cast<float*>(state.partials.get(floats * sizeof(float)));
+        call.partial_values = memory;
+        call.partial_max = memory + schedule.num_partials * width;
+        call.partial_sum = call.partial_max + schedule.num_partials;
+    }
+    pool.run(kernels.attend, &call, static_cast<int64_t>(schedule.tasks.size()));
+    int64_t merged = static_cast<int64_t>(schedule.merged_rows.size());
+    pool.run(kernels.merge, &call, (merged + kRowsInMerge - 1) / kRowsInMerge);
 }
 
 }  // namespace
@@ -219,27 +260,35 @@ void yaie_write_kv(const YaieStep* step, const YaieWrite* keys, const YaieWrite*
 // 0 on success, 1 for an unknown dtype.
 int32_t yaie_attention(const YaieStep* step, const YaieLayer* layer) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
-    yaie::AttentionKernels kernels = yaie::chosen()->attention(layer->dtype);
-    if (!kernels.attend) return 1;
-    yaie::AttentionState& state = yaie::attention_state();
-    yaie::Pool& pool = yaie::shared().get();
-    yaie::Schedule& schedule = state.schedule;
-    schedule.make(*step, *layer, pool.threads());
-    yaie::AttentionCall call{};
-    call.step = step;
-    call.layer = layer;
-    call.schedule = &schedule;
-    if (!schedule.merged_rows.empty()) {
-        int64_t width = yaie::padded(layer->value_width, yaie::chosen()->chunk);
-        int64_t floats = schedule.num_partials * (width + 2);
-        float* memory = reinterpret_cast<float*>(state.partials.get(floats * sizeof(float)));
-        call.partial_values = memory;
-        call.partial_max = memory + schedule.num_partials * width;
-        call.partial_sum = call.partial_max + schedule.num_partials;
-    }
-    pool.run(kernels.attend, &call, static_cast<int64_t>(schedule.tasks.size()));
-    int64_t merged = static_cast<int64_t>(schedule.merged_rows.size());
-    pool.run(kernels.merge, &call, (merged + yaie::kRowsInMerge - 1) / yaie::kRowsInMerge);
+    if (!yaie::chosen()->attention(layer->dtype).attend) return 1;
+    yaie::run_attention(yaie::shared().get(), *step, *layer);
     return 0;
+}
+
+// Outputs in a panel of packed weights, for the instruction set in use.
+int64_t yaie_panel_outputs() { return yaie::chosen()->chunk; }
+
+// Packs weights [outputs, inputs]; `to` has room for whole panels.
+void yaie_pack(const void* from, void* to, int64_t outputs, int64_t inputs, int32_t kind,
+               int32_t gated) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::PackCall call{from, to, inputs, outputs, kind, gated};
+    int64_t panel = yaie::chosen()->chunk;
+    yaie::shared().get().run(yaie::chosen()->pack, &call, (outputs + panel - 1) / panel);
+}
+
+// One linear layer: y [rows, outputs] from x [rows, inputs]; `store` is a YaieStore.
+void yaie_linear(const YaieLinear* linear, const float* x, int64_t rows, float* y, int32_t store,
+                 float factor) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::chosen()->linear(yaie::shared().get(), *linear, x, rows, y, store, factor);
+}
+
+// A whole step: from token ids to logits; keys and values are written on the way.
+void yaie_decode(const YaieDecoder* decoder, const YaieStep* step, const YaieDecoderCall* call) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    static yaie::DecoderSpace* space = new yaie::DecoderSpace;
+    yaie::chosen()->decode(yaie::shared().get(), *decoder, *step, *call, *space,
+                           yaie::run_attention);
 }
 }

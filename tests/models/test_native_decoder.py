@@ -1,0 +1,123 @@
+"""The packed decoder computes what transformers computes, and is left alone where it would not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.conformance.zoo import CASES, save
+from yaie.config import EngineConfig
+from yaie.engine.runner import ModelRunner
+from yaie.kernels.library import load
+from yaie.models.loader import LoadedModel, load_model
+from yaie.models.rewrites import decoder as rewrite
+from yaie.models.rewrites.decoder import DecoderDiffers, comparison_plan
+from yaie.models.rewrites.structure import NotRecognised, recognise
+
+_CASES = {case.name: case for case in CASES}
+RECOGNISED = [
+    "llama",
+    "llama-mha",
+    "llama-tied",
+    "llama-linear",
+    "llama-llama3",
+    "llama-yarn",
+    "mistral",
+    "mistral-window",
+    "qwen2",
+    "qwen3",
+    "smollm3",
+    "granite",
+    "phi3",
+    "seed-oss",
+]
+OTHERS = ["gemma2", "gpt2", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt"]
+
+needs_library = pytest.mark.skipif(
+    load() is None, reason="no kernel library: there is no compiler here, and torch serves"
+)
+
+
+def load_case(name: str, folder: Path, **settings: object) -> LoadedModel:
+    save(_CASES[name], _CASES[name].build(), folder)
+    return load_model(EngineConfig(model=str(folder), num_slots=256, **settings))  # type: ignore[arg-type]
+
+
+def logits_of(loaded: LoadedModel, **settings: object) -> torch.Tensor:
+    runner = ModelRunner(loaded, **settings)  # type: ignore[arg-type]
+    return runner.execute(comparison_plan(loaded))
+
+
+@pytest.mark.parametrize("name", RECOGNISED)
+def test_structure_is_recognised(name: str) -> None:
+    assert len(recognise(_CASES[name].build()).layers) > 0
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_structures_are_left_alone(name: str) -> None:
+    with pytest.raises(NotRecognised):
+        recognise(_CASES[name].build())
+
+
+@needs_library
+@pytest.mark.parametrize("name", RECOGNISED)
+def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
+    expected = logits_of(load_case(name, tmp_path), native_decoder=False)
+    loaded = load_case(name, tmp_path)
+    runner = ModelRunner(loaded)
+    assert runner.has_native_decoder
+    found = runner.execute(comparison_plan(loaded))
+    torch.testing.assert_close(found, expected, atol=5e-5, rtol=5e-5)
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3", "granite", "phi3"])
+def test_bfloat16_is_nearer_to_float32_than_transformers_is(name: str, tmp_path: Path) -> None:
+    """The library rounds weights, keys and values; transformers rounds after each operation too."""
+    settings = {"dtype": "bfloat16"}
+    rounded = logits_of(load_case(name, tmp_path, **settings), native_decoder=False)
+    found = logits_of(load_case(name, tmp_path, **settings))
+    truth = _float32_of_rounded_weights(name, tmp_path)
+    assert (found - truth).norm() < (rounded - truth).norm()
+
+
+def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:
+    model = _CASES[name].build().to(torch.bfloat16).float()
+    save(_CASES[name], model, folder)
+    return logits_of(load_model(EngineConfig(model=str(folder), num_slots=256)))
+
+
+@needs_library
+def test_originals_are_freed(tmp_path: Path) -> None:
+    loaded = load_case("llama-tied", tmp_path)
+    before = sum(p.numel() for p in loaded.model.parameters())
+    runner = ModelRunner(loaded)
+    assert runner.has_native_decoder
+    assert sum(p.numel() for p in loaded.model.parameters()) < before / 20
+
+
+@needs_library
+def test_one_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewrite, "_gated", lambda name: rewrite.GATED["gelu"])  # a wrong one
+    with pytest.raises(DecoderDiffers, match="off by"):
+        ModelRunner(load_case("llama", tmp_path))
+
+
+@needs_library
+def test_the_engine_then_runs_the_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from yaie.engine.core import EngineCore
+
+    save(_CASES["llama"], _CASES["llama"].build(), tmp_path)
+    monkeypatch.setattr(rewrite, "_gated", lambda name: rewrite.GATED["gelu"])
+    core = EngineCore(EngineConfig(model=str(tmp_path), num_slots=256))
+    assert core.info.execution == "transformers"
+    assert "off by" in caplog.text
+
+
+def test_without_the_library_transformers_runs(tmp_path: Path) -> None:
+    runner = ModelRunner(load_case("llama", tmp_path), "reference")
+    assert not runner.has_native_decoder

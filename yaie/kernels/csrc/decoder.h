@@ -1,0 +1,46 @@
+// What the decoders of all instruction sets share: memory that is kept from step to step.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "abi.h"
+#include "pool.h"
+
+namespace yaie {
+
+using RunAttention = void (*)(Pool& pool, const YaieStep& step, const YaieLayer& layer);
+
+// Packing of one linear layer's weights; see linear.inl.
+struct PackCall {
+    const void* from;
+    void* to;
+    int64_t inputs, outputs;
+    int32_t kind, gated;
+};
+
+// The intermediate results of a step, all in float32 or smaller.
+class DecoderSpace {
+public:
+    enum Place { kHidden, kKept, kNormed, kQkv, kQueries, kOutput, kGated, kPlaces };
+
+    float* floats(Place place, int64_t count) {
+        return reinterpret_cast<float*>(memory_[place].get(count * sizeof(float)));
+    }
+
+    // Where each row's keys and values go.
+    void find_slots(const YaieStep& step) {
+        slots_.assign(step.num_rows, -1);
+        for (int64_t i = 0; i < step.num_written; ++i)
+            slots_[step.written_rows[i]] = step.written_slots[i];
+        slot_of_row = slots_.data();
+    }
+
+    const int64_t* slot_of_row = nullptr;  // [num_rows]; -1: they are held already
+
+private:
+    Scratch memory_[kPlaces];
+    std::vector<int64_t> slots_;
+};
+
+}  // namespace yaie

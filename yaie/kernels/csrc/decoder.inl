@@ -1,0 +1,301 @@
+// Whole decoder layers: included once for each instruction set, after linear.inl.
+//
+// Between the linear layers there is little to compute, and what there is costs more in calls than
+// in arithmetic when one row is decoded; so a step runs through all layers in one call. Hidden
+// states are float32 from the embedding to the logits, whatever the weights are.
+
+constexpr int64_t kRowsInTask = 8;
+constexpr int64_t kRowsInMlp = 512;  // bounds the memory of the widest intermediate
+
+struct NormCall {
+    const float* x;
+    const int64_t* rows;  // which rows of x, or null for all in order
+    float* y;
+    const float* weight;
+    int64_t width, count;
+    float epsilon;
+};
+
+// y = x / sqrt(mean(x^2) + epsilon) * weight
+YAIE_INLINE void norm_row(const float* x, const float* weight, float* y, int64_t width,
+                          float epsilon) {
+    Vec squares{};
+    int64_t i = 0;
+    for (; i + kLanes <= width; i += kLanes) squares += load(x + i) * load(x + i);
+    float total = sum_of_lanes(squares);
+    for (; i < width; ++i) total += x[i] * x[i];
+    float factor = 1.0f / __builtin_sqrtf(total / static_cast<float>(width) + epsilon);
+    for (i = 0; i + kLanes <= width; i += kLanes)
+        store(y + i, load(x + i) * factor * load(weight + i));
+    for (; i < width; ++i) y[i] = x[i] * factor * weight[i];
+}
+
+static void norm_task(void* context, int64_t index, Scratch&) {
+    const NormCall& call = *static_cast<const NormCall*>(context);
+    int64_t end = (index + 1) * kRowsInTask < call.count ? (index + 1) * kRowsInTask : call.count;
+    for (int64_t i = index * kRowsInTask; i < end; ++i) {
+        int64_t row = call.rows ? call.rows[i] : i;
+        norm_row(call.x + row * call.width, call.weight, call.y + i * call.width, call.width,
+                 call.epsilon);
+    }
+}
+
+static void norm(Pool& pool, const float* x, const int64_t* rows, int64_t count,
+                 const float* weight, int64_t width, float epsilon, float* y) {
+    NormCall call{x, rows, y, weight, width, count, epsilon};
+    pool.run(norm_task, &call, (count + kRowsInTask - 1) / kRowsInTask);
+}
+
+YAIE_INLINE float widen_one(float x) { return x; }
+
+YAIE_INLINE float widen_one(Bf16 x) {
+    uint32_t bits = (uint32_t)x.bits << 16;
+    float value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+// fp32 in order to elements of the pool.
+YAIE_INLINE void narrow_row(const float* from, int width, float* to) {
+    __builtin_memcpy(to, from, width * sizeof(float));
+}
+
+YAIE_INLINE void narrow_row(const float* from, int width, Bf16* to) {
+    for (int i = 0; i < width; ++i) {
+        uint32_t bits;
+        __builtin_memcpy(&bits, from + i, sizeof bits);
+        to[i].bits = (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+    }
+}
+
+struct HeadsCall {
+    const YaieDecoderLayer* layer;
+    const YaieDecoder* decoder;
+    const int64_t* positions;
+    const float* qkv;
+    const int64_t* slot_of_row;  // -1: its keys and values are held
+    void* queries;
+    int64_t num_rows;
+};
+
+// One head on its way out of the QKV layer: normed, rotated, in the pool's dtype.
+template <class T>
+YAIE_INLINE void put_head(const float* x, const float* weight, float epsilon, const float* cosines,
+                          const float* sines, int rotary, int width, T* to, float* spare) {
+    if (weight) {
+        norm_row(x, weight, spare, width, epsilon);
+        x = spare;
+    }
+    float* out = spare + width;
+    int half = rotary / 2;
+    int i = 0;
+    for (; i + kLanes <= half; i += kLanes) {
+        Vec low = load(x + i), high = load(x + half + i);
+        store(out + i, low * load(cosines + i) - high * load(sines + i));
+        store(out + half + i, high * load(cosines + half + i) + low * load(sines + half + i));
+    }
+    for (; i < half; ++i) {
+        out[i] = x[i] * cosines[i] - x[half + i] * sines[i];
+        out[half + i] = x[half + i] * cosines[half + i] + x[i] * sines[half + i];
+    }
+    for (i = rotary; i < width; ++i) out[i] = x[i];
+    narrow_row(out, width, to);
+}
+
+template <class T>
+static void heads_task(void* context, int64_t index, Scratch& scratch) {
+    const HeadsCall& call = *static_cast<const HeadsCall*>(context);
+    const YaieDecoderLayer& layer = *call.layer;
+    const YaieLayer& at = layer.attention;
+    int width = at.key_width;
+    float* spare = (float*)scratch.get(2 * width * sizeof(float));
+    int64_t qkv_width = layer.qkv.num_outputs;
+    int64_t rotary_width = call.decoder->rotary_width;
+    int rotary = layer.rotates ? static_cast<int>(rotary_width) : 0;
+    int64_t end = (index + 1) * kRowsInTask < call.num_rows ? (index + 1) * kRowsInTask : call.num_rows;
+    for (int64_t row = index * kRowsInTask; row < end; ++row) {
+        const float* x = call.qkv + row * qkv_width;
+        const float* cosines = call.decoder->cosines + call.positions[row] * rotary_width;
+        const float* sines = call.decoder->sines + call.positions[row] * rotary_width;
+        T* queries = (T*)call.queries + row * at.num_heads * width;
+        for (int head = 0; head < at.num_heads; ++head, x += width)
+            put_head(x, layer.query_norm, layer.epsilon, cosines, sines, rotary, width,
+                     queries + head * width, spare);
+        int64_t slot = call.slot_of_row[row];
+        if (slot < 0) continue;
+        T* keys = (T*)at.keys + slot * at.key_slot_stride;
+        T* values = (T*)at.values + slot * at.value_slot_stride;
+        for (int head = 0; head < at.num_kv_heads; ++head, x += width)
+            put_head(x, layer.key_norm, layer.epsilon, cosines, sines, rotary, width,
+                     keys + head * at.key_head_stride, spare);
+        for (int head = 0; head < at.num_kv_heads; ++head, x += at.value_width)
+            narrow_row(x, at.value_width, values + head * at.value_head_stride);
+    }
+}
+
+struct WidenCall {
+    const void* from;   // [rows, width] in the pool's dtype
+    const int64_t* rows;  // which rows, or null for all in order
+    float* to;
+    int64_t width, count;
+};
+
+template <class T>
+static void widen_task(void* context, int64_t index, Scratch&) {
+    const WidenCall& call = *static_cast<const WidenCall*>(context);
+    int64_t end = (index + 1) * kRowsInTask < call.count ? (index + 1) * kRowsInTask : call.count;
+    for (int64_t i = index * kRowsInTask; i < end; ++i) {
+        int64_t row = call.rows ? call.rows[i] : i;
+        const T* from = (const T*)call.from + row * call.width;
+        float* to = call.to + i * call.width;
+        for (int64_t j = 0; j < call.width; ++j) to[j] = widen_one(from[j]);
+    }
+}
+
+struct GatherCall {
+    const float* from;
+    const int64_t* rows;
+    float* to;
+    int64_t width;
+};
+
+static void gather_task(void* context, int64_t index, Scratch&) {
+    const GatherCall& call = *static_cast<const GatherCall*>(context);
+    __builtin_memcpy(call.to + index * call.width, call.from + call.rows[index] * call.width,
+                     call.width * sizeof(float));
+}
+
+// One embedded token: a row of the table, or an output of the packed head.
+struct EmbedCall {
+    const YaieDecoder* decoder;
+    const int64_t* token_ids;
+    float* hidden;
+    int64_t num_rows;
+};
+
+YAIE_INLINE void unpack_output(const YaieLinear& linear, int64_t output, float* to) {
+    int64_t inputs = linear.num_inputs, panel = output / kChunk, lane = output % kChunk;
+    if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) {
+        const float* from = (const float*)linear.weights + panel * inputs * kChunk + lane;
+        for (int64_t i = 0; i < inputs; ++i) to[i] = from[i * kChunk];
+        return;
+    }
+    const uint32_t* from = (const uint32_t*)linear.weights + panel * inputs * kLanes + lane % kLanes;
+    for (int64_t i = 0; i < inputs; ++i) {
+        uint32_t word = from[i * kLanes];
+        uint32_t bits = lane < kLanes ? word << 16 : word & 0xffff0000u;
+        __builtin_memcpy(to + i, &bits, sizeof bits);
+    }
+}
+
+static void embed_task(void* context, int64_t index, Scratch&) {
+    const EmbedCall& call = *static_cast<const EmbedCall*>(context);
+    const YaieDecoder& decoder = *call.decoder;
+    int64_t width = decoder.hidden;
+    int64_t end = (index + 1) * kRowsInTask < call.num_rows ? (index + 1) * kRowsInTask : call.num_rows;
+    for (int64_t row = index * kRowsInTask; row < end; ++row) {
+        float* to = call.hidden + row * width;
+        int64_t token = call.token_ids[row];
+        if (!decoder.embedding)
+            unpack_output(decoder.head, token, to);
+        else if (decoder.embedding_dtype == YAIE_FLOAT32)
+            __builtin_memcpy(to, (const float*)decoder.embedding + token * width, width * 4);
+        else
+            for (int64_t i = 0; i < width; ++i)
+                to[i] = widen_one(((const Bf16*)decoder.embedding)[token * width + i]);
+        if (decoder.embedding_factor != 1.0f)
+            for (int64_t i = 0; i < width; ++i) to[i] *= decoder.embedding_factor;
+    }
+}
+
+struct Decoding {
+    Pool& pool;
+    const YaieDecoder& decoder;
+    const YaieStep& step;
+    const YaieDecoderCall& call;
+    DecoderSpace& space;
+    RunAttention attend;
+};
+
+static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, int64_t rows) {
+    int64_t width = d.decoder.hidden, inner = layer.down.num_inputs;
+    for (int64_t row = 0; row < rows; row += kRowsInMlp) {
+        int64_t count = rows - row < kRowsInMlp ? rows - row : kRowsInMlp;
+        float* x = d.space.floats(DecoderSpace::kNormed, count * width);
+        float* gated = d.space.floats(DecoderSpace::kGated, count * inner);
+        float* h = hidden + row * width;
+        norm(d.pool, h, nullptr, count, layer.mlp_norm, width, layer.epsilon, x);
+        run_linear(d.pool, layer.gate_up, x, width, count,
+                   Target{gated, inner, layer.activation, 0.0f});
+        run_linear(d.pool, layer.down, gated, inner, count,
+                   Target{h, width, YAIE_ADD, layer.residual_factor});
+    }
+}
+
+template <class T>
+static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden, bool is_last) {
+    int64_t rows = d.step.num_rows, width = d.decoder.hidden;
+    YaieLayer at = layer.attention;
+    int64_t query_width = (int64_t)at.num_heads * at.key_width;
+    int64_t output_width = (int64_t)at.num_heads * at.value_width;
+    float* x = d.space.floats(DecoderSpace::kNormed, rows * width);
+    float* qkv = d.space.floats(DecoderSpace::kQkv, rows * layer.qkv.num_outputs);
+    norm(d.pool, hidden, nullptr, rows, layer.attention_norm, width, layer.epsilon, x);
+    run_linear(d.pool, layer.qkv, x, width, rows,
+               Target{qkv, layer.qkv.num_outputs, YAIE_SET, 0.0f});
+
+    T* queries = (T*)d.space.floats(DecoderSpace::kQueries, rows * query_width);
+    HeadsCall heads{&layer, &d.decoder, d.step.positions, qkv, d.space.slot_of_row, queries, rows};
+    d.pool.run(heads_task<T>, &heads, (rows + kRowsInTask - 1) / kRowsInTask);
+
+    T* output = (T*)d.space.floats(DecoderSpace::kOutput, rows * output_width);
+    at.queries = queries;
+    at.query_row_stride = query_width;
+    at.query_head_stride = at.key_width;
+    at.output = output;
+    at.output_row_stride = output_width;
+    at.output_head_stride = at.value_width;
+    d.attend(d.pool, d.step, at);
+
+    // Behind the last layer's attention only the rows whose logits are wanted go on.
+    const int64_t* chosen = is_last ? d.call.logit_rows : nullptr;
+    if (is_last) {
+        rows = d.call.num_logit_rows;
+        float* kept = d.space.floats(DecoderSpace::kKept, rows * width);
+        GatherCall gather{hidden, chosen, kept, width};
+        d.pool.run(gather_task, &gather, rows);
+        hidden = kept;
+    }
+    float* wide = qkv;  // large enough, and no longer needed
+    WidenCall widen{output, chosen, wide, output_width, rows};
+    d.pool.run(widen_task<T>, &widen, (rows + kRowsInTask - 1) / kRowsInTask);
+    run_linear(d.pool, layer.output, wide, output_width, rows,
+               Target{hidden, width, YAIE_ADD, layer.residual_factor});
+    run_mlp(d, layer, hidden, rows);
+}
+
+static void run_decoder(Pool& pool, const YaieDecoder& decoder, const YaieStep& step,
+                        const YaieDecoderCall& call, DecoderSpace& space, RunAttention attend) {
+    Decoding d{pool, decoder, step, call, space, attend};
+    float* hidden = space.floats(DecoderSpace::kHidden, step.num_rows * decoder.hidden);
+    space.find_slots(step);
+    EmbedCall embed{&decoder, call.token_ids, hidden, step.num_rows};
+    pool.run(embed_task, &embed, (step.num_rows + kRowsInTask - 1) / kRowsInTask);
+    for (int64_t i = 0; i < decoder.num_layers; ++i) {
+        const YaieDecoderLayer& layer = decoder.layers[i];
+        bool is_last = i + 1 == decoder.num_layers;
+        if (layer.attention.dtype == YAIE_FLOAT32)
+            run_layer<float>(d, layer, hidden, is_last);
+        else
+            run_layer<Bf16>(d, layer, hidden, is_last);
+    }
+    int64_t rows = call.num_logit_rows, width = decoder.hidden;
+    if (!rows) return;
+    float* x = space.floats(DecoderSpace::kNormed, rows * width);
+    norm(pool, hidden, nullptr, rows, decoder.final_norm, width, decoder.epsilon, x);
+    run_linear(pool, decoder.head, x, width, rows,
+               Target{call.logits, decoder.head.num_outputs, YAIE_SET, 0.0f});
+    if (decoder.logit_factor != 1.0f)
+        for (int64_t i = 0; i < rows * decoder.head.num_outputs; ++i)
+            call.logits[i] *= decoder.logit_factor;
+}

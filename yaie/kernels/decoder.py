@@ -1,0 +1,79 @@
+"""The C structures of whole decoders, and the library's calls for them.
+
+Field by field as in `csrc/abi.h`. Filled by `yaie.models.rewrites.decoder`; no torch here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import ClassVar
+
+from yaie.kernels.structures import Layer
+
+WEIGHTS = {"bfloat16": 0, "float32": 1}  # YaieWeights
+GATED = {"silu": 2, "gelu": 3}  # YaieStore: the gated activations
+
+
+class Linear(ctypes.Structure):
+    """A linear layer with packed weights."""
+
+    _fields_: ClassVar = [
+        ("weights_kind", ctypes.c_int32),
+        ("num_inputs", ctypes.c_int32),
+        ("num_outputs", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("weights", ctypes.c_void_p),
+        ("bias", ctypes.c_void_p),
+    ]
+
+
+class DecoderLayer(ctypes.Structure):
+    """A pre-norm decoder layer."""
+
+    _fields_: ClassVar = [
+        ("attention_norm", ctypes.c_void_p),
+        ("mlp_norm", ctypes.c_void_p),
+        ("query_norm", ctypes.c_void_p),
+        ("key_norm", ctypes.c_void_p),
+        ("qkv", Linear),
+        ("output", Linear),
+        ("gate_up", Linear),
+        ("down", Linear),
+        ("attention", Layer),
+        ("epsilon", ctypes.c_float),
+        ("residual_factor", ctypes.c_float),
+        ("rotates", ctypes.c_int32),
+        ("activation", ctypes.c_int32),
+    ]
+
+
+class Decoder(ctypes.Structure):
+    """A stack of layers with the embedding below and the head above."""
+
+    _fields_: ClassVar = [
+        ("num_layers", ctypes.c_int64),
+        ("hidden", ctypes.c_int64),
+        ("layers", ctypes.c_void_p),
+        ("final_norm", ctypes.c_void_p),
+        ("head", Linear),
+        ("embedding", ctypes.c_void_p),
+        ("embedding_dtype", ctypes.c_int32),
+        ("rotary_width", ctypes.c_int32),
+        ("cosines", ctypes.c_void_p),
+        ("sines", ctypes.c_void_p),
+        ("epsilon", ctypes.c_float),
+        ("embedding_factor", ctypes.c_float),
+        ("logit_factor", ctypes.c_float),
+        ("reserved", ctypes.c_float),
+    ]
+
+
+class DecoderCall(ctypes.Structure):
+    """The rows of one step as a decoder sees them."""
+
+    _fields_: ClassVar = [
+        ("token_ids", ctypes.c_void_p),
+        ("logit_rows", ctypes.c_void_p),
+        ("num_logit_rows", ctypes.c_int64),
+        ("logits", ctypes.c_void_p),
+    ]

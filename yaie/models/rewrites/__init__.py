@@ -1,0 +1,1 @@
+"""Faster forms of transformers' modules, each compared with the original before it is used."""

@@ -1,0 +1,176 @@
+"""Recognises decoders by what their modules are, not by what the model is called.
+
+A recognised decoder is a stack of pre-norm layers: RMSNorm, query, key and value projections
+(together or apart, with or without bias and norms of the heads), rotary positions, attention,
+output projection, RMSNorm, a gated MLP. That is how llama, mistral, qwen2, qwen3, smollm3, granite
+and phi3 are built. Called by `yaie.models.rewrites.decoder`; what is overlooked here shows when
+that compares its logits with the original's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+_LAYER = {"self_attn", "mlp", "input_layernorm", "post_attention_layernorm"}
+_DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
+
+
+class NotRecognised(Exception):
+    """The decoder is built in another way; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearParts:
+    """Projections that are computed as one: their outputs follow each other."""
+
+    modules: tuple[nn.Linear, ...]
+
+    def weight(self) -> torch.Tensor:
+        """[outputs, inputs]"""
+        weights = [module.weight.detach() for module in self.modules]
+        return weights[0] if len(weights) == 1 else torch.cat(weights)
+
+    def bias(self) -> torch.Tensor | None:
+        """[outputs], or None where no part has one."""
+        if all(module.bias is None for module in self.modules):
+            return None
+        return torch.cat(
+            [
+                torch.zeros(module.out_features) if module.bias is None else module.bias.detach()
+                for module in self.modules
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NormParts:
+    """An RMSNorm with a weight and nothing else."""
+
+    weight: torch.Tensor  # [width]
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
+class LayerParts:
+    """One decoder layer."""
+
+    attention_norm: NormParts
+    mlp_norm: NormParts
+    query_norm: NormParts | None
+    key_norm: NormParts | None
+    qkv: LinearParts
+    output: LinearParts
+    gate_up: LinearParts
+    down: LinearParts
+    activation: str  # "silu" or "gelu"
+    rotates: bool
+    residual_factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderParts:
+    """A whole decoder."""
+
+    embedding: nn.Embedding
+    layers: tuple[LayerParts, ...]
+    final_norm: NormParts
+    rotary: nn.Module
+    head: nn.Linear
+    embedding_factor: float
+    logit_factor: float
+
+    @property
+    def is_tied(self) -> bool:
+        """Whether the head's weights are the embedding's."""
+        return self.head.weight.data_ptr() == self.embedding.weight.data_ptr()
+
+
+def recognise(model: Any) -> DecoderParts:
+    """The parts of a decoder. Raises `NotRecognised` at the first module that is something else."""
+    base = getattr(model, "model", None)
+    head = getattr(model, "lm_head", None)
+    layers = getattr(base, "layers", None)
+    if base is None or not isinstance(layers, nn.ModuleList) or not isinstance(head, nn.Linear):
+        raise NotRecognised("not a stack of layers below a linear head")
+    _require_children(base, {"embed_tokens", "layers", "norm", "rotary_emb"}, "the decoder")
+    config = getattr(model, "config", None)
+    return DecoderParts(
+        embedding=base.embed_tokens,
+        layers=tuple(_layer(layer) for layer in layers),
+        final_norm=_norm(base.norm),
+        rotary=base.rotary_emb,
+        head=head,
+        embedding_factor=float(getattr(base, "embedding_multiplier", 1.0)),
+        logit_factor=1.0 / float(getattr(config, "logits_scaling", 1.0)),
+    )
+
+
+def _layer(layer: Any) -> LayerParts:
+    _require_children(layer, _LAYER, "a layer", optional=_DROPOUTS)
+    attention, mlp = layer.self_attn, layer.mlp
+    gate_up = _linears(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
+    if gate_up.bias() is not None:  # gates and values are interleaved; a bias would have to be too
+        raise NotRecognised(f"the gate of {type(mlp).__name__} has a bias")
+    return LayerParts(
+        attention_norm=_norm(layer.input_layernorm),
+        mlp_norm=_norm(layer.post_attention_layernorm),
+        query_norm=_head_norm(attention, "q_norm"),
+        key_norm=_head_norm(attention, "k_norm"),
+        qkv=_linears(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj")),
+        output=_linears(attention, ("o_proj",)),
+        gate_up=gate_up,
+        down=_linears(mlp, ("down_proj",)),
+        activation=_activation(mlp),
+        rotates=bool(getattr(attention, "use_rope", True)),
+        residual_factor=float(getattr(layer, "residual_multiplier", 1.0)),
+    )
+
+
+def _require_children(
+    module: nn.Module, wanted: set[str], what: str, optional: set[str] | None = None
+) -> None:
+    names = {name for name, _ in module.named_children()} - (optional or set())
+    if names != wanted:
+        odd = ", ".join(sorted(names ^ wanted))
+        raise NotRecognised(f"{what} ({type(module).__name__}) differs in {odd}")
+
+
+def _linears(module: Any, *choices: Sequence[str]) -> LinearParts:
+    for names in choices:
+        found = [getattr(module, name, None) for name in names]
+        parts = tuple(part for part in found if isinstance(part, nn.Linear))
+        if len(parts) == len(names):
+            return LinearParts(parts)
+    wanted = " or ".join("+".join(names) for names in choices)
+    raise NotRecognised(f"{type(module).__name__} has no plain {wanted}")
+
+
+def _norm(module: nn.Module) -> NormParts:
+    parameters = dict(module.named_parameters())
+    epsilon = getattr(module, "variance_epsilon", None)
+    if set(parameters) != {"weight"} or not isinstance(epsilon, float):
+        raise NotRecognised(f"{type(module).__name__} is not a plain RMSNorm")
+    return NormParts(parameters["weight"].detach(), epsilon)
+
+
+def _head_norm(attention: nn.Module, name: str) -> NormParts | None:
+    module = getattr(attention, name, None)
+    return None if module is None or isinstance(module, nn.Identity) else _norm(module)
+
+
+def _activation(mlp: Any) -> str:
+    """Which activation it is, by what it does."""
+    function = getattr(mlp, "act_fn", None) or getattr(mlp, "activation_fn", None)
+    if not callable(function):
+        raise NotRecognised(f"{type(mlp).__name__} has no activation")
+    x = torch.linspace(-6, 6, 97)
+    known = {"silu": nn.functional.silu(x), "gelu": nn.functional.gelu(x, approximate="tanh")}
+    for name, expected in known.items():
+        if torch.allclose(function(x), expected, atol=1e-6):
+            return name
+    raise NotRecognised(f"the activation of {type(mlp).__name__} is neither silu nor gelu")
