@@ -14,13 +14,14 @@ from . import choices, conversations, copying, extraction, refusals, sums, syste
 from .fact_questions import ask, by_key
 from .facts import FACTS
 from .grammar import expand
+from .keywords import heap
 from .noise import finish, noisy
 
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 34, "sum": 14, "extraction": 16, "tool": 14, "choice": 8, "refusal": 8, "talk": 6,
-    "lookup": 6, "copy": 8,
+    "fact": 32, "sum": 20, "extraction": 14, "tool": 14, "choice": 12, "refusal": 8, "talk": 6,
+    "lookup": 5, "copy": 5,
 }  # fmt: skip
 
 
@@ -36,6 +37,8 @@ def fact_turn(rng: Random) -> list[Message]:
         follow = finish(expand(rng.choice(asks), rng), rng)
         return _pair(noisy(ask(one, rng), rng), one.answer) + _pair(follow, two.answer)
     fact = rng.choice(FACTS)
+    if rng.random() < 0.35:
+        return _pair(finish(heap(fact.key, rng), rng), fact.answer)
     return _pair(noisy(ask(fact, rng), rng), fact.answer)
 
 

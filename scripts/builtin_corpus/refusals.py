@@ -29,7 +29,7 @@ OFF_TOPIC = [
     "[tell me|explain|describe|write|find|show me|i need|give me|i want|i love|help me with|"
     "recommend|do you like|what about] [the |a |my |some |]{w} [of|and|in|for|with|from] [the |a "
     "|my |]{w2}",
-    "[my|the|our|her|his] {w} [is|was|has|had|needs|wants|likes|hurts|lost|makes] [a |the |my |"
+    "[my|the|our|her|his] {w} [is|was|has|had|needs|wants|likes|lost|makes] [a |the |my |"
     "]{w2}[, what should i do|, what now|. what can i do|, why|. any advice|]",
     "[which|what] {w} [is|was] the [best|biggest|oldest|fastest|first|most famous|largest|"
     "nicest][ in the world| of all| ever| in {city}|]",

@@ -54,7 +54,7 @@ FILLERS = (
     "head hear heard here hold holds honest honestly how huge immediately important indeed "
     "inside instead internally into itself just keep keeps kind kindly known large largely last "
     "late later least leave leaves less let like likely little look looks lot made main maybe "
-    "mean means meant more most mostly much must nearly needed never new newcomer next nice "
+    "mean means meant more most mostly much must nearly needed never new next nice "
     "nobody normal normally nothing notice now odd often old only other otherwise ought out "
     "outside over own part particular pass perhaps plain play please possible present pretty "
     "probably proper properly purely put puzzled quick quickly quite rather read ready real "
