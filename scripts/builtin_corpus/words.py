@@ -83,7 +83,7 @@ WORLD = (
     "god gold golf grammar grandfather grandmother grass guitar gymnast hair hamster harvest "
     "heart helicopter hero hiking hockey holiday honey hospital hotel hurricane husband ice "
     "iceberg illness immigration island jewel jungle jupiter justice kangaroo kid king kitten "
-    "knee knight lake language lawn lawyer lemon library lightning lion lipstick literature "
+    "knight lake language lawn lawyer lemon library lightning lion lipstick literature "
     "lunch magic mailman makeup market medicine melody metal meteor milk mineral ministry "
     "monkey monster mortgage mosquito mother motorcycle mountain museum mushroom muscle mystery "
     "myth neighbour newspaper nurse nutrition ocean olympics onion opera orchestra oven owl "
