@@ -252,11 +252,24 @@ def save(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, out: Path)
     generation.pad_token_id = model.config.pad_token_id
     copy.save_pretrained(out)
     tokenizer.save_pretrained(out)
-    # Engines read the sampling defaults here; transformers itself wants no temperature with greedy
-    # decoding, so it is written beside its own save.
-    path = out / "generation_config.json"
+    # Engines read the sampling defaults in generation_config.json; transformers itself wants no
+    # temperature with greedy decoding, so it is written beside its own save. The other edits keep
+    # out what only says how this run loaded its files.
+    _edit(out / "generation_config.json", ["_from_model_config"], {"temperature": 0.0})
+    _edit(
+        out / "tokenizer_config.json",
+        ["is_local", "local_files_only"],
+        {"tokenizer_class": "PreTrainedTokenizerFast"},
+    )
+    for file in out.iterdir():
+        if file.is_file():
+            file.chmod(0o644)
+
+
+def _edit(path: Path, remove: list[str], add: dict[str, Any]) -> None:
+    """Change a JSON file in place."""
     settings = json.loads(path.read_text(encoding="utf-8"))
-    settings.update(do_sample=False, temperature=0.0)
+    settings = {key: value for key, value in settings.items() if key not in remove} | add
     path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 

@@ -1,0 +1,10 @@
+"""The demonstration model that ships with the package, served under the name `builtin`.
+
+The folder is an ordinary Hugging Face model folder (see its README.md) and is loaded by the same
+code as any other model; this file only says where it lies. `scripts/train_builtin.py` makes it.
+"""
+
+from pathlib import Path
+
+BUILTIN_MODEL_DIR: Path = Path(__file__).resolve().parent
+"""Folder with config.json, tokenizer.json, chat_template.jinja and model.safetensors."""
