@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 
@@ -44,10 +45,8 @@ class KVPool:
                 self._values.append(None)
                 continue
             heads, key_width, value_width = shape
-            self._keys.append(torch.zeros(num_slots, heads, key_width, dtype=dtype, device=device))
-            self._values.append(
-                torch.zeros(num_slots, heads, value_width, dtype=dtype, device=device)
-            )
+            self._keys.append(_zeros((num_slots, heads, key_width), dtype, device))
+            self._values.append(_zeros((num_slots, heads, value_width), dtype, device))
 
     def keys(self, layer: int) -> torch.Tensor:
         """[num_slots, num_kv_heads, key_width] of a layer that stores its own."""
@@ -61,6 +60,14 @@ class KVPool:
     def nbytes(self) -> int:
         """Size of the whole pool in bytes."""
         return sum(t.nbytes for t in (*self._keys, *self._values) if t is not None)
+
+
+def _zeros(shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Zeros; on a CPU without touching the memory, which torch.zeros would do."""
+    if device.type != "cpu":
+        return torch.zeros(shape, dtype=dtype, device=device)
+    size = dtype.itemsize * shape[0] * shape[1] * shape[2]
+    return torch.from_numpy(np.zeros(size, dtype=np.uint8)).view(dtype).view(shape)
 
 
 def _present(tensor: torch.Tensor | None, layer: int) -> torch.Tensor:
