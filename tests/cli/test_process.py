@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -127,3 +131,40 @@ def test_a_reader_that_leaves_early_is_no_failure(environment: dict[str, str]) -
 def test_no_colour_reaches_a_pipe(yaie: Cli) -> None:
     for done in (yaie("models"), yaie("serv")):
         assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_a_client_that_never_finishes_its_request_does_not_hold_the_shutdown(
+    environment: dict[str, str], tiny_model_dir: Path
+) -> None:
+    command = [sys.executable, "-m", "yaie.cli", "serve", str(tiny_model_dir), "--port", "0"]
+    options = ["--num-slots", "256", "--threads", "1", "--drain-s", "0.1"]
+    server = subprocess.Popen(
+        [*command, *options], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert server.stderr is not None
+    try:
+        said = server.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", said)
+        assert found is not None, said
+        with connected(int(found[1])) as client:
+            client.sendall(
+                b"POST /v1/completions HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\n{"
+            )
+            time.sleep(0.5)  # for the request to reach its route
+            server.send_signal(signal.SIGTERM)
+            server.communicate(timeout=60)
+        assert server.returncode in (0, -signal.SIGTERM)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def connected(port: int) -> socket.socket:
+    """A connection to a server that has its port and begins to listen."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            assert time.monotonic() < end
+            time.sleep(0.05)

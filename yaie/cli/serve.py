@@ -22,6 +22,9 @@ from yaie.errors import YaieError
 if TYPE_CHECKING:
     from yaie.config import Settings
 
+# After the requests in flight were answered: for what clients have not sent or read to its end.
+CLOSE_S = 5
+
 
 @settings_options((*ENGINE_FLAGS, *SERVER_FLAGS))
 def serve(
@@ -126,7 +129,12 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
     log_config = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
     log_config["handlers"]["access"]["stream"] = "ext://sys.stderr"  # stdout is for answers
     server = uvicorn.Server(
-        uvicorn.Config(app, log_level=settings.log_level, log_config=log_config)
+        uvicorn.Config(
+            app,
+            log_level=settings.log_level,
+            log_config=log_config,
+            timeout_graceful_shutdown=CLOSE_S,
+        )
     )
     server.run(sockets=[listener])
     if failures:
