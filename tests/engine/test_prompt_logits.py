@@ -1,4 +1,4 @@
-"""Log-probabilities of prompts: bounded memory in each step, and faults that stay with one request."""
+"""Log-probabilities of prompts: bounded memory a step, and faults that stay with one request."""
 
 from __future__ import annotations
 
