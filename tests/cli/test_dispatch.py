@@ -16,6 +16,8 @@ from yaie.cli.main import COMMANDS, _take_global_flags, app, edit_distance, with
         ["-m", "builtin", "hello"],
         ["--max-tokens", "5", "hello"],
         ["tell", "me", "a", "joke"],
+        ["what", "is", "a", "tree?"],
+        ["can", "you", "count"],
     ],
 )
 def test_what_is_no_command_is_a_prompt(typed: list[str]) -> None:
@@ -47,6 +49,12 @@ def test_a_misspelt_command_is_asked_about(typed: str, meant: str) -> None:
     assert failure.value.exit_code == 2
     assert failure.value.advice == f"yaie {meant} --port 1"
     assert failure.value.why.endswith(f"yaie run {typed} --port 1")
+
+
+@pytest.mark.parametrize("typed", [["serv", "builtin"], ["benhc", "tree"], ["serv", "./model"]])
+def test_a_misspelt_command_with_its_arguments_is_asked_about(typed: list[str]) -> None:
+    with pytest.raises(CommandFailed, match="Did you mean"):
+        with_command(typed)
 
 
 def test_without_a_terminal_a_bare_call_is_a_one_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)
 app.command("version")(version.version)
 COMMANDS = ("run", "chat", "serve", "demo", "bench", "doctor", "models", "version")
+_COMMAND_ARGUMENTS = ("builtin", "tree", "offline")  # what may follow a command, as a bare word
 
 
 @app.callback(invoke_without_command=True)
@@ -83,7 +84,8 @@ def _exit_code_of(error: BaseException) -> int:
 def with_command(arguments: list[str]) -> list[str]:
     """The arguments with the command that is meant in front.
 
-    Raises `CommandFailed` (usage) for one bare word that looks like a misspelt command.
+    Raises `CommandFailed` (usage) for a bare word that looks like a misspelt command, unless
+    more words follow as in a sentence: `yaie what is a tree` is a prompt, no misspelt `chat`.
     """
     if not arguments:
         on_terminal = terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stdout)
@@ -91,7 +93,7 @@ def with_command(arguments: list[str]) -> list[str]:
     first = arguments[0]
     if first in COMMANDS or first.split("=")[0] in _ROOT_FLAGS:
         return arguments
-    if first.isalpha():
+    if first.isalpha() and not _goes_on(arguments[1:]):
         meant = min(COMMANDS, key=lambda name: edit_distance(first.lower(), name))
         if edit_distance(first.lower(), meant) <= 2:
             rest = " ".join(arguments)
@@ -101,6 +103,11 @@ def with_command(arguments: list[str]) -> list[str]:
                 advice=f"yaie {' '.join([meant, *arguments[1:]])}",
             )
     return ["run", *arguments]
+
+
+def _goes_on(rest: list[str]) -> bool:
+    """Whether these words go on with a sentence rather than with a command's own arguments."""
+    return bool(rest) and rest[0].isalpha() and rest[0] not in _COMMAND_ARGUMENTS
 
 
 def edit_distance(left: str, right: str) -> int:
