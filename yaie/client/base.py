@@ -1,7 +1,8 @@
 """The engine as its users see it, wherever it runs.
 
-Implemented by `InProcessClient` (one process, for `LLM` and the CLI) and `ProcessClient` (the
-server: the engine is a child process that may die and is restarted).
+Implemented by `ProcessClient` (the server: the engine is a child process that may die and is
+restarted) and `InProcessClient` (one process, for programs with an event loop of their own). `LLM`
+has no event loop and uses `StepDriver` instead.
 """
 
 from __future__ import annotations

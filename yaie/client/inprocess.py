@@ -1,4 +1,4 @@
-"""`InProcessClient`: the engine in a thread of this process, for the command line and tests.
+"""`InProcessClient`: the engine in a thread of this process, for asyncio programs and tests.
 
 The same door as `ProcessClient` without its safety: what ends the engine ends it for good.
 """
