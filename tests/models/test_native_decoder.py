@@ -121,3 +121,11 @@ def test_the_engine_then_runs_the_original(
 def test_without_the_library_transformers_runs(tmp_path: Path) -> None:
     runner = ModelRunner(load_case("llama", tmp_path), "reference")
     assert not runner.has_native_decoder
+
+
+def test_loading_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from yaie.models.builtin import BUILTIN_MODEL_DIR
+
+    load_model(EngineConfig(model=str(BUILTIN_MODEL_DIR), num_slots=64))
+    captured = capfd.readouterr()
+    assert captured.out == captured.err == ""

@@ -240,6 +240,8 @@ def _build(
             f"not use its attention interface"
         )
     transformers.utils.logging.disable_progress_bar()
+    # What it remarks on (generation flags, say) is not what runs here; errors still come as such.
+    transformers.utils.logging.set_verbosity_error()
     try:
         model, report = model_class.from_pretrained(
             path,
