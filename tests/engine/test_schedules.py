@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,6 +26,8 @@ LONGEST = 48
 LONG_NEW = 50  # of samples; admission leaves room for 32, so these meet a full pool
 NUM_PROMPTS = 150
 LEAST_MARGIN = 1e-3  # a runner-up nearer than that may win by rounding
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
 EVICTIONS = ["lru", "lfu", "cost"]
 CHUNKS = [1, 7, 128]
@@ -72,14 +73,6 @@ def builtin_folder() -> Path:
     if not (folder / "model.safetensors").is_file():
         pytest.skip("the built-in model has not been trained")
     return folder
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,36 @@
+"""A tiny model behind an engine core, and its judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.engine.asking import MAX_NEW, MakeCore
+from tests.engine.oracle import Oracle
+from yaie.config import EngineConfig
+from yaie.engine.core import EngineCore
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def make_core(tiny_model_dir: Path) -> MakeCore:
+    def make(**config: object) -> EngineCore:
+        config = {"num_slots": 4096, "audit": True, "max_step_rows": 8192, **config}
+        return EngineCore(EngineConfig(model=str(tiny_model_dir), device="cpu", **config))  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def oracle(tiny_model_dir: Path) -> Oracle:
+    return Oracle(tiny_model_dir, MAX_NEW)
