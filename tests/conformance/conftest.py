@@ -28,10 +28,15 @@ class Subject:
     device: str
     folder: Path
 
+    @property
+    def torch_device(self) -> str:
+        """Where its tensors are."""
+        return "cuda" if self.device == "cuda" else "cpu"
+
     @cached_property
     def oracle(self) -> torch.nn.Module:
         """transformers' own model."""
-        return self.case.build().to(self.device)
+        return self.case.build().to(self.torch_device)
 
     @cached_property
     def loaded(self) -> LoadedModel:
@@ -41,14 +46,14 @@ class Subject:
             EngineConfig(
                 model=str(self.folder),
                 num_slots=NUM_SLOTS,
-                device="cuda" if self.device == "cuda" else "cpu",
+                device=self.torch_device,  # type: ignore[arg-type]
             )
         )
 
     @cached_property
     def runner(self) -> ModelRunner:
         """A runner whose pool all tests of this model share: stale numbers must not matter."""
-        return ModelRunner(self.loaded)
+        return ModelRunner(self.loaded, "reference" if self.device == "torch" else "auto")
 
     def expected(self, tokens: tuple[int, ...] | list[int]) -> torch.Tensor:
         """The oracle's logits [tokens, vocab] for a sequence on its own."""
@@ -57,7 +62,7 @@ class Subject:
     @torch.inference_mode()
     def expected_of_all(self, sequences: list[list[int]]) -> torch.Tensor:
         """The oracle's logits [sequences, tokens, vocab] for sequences of equal length."""
-        ids = torch.tensor(sequences, device=self.device)
+        ids = torch.tensor(sequences, device=self.torch_device)
         logits: torch.Tensor = self.oracle(ids, use_cache=False).logits.float()
         return logits
 
@@ -76,7 +81,10 @@ def close(got: torch.Tensor, expected: torch.Tensor) -> None:
     assert torch.equal(got.argmax(-1)[clear], expected.argmax(-1)[clear])
 
 
-_DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+# cpu: the kernel library, which runs some models whole and only the attention of others.
+# torch: plain torch on a CPU, which serves where there is no compiler; a few models by default.
+_DEVICES = ["cpu", "torch", pytest.param("cuda", marks=pytest.mark.gpu)]
+_IN_TORCH_BY_DEFAULT = {"llama", "mistral-window", "gemma2", "gpt-oss", "deepseek-v3", "gpt2"}
 
 
 @pytest.fixture(scope="session", params=_DEVICES)
@@ -84,6 +92,16 @@ def device(request: pytest.FixtureRequest) -> str:
     if request.param == "cuda" and not torch.cuda.is_available():
         pytest.skip("torch sees no CUDA device")
     return str(request.param)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave most models to the slow run where plain torch is asked for."""
+    for item in items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        case = parameters.get("subject")
+        in_torch = parameters.get("device") == "torch" and isinstance(case, Case)
+        if in_torch and case.name not in _IN_TORCH_BY_DEFAULT:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session", params=CASES, ids=lambda case: case.name)

@@ -33,7 +33,7 @@ RECOGNISED = [
     "phi3",
     "seed-oss",
 ]
-OTHERS = ["gemma2", "gpt2", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt"]
+OTHERS = ["gemma2", "gpt2", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt", "glm", "ernie4-5"]
 
 needs_library = pytest.mark.skipif(
     load() is None, reason="no kernel library: there is no compiler here, and torch serves"

@@ -9,6 +9,7 @@ that compares its logits with the original's.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,6 +114,7 @@ def recognise(model: Any) -> DecoderParts:
 def _layer(layer: Any) -> LayerParts:
     _require_children(layer, _LAYER, "a layer", optional=_DROPOUTS)
     attention, mlp = layer.self_attn, layer.mlp
+    _require_rotated_halves(attention)
     gate_up = _linears(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
     if gate_up.bias() is not None:  # gates and values are interleaved; a bias would have to be too
         raise NotRecognised(f"the gate of {type(mlp).__name__} has a bias")
@@ -138,6 +140,14 @@ def _require_children(
     if names != wanted:
         odd = ", ".join(sorted(names ^ wanted))
         raise NotRecognised(f"{what} ({type(module).__name__}) differs in {odd}")
+
+
+def _require_rotated_halves(attention: Any) -> None:
+    """Rotary positions pair element i with i + half, and not with its neighbour."""
+    rotate = getattr(sys.modules[type(attention).__module__], "rotate_half", None)
+    expected = torch.tensor([-3.0, -4.0, 1.0, 2.0])
+    if rotate is None or not torch.equal(rotate(torch.tensor([1.0, 2.0, 3.0, 4.0])), expected):
+        raise NotRecognised(f"{type(attention).__name__} rotates in another way")
 
 
 def _linears(module: Any, *choices: Sequence[str]) -> LinearParts:
