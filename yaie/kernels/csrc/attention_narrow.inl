@@ -19,6 +19,10 @@ struct NarrowBlock {
     int64_t key_stride, value_stride;  // from slot to slot
     const int64_t* slots;
     int n;
+    // The keys that are read after this block: those of the next head, or of the next block.
+    const T* next_keys;
+    const int64_t* next_slots;
+    int next_n;
 };
 
 template <class T>
@@ -43,6 +47,8 @@ static void score_narrow(const NarrowBlock<T>& block, const Layer& layer, const 
             rows[i] = block.keys + slot * block.key_stride;
             if (prefetch)
                 prefetch_row(block.values + slot * block.value_stride, layer.at.value_width);
+            if (prefetch && k + i < block.next_n)
+                prefetch_row(block.next_keys + block.next_slots[k + i] * block.key_stride, width);
         }
         T tails[step * kChunk];  // the last elements of the rows, where they fill no chunk
         if (whole < width) {
@@ -229,6 +235,15 @@ static void attend_narrow(const AttentionCall& call, const Layer& layer, const P
             block.value_stride = at.value_slot_stride;
             block.slots = piece.slots + key;
             block.n = static_cast<int>(left < block_keys ? left : block_keys);
+            block.next_keys = block.keys + at.key_head_stride;
+            block.next_slots = block.slots;
+            block.next_n = block.n;
+            if (h + 1 == heads) {
+                int64_t after = left - block.n;
+                block.next_keys = static_cast<const T*>(at.keys) + first_head * at.key_head_stride;
+                block.next_slots = block.slots + block.n;
+                block.next_n = static_cast<int>(after < block_keys ? after : block_keys);
+            }
             attend_narrow_lanes(block, layer, states[h], lanes, positions,
                                 static_cast<int32_t>(piece.first_position + key));
         }

@@ -1,0 +1,37 @@
+"""The attention benchmark measures what it says: its plans and its counts."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.attention.dense import path_of
+from yaie.bench import attention
+from yaie.bench.attention import SPEC, Workload, measure_attention
+
+
+def test_plans_cover_what_is_counted() -> None:
+    workload = Workload("small", sequences=3, shared=10, own=6, rows=4)
+    plan = workload.plan()
+    pairs = sum(len(path_of(plan, row)) for row in range(plan.num_rows))
+    assert workload.operations(SPEC) == 2 * pairs * SPEC.num_heads * 256
+    slots = {slot for row in range(plan.num_rows) for slot in path_of(plan, row).values()}
+    assert len(slots) == workload.num_slots == plan.kv_tokens_read
+    for row in range(plan.num_rows):
+        assert path_of(plan, row)[int(plan.positions[row])] == plan.slots[row]
+
+
+def test_every_backend_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = (Workload("small", sequences=2, shared=8, own=4, rows=1),)
+    monkeypatch.setattr(attention, "WORKLOADS", small)
+    monkeypatch.setattr(attention, "POOL_BYTES", 1)
+    monkeypatch.setattr(attention, "LEAST_TURN_S", 0)
+    threads = torch.get_num_threads()
+    try:
+        report = measure_attention(threads=1, repeats=1)
+    finally:
+        torch.set_num_threads(threads)
+    assert report["limits"]["read_gb_s"] > 0
+    milliseconds = report["workloads"][0]["milliseconds"]
+    assert {"reference", "sdpa"} <= set(milliseconds)
+    assert all(value > 0 for value in milliseconds.values())

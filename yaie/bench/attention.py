@@ -1,0 +1,264 @@
+"""How fast the attention backends are, against what this machine can read and multiply.
+
+`python -m yaie.bench.attention` prints JSON. All backends take turns on the same tensors, layer by
+layer of a pool that is too large for the caches, and every figure is a median over the turns. The
+limits are measured in the same run. SDPA is torch's own attention, called for each sequence.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import itertools
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from yaie.attention.backend import AttentionBackend, PreparedStep, choose_backend
+from yaie.attention.plan import Segment, StepPlan
+from yaie.attention.spec import AttentionSpec
+from yaie.bench.machine import describe_machine
+from yaie.kernels import library
+
+# A layer of Qwen3-0.6B.
+SPEC = AttentionSpec(
+    layer=0, num_heads=16, num_kv_heads=8, key_width=128, value_width=128, scale=128**-0.5
+)
+POOL_BYTES = 512 * 2**20  # over all layers: more than caches hold
+LEAST_TURN_S = 0.02  # shorter turns are repeated layers within a turn
+
+
+Layer = tuple[torch.Tensor, torch.Tensor]  # keys and values
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What this machine does at best: summing a large tensor, and a large float32 product."""
+
+    read_gb_s: float
+    fp32_gemm_gflop_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """`sequences` read a shared prefix and then their own tokens, the last `rows` of them new."""
+
+    name: str
+    sequences: int
+    shared: int
+    own: int
+    rows: int
+
+    @property
+    def length(self) -> int:
+        """Tokens of one sequence."""
+        return self.shared + self.own
+
+    @property
+    def num_slots(self) -> int:
+        """Distinct tokens."""
+        return self.shared + self.sequences * self.own
+
+    def slots_of(self, sequence: int) -> range:
+        """Where the own tokens of a sequence lie."""
+        first = self.shared + sequence * self.own
+        return range(first, first + self.own)
+
+    def plan(self) -> StepPlan:
+        """The step that computes the new rows of all sequences."""
+        count = self.sequences * self.rows
+        own = [np.array(self.slots_of(index), dtype=np.int64) for index in range(self.sequences)]
+        segments = [
+            Segment(slots, self.shared, index * self.rows, (index + 1) * self.rows)
+            for index, slots in enumerate(own)
+        ]
+        if self.shared:
+            segments.insert(0, Segment(np.arange(self.shared, dtype=np.int64), 0, 0, count))
+        every = np.arange(count, dtype=np.int64)
+        return StepPlan(
+            token_ids=every,
+            positions=np.tile(np.arange(self.length - self.rows, self.length), self.sequences),
+            slots=np.concatenate([slots[-self.rows :] for slots in own]),
+            written_rows=every,
+            logit_rows=every,
+            segments=tuple(segments),
+            kv_tokens_read=self.num_slots,
+            kv_tokens_unshared=self.sequences * self.length,
+        )
+
+    def operations(self, spec: AttentionSpec) -> int:
+        """Multiplications and additions of all visible pairs of a row and a key."""
+        pairs = self.rows * (self.length - self.rows) + self.rows * (self.rows + 1) // 2
+        width = spec.key_width + spec.value_width
+        return 2 * self.sequences * pairs * spec.num_heads * width
+
+    def bytes_read(self, spec: AttentionSpec, dtype: torch.dtype) -> int:
+        """Keys and values of all distinct tokens, once."""
+        return self.num_slots * spec.elements_per_token * dtype.itemsize
+
+
+WORKLOADS = (
+    Workload("decode 32 below a shared 4,096", sequences=32, shared=4096, own=64, rows=1),
+    Workload("decode 1 at 8,192", sequences=1, shared=0, own=8192, rows=1),
+    Workload("decode 32 apart at 512", sequences=32, shared=0, own=512, rows=1),
+    Workload("prefill 2,048", sequences=1, shared=0, own=2048, rows=2048),
+)
+
+
+def measure_attention(
+    *, threads: int, repeats: int, dtype: torch.dtype = torch.bfloat16
+) -> dict[str, Any]:
+    """Measure every workload with every backend; seconds are those of one layer."""
+    torch.set_num_threads(threads)
+    backends = {"reference": choose_backend(torch.device("cpu"), "reference")}
+    best = choose_backend(torch.device("cpu"))
+    backends[best.name] = best
+    loaded = library.load()
+    limits = _limits()
+    return {
+        "benchmark": "attention",
+        "machine": describe_machine() | {"threads": threads},
+        "kernels": library.status().reason,
+        "instruction_set": loaded.instruction_set if loaded else None,
+        "layer": dataclasses.asdict(SPEC),
+        "dtype": str(dtype).removeprefix("torch."),
+        "repeats": repeats,
+        "limits": dataclasses.asdict(limits),
+        "workloads": [
+            _measure(workload, backends, dtype, repeats, limits) for workload in WORKLOADS
+        ],
+    }
+
+
+def _measure(
+    workload: Workload,
+    backends: dict[str, AttentionBackend],
+    dtype: torch.dtype,
+    repeats: int,
+    limits: Limits,
+) -> dict[str, Any]:
+    plan = workload.plan()
+    layers = _pool(workload, dtype)
+    shape = (plan.num_rows, SPEC.num_heads, SPEC.key_width)
+    queries = torch.randn(shape).to(dtype)
+    run: dict[str, Callable[[int], object]] = {}
+    for name, backend in backends.items():
+        run[name] = _attending(backend.prepare(plan, torch.device("cpu")), queries, layers)
+    run["sdpa"] = lambda layer: _sdpa(workload, queries, *layers[layer])
+    times = _take_turns(run, len(layers), repeats)
+    best = next(name for name in reversed(run) if name != "sdpa")
+    seconds = times[best]
+    read = workload.bytes_read(SPEC, dtype) / seconds / 1e9
+    multiplied = workload.operations(SPEC) / seconds / 1e9
+    return {
+        "name": workload.name,
+        "kv_tokens": workload.num_slots,
+        "kv_tokens_unshared": plan.kv_tokens_unshared,
+        "milliseconds": {name: round(value * 1e3, 4) for name, value in times.items()},
+        "gb_s": round(read, 2),
+        "share_of_read_limit": round(read / limits.read_gb_s, 3),
+        "gflop_s": round(multiplied, 1),
+        "share_of_multiply_limit": round(multiplied / limits.fp32_gemm_gflop_s, 3),
+        "times_faster_than": {
+            name: round(value / seconds, 2) for name, value in times.items() if name != best
+        },
+    }
+
+
+def _attending(
+    step: PreparedStep, queries: torch.Tensor, layers: list[Layer]
+) -> Callable[[int], object]:
+    return lambda layer: step.attend(SPEC, queries, *layers[layer], None)
+
+
+def _pool(workload: Workload, dtype: torch.dtype) -> list[Layer]:
+    size = workload.bytes_read(SPEC, dtype)
+    shape = (workload.num_slots, SPEC.num_kv_heads, SPEC.key_width)
+
+    def random() -> torch.Tensor:
+        return torch.randn(shape).to(dtype)
+
+    keys, values = random(), random()
+    return [(keys.clone(), values.clone()) for _ in range(max(2, min(24, POOL_BYTES // size)))]
+
+
+def _take_turns(
+    run: dict[str, Callable[[int], object]], num_layers: int, repeats: int
+) -> dict[str, float]:
+    """Median seconds of one layer for each, all of them interleaved."""
+    layers_in_turn = {}
+    for name, once in run.items():
+        once(0)
+        seconds = _seconds(partial(once, 1))
+        layers_in_turn[name] = max(1, min(num_layers, round(LEAST_TURN_S / seconds)))
+    found: dict[str, list[float]] = {name: [] for name in run}
+    layers = itertools.cycle(range(num_layers))
+    for _ in range(repeats):
+        for name, once in run.items():
+            turn = [next(layers) for _ in range(layers_in_turn[name])]
+            began = time.perf_counter()
+            for layer in turn:
+                once(layer)
+            found[name].append((time.perf_counter() - began) / len(turn))
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def _sdpa(
+    workload: Workload, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> list[torch.Tensor]:
+    """Each sequence with its own copy of its keys, as an engine without sharing keeps them."""
+    results = []
+    for index in range(workload.sequences):
+        rows = queries[index * workload.rows : (index + 1) * workload.rows]
+        # The copy is not part of what is compared: any keys of that number cost the same.
+        first = min(workload.slots_of(index).start, workload.num_slots - workload.length)
+        part = slice(max(0, first), max(0, first) + workload.length)
+        results.append(
+            torch.nn.functional.scaled_dot_product_attention(
+                rows.transpose(0, 1)[None],
+                keys[part].transpose(0, 1)[None],
+                values[part].transpose(0, 1)[None],
+                is_causal=workload.rows > 1,
+                enable_gqa=True,
+            )
+        )
+    return results
+
+
+def _limits() -> Limits:
+    large = torch.ones(64 * 2**20)
+    read = min(_seconds(large.sum) for _ in range(9))
+    square = torch.randn(1536, 1536)
+    multiply = min(_seconds(partial(torch.mm, square, square)) for _ in range(9))
+    return Limits(round(large.nbytes / read / 1e9, 1), round(2 * 1536**3 / multiply / 1e9, 1))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    """Command line of `python -m yaie.bench.attention`."""
+    parser = argparse.ArgumentParser(description="Attention backends against the machine's limits.")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--dtype", choices=("bfloat16", "float32", "float16"), default="bfloat16")
+    options = parser.parse_args()
+    with torch.inference_mode():
+        report = measure_attention(
+            threads=options.threads, repeats=options.repeats, dtype=getattr(torch, options.dtype)
+        )
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
