@@ -118,6 +118,15 @@ def _check_device() -> tuple[Status, str]:
     return "ok", f"cuda: {name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
 
 
+def _check_kernels() -> tuple[Status, str]:
+    from yaie.kernels.library import status
+
+    found = status()
+    if found.loaded:
+        return "ok", found.reason
+    return "warning", f"{found.reason}; torch serves instead, correct and slower"
+
+
 def _check_flashinfer() -> tuple[Status, str]:
     if importlib.util.find_spec("flashinfer") is None:
         return "ok", "not installed; it is not needed"
@@ -179,6 +188,7 @@ _CHECKS: dict[str, Callable[[], tuple[Status, str]]] = {
     "torch": _check_torch,
     "transformers": _check_transformers,
     "device": _check_device,
+    "kernels": _check_kernels,
     "flashinfer": _check_flashinfer,
     "memory": _check_memory,
     "settings": _check_settings,
