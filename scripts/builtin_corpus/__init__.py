@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from . import choices, conversations, copying, extraction, refusals, sums, systems, tools
+from .asked import wording
 from .fact_questions import ask, by_key
 from .facts import FACTS
 from .grammar import expand
@@ -37,8 +38,11 @@ def fact_turn(rng: Random) -> list[Message]:
         follow = finish(expand(rng.choice(asks), rng), rng)
         return _pair(noisy(ask(one, rng), rng), one.answer) + _pair(follow, two.answer)
     fact = rng.choice(FACTS)
-    if rng.random() < 0.35:
+    kind = rng.random()
+    if kind < 0.2:
         return _pair(finish(heap(fact.key, rng), rng), fact.answer)
+    if kind < 0.7:
+        return _pair(noisy(wording(fact.key, rng), rng), fact.answer)
     return _pair(noisy(ask(fact, rng), rng), fact.answer)
 
 

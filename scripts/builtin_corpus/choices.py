@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import words
+from . import asked_choices, words
 from .grammar import expand
 
 GOOD = (
@@ -20,6 +20,8 @@ BAD = (
 SERVICES = "food hotel film book trip room service meal".split()
 LARGER = "larger bigger greater higher".split()
 SMALLER = "smaller less lower".split()
+LARGEST = "largest biggest greatest highest".split()
+SMALLEST = "smallest lowest least".split()
 REVIEW = [
     "the {thing} [is|was|looks|feels] [really |very |so |quite |simply |] {word}", "[what|such] a "
     "{word} {thing}", "[i|we] [found|thought] the {thing} {word}", "{word} {thing}, [{word2} "
@@ -77,6 +79,14 @@ KINDS = {
     "job": words.JOBS, "language": words.LANGUAGES, "weekday": words.DAYS, "month": words.MONTHS,
 }  # fmt: skip
 
+SENTIMENT += asked_choices.SENTIMENT
+YES_NO += asked_choices.YES_NO
+COMPARES = [COMPARE, *asked_choices.COMPARE]
+PARITIES = [PARITY, *asked_choices.PARITY]
+IS_PARITY = ["is {a} [an |]{w}[ number|]", "is the number {a} {w}", "does {a} count as {w}"]
+IS_LARGER = "is [the number |]{a} {w} than {b}"
+IS_KIND = "[is|would you call] {w} {f}"
+
 
 def _article(word: str) -> str:
     return ("an " if word[0].lower() in "aeiou" else "a ") + word
@@ -95,7 +105,10 @@ def _sentiment(rng: Random) -> tuple[str, str]:
         "word2": rng.choice(pool),
         "thing": rng.choice(words.THINGS + SERVICES),
     }
-    text = expand(rng.choice(REVIEW), rng, slots)
+    more = asked_choices.PRAISE if value else asked_choices.COMPLAINT
+    text = expand(rng.choice(REVIEW if rng.random() < 0.6 else more), rng, slots)
+    if rng.random() < 0.2:
+        text += ". " + expand(rng.choice(more), rng, slots)
     if rng.random() < 0.4:
         text = f'"{text}"'
     ask = expand(rng.choice(SENTIMENT), rng, {"text": text})
@@ -108,19 +121,45 @@ def _compare(rng: Random) -> tuple[str, str]:
     a, b = rng.sample(range(100), 2)
     word = rng.choice(LARGER + SMALLER)
     best = max(a, b) if word in LARGER else min(a, b)
-    return expand(COMPARE, rng, {"w": word, "a": str(a), "b": str(b)}), str(best)
+    text = COMPARE if rng.random() < 0.25 else rng.choice(COMPARES)
+    return expand(text, rng, {"w": word, "a": str(a), "b": str(b)}), str(best)
+
+
+def _extreme(rng: Random) -> tuple[str, str]:
+    a, b, c = rng.sample(range(100), 3)
+    word = rng.choice(LARGEST + SMALLEST)
+    best = max(a, b, c) if word in LARGEST else min(a, b, c)
+    slots = {"s": word, "a": str(a), "b": str(b), "c": str(c)}
+    return expand(rng.choice(asked_choices.EXTREME), rng, slots), str(best)
 
 
 def _parity(rng: Random) -> tuple[str, str]:
     a = rng.randint(0, 99)
-    return expand(PARITY, rng, {"a": str(a)}), "Odd" if a % 2 else "Even"
+    text = PARITY if rng.random() < 0.25 else rng.choice(PARITIES)
+    return expand(text, rng, {"a": str(a)}), "Odd" if a % 2 else "Even"
+
+
+def _is_odd(rng: Random) -> tuple[str, str]:
+    a, word = rng.randint(0, 99), rng.choice(["odd", "even"])
+    fact = expand(rng.choice(IS_PARITY), rng, {"a": str(a), "w": word})
+    text = expand(rng.choice(YES_NO), rng, {"q": fact})
+    return text, "Yes" if (a % 2 == 1) == (word == "odd") else "No"
+
+
+def _is_kind(rng: Random) -> tuple[str, str]:
+    name, other = rng.sample(sorted(KINDS), 2)
+    word = rng.choice([w for w in KINDS[name] if w not in KINDS[other]])
+    value = rng.random() < 0.5
+    fact = expand(IS_KIND, rng, {"w": word, "f": _article(name if value else other)})
+    return expand(rng.choice(YES_NO), rng, {"q": fact}), "Yes" if value else "No"
 
 
 def _is_larger(rng: Random) -> tuple[str, str]:
     a, b = rng.sample(range(100), 2)
     word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
     truth = a > b if word in LARGER else a < b
-    text = expand(rng.choice(YES_NO), rng, {"q": f"is {a} {word} than {b}"})
+    slots = {"w": word, "a": str(a), "b": str(b)}
+    text = expand(rng.choice(YES_NO), rng, {"q": expand(IS_LARGER, rng, slots)})
     return text, "Yes" if truth else "No"
 
 
@@ -132,7 +171,10 @@ def _kind(rng: Random) -> tuple[str, str]:
     return text, name.capitalize()
 
 
-MAKERS = [_yes_no, _yes_no, _sentiment, _sentiment, _compare, _parity, _is_larger, _kind]
+MAKERS = [
+    _yes_no, _yes_no, _yes_no, _sentiment, _sentiment, _sentiment, _compare, _compare, _parity,
+    _parity, _is_larger, _kind, _extreme, _is_odd, _is_kind,
+]  # fmt: skip
 
 
 def sample(rng: Random) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import words
+from . import asked_talk, words
 from .grammar import expand
 
 IDENTITY = (
@@ -164,6 +164,22 @@ LESS = [
     "{k}", "[and |]"
     "take away {k}", "what if i [take away|subtract] {k}", "and {k} less",
 ]  # fmt: skip
+
+_ASKED = {
+    IDENTITY: asked_talk.IDENTITY,
+    HELLO: asked_talk.HELLO,
+    THANKS: asked_talk.THANKS,
+    BYE: asked_talk.BYE,
+    CAN_DO: asked_talk.CAN_DO,
+}
+SMALL_TALK = [(answer, asks + _ASKED[answer]) for answer, asks in SMALL_TALK]
+FOLLOW += asked_talk.FOLLOW
+NAME_TELL += asked_talk.NAME_TELL
+NAME_ASK += asked_talk.NAME_ASK
+REPEAT += asked_talk.REPEAT
+SURE += asked_talk.SURE
+MORE += asked_talk.MORE
+LESS += asked_talk.LESS
 
 
 def small_talk(rng: Random) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import words
+from . import asked_refusals, words
 from .grammar import expand
 
 REFUSAL = (
@@ -104,6 +104,8 @@ OFF_TOPIC = [
     "as|smarter than] [chatgpt|gpt-4|claude|gemini|a human|other models]",
 ]  # fmt: skip
 
+OFF_TOPIC += asked_refusals.OFF_TOPIC
+
 
 def _topic(rng: Random) -> str:
     roll = rng.random()
@@ -125,6 +127,10 @@ def _slots(rng: Random) -> dict[str, str]:
         "company": words.company(rng),
         "thing": words.thing(rng),
         "day": rng.choice(words.DAYS),
+        "month": rng.choice(words.MONTHS),
+        "fruit": rng.choice(words.FRUITS),
+        "animal": rng.choice(words.ANIMALS),
+        "k": str(rng.randint(2, 999)),
     }
 
 

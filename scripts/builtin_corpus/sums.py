@@ -1,10 +1,11 @@
 """Sums, differences and small products, with the carries written out so that a small model can."""
 
+# ruff: noqa: SIM905  (a split sentence is easier to read and edit than a list of quoted words)
 from __future__ import annotations
 
 from random import Random
 
-from . import words
+from . import asked_sums, words
 from .grammar import expand
 
 PEOPLE = ["i", "he", "she", "my friend", "a man", "the teacher", "my sister", "our team"]
@@ -93,6 +94,17 @@ MUL = [
 ]  # fmt: skip
 
 
+ADD += asked_sums.ADD
+GAINS += asked_sums.GAINS
+SUB += asked_sums.SUB
+LOSSES += asked_sums.LOSSES
+MUL += asked_sums.MUL
+SPELLED = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+).split()
+
+
 def answer_add(a: int, b: int) -> str:
     """Units first, then tens: every step is a sum of single figures."""
     if a < 10 and b < 10:
@@ -117,6 +129,16 @@ def answer_sub(a: int, b: int) -> str:
     return f"Ones: {first}. Tens: {second}. {a} - {b} = {a - b}."
 
 
+def _figures(rng: Random) -> tuple[int, int]:
+    """Two figures: of two digits in most sums, up to twenty or single in the others."""
+    top = rng.choices([99, 20, 9], [55, 25, 20])[0]
+    return rng.randint(0, top), rng.randint(0, top)
+
+
+def _spell(number: int, spelled: bool) -> str:
+    return SPELLED[number] if spelled else str(number)
+
+
 def sample(rng: Random) -> tuple[str, str]:
     """A question and its answer."""
     kind = rng.choices(["add", "sub", "mul"], [5, 5, 2])[0]
@@ -124,20 +146,19 @@ def sample(rng: Random) -> tuple[str, str]:
         a, b = rng.randint(0, 10), rng.randint(0, 10)
         text, answer = rng.choice(MUL), f"{a} × {b} = {a * b}."
     elif kind == "add":
-        a, b = rng.randint(0, 99), rng.randint(0, 99)
-        if rng.random() < 0.3:
-            a, b = rng.randint(0, 20), rng.randint(0, 20)
+        a, b = _figures(rng)
         text, answer = rng.choice(ADD + GAINS), answer_add(a, b)
     else:
-        a, b = rng.randint(0, 99), rng.randint(0, 99)
-        if rng.random() < 0.3:
-            a, b = rng.randint(0, 20), rng.randint(0, 20)
+        a, b = _figures(rng)
         a, b = max(a, b), min(a, b)
         text, answer = rng.choice(SUB + LOSSES), answer_sub(a, b)
+    spelled = max(a, b) < len(SPELLED) and rng.random() < 0.2
     slots = {
-        "a": str(a),
-        "b": str(b),
+        "a": _spell(a, spelled),
+        "b": _spell(b, spelled),
         "p": rng.choice(PEOPLE) if rng.random() < 0.5 else words.person(rng),
+        "n": words.person(rng),
+        "n2": words.person(rng),
         "t": rng.choice(words.THINGS + words.FRUITS + words.ANIMALS + words.WORLD) + "s",
         "r": rng.choice(words.WORLD),
         "d": rng.choice(words.DAYS),

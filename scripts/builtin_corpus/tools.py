@@ -7,11 +7,12 @@ conversations go on with a tool response, which the model puts into a sentence.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from . import words
+from .asked_tools_more import ASKS
 from .grammar import expand
 
 Message = dict[str, Any]
@@ -37,23 +38,41 @@ class Tool:
     results: list[tuple[str, str]]
 
 
+TEXT = (
+    "[buy milk|call {n}|water the plants|pay the rent|send the report|book a table|feed the "
+    "{a}|meet {n} at noon|clean the kitchen|bring the {t}|ask {n} about {i}|buy a {t}|fix the {t}|"
+    "read the mail of {n}|pick up {n} at {k}|order {k} {f}s|visit {n} in {c}|pay {k} euros to {n}|"
+    "wash the car|go to {c}|lock the door|finish {i}|return the {t} to {n}|sell the old {t}|"
+    "take the {a} to {c}|prepare the talk on {i}|meet at {k} in {c}|thank {n}|learn {i}]"
+)
+
+
 def _text(rng: Random) -> str:
     return expand(
-        "[buy milk|call {n}|water the plants|pay the rent|send the report|book a table|feed the "
-        "{a}|meet {n} at noon|clean the kitchen|bring the {t}|ask {n} about {i}]",
+        TEXT,
         rng,
         {"n": words.person(rng), "a": rng.choice(words.ANIMALS), "t": rng.choice(words.THINGS),
-         "i": words.invented(rng)},
+         "i": words.invented(rng), "k": str(rng.randint(1, 23)), "f": rng.choice(words.FRUITS),
+         "c": words.city(rng)},
     )  # fmt: skip
+
+
+QUERY = (
+    "[cheap {t}|{f} cake|{a} food|best {t}|{c} hotels|{i}|{i} {t}|history of {c}|how to repair "
+    "a {t}|used {t}|{j} jobs in {c}|{w}|{w} {w2}|{c} {w}|{w} in {c}|{n}|{n} {w}|{t} under {k} "
+    "euros|flights to {c}|trains from {c} to {c2}|the best {w} of {c}|{l} lessons|{i} {i2}]"
+)
 
 
 def _query(rng: Random) -> str:
     return expand(
-        "[cheap {t}|{f} cake|{a} food|best {t}|{c} hotels|{i}|{i} {t}|history of {c}|how to repair "
-        "a {t}|used {t}|{j} jobs in {c}]",
+        QUERY,
         rng,
         {"t": rng.choice(words.THINGS), "f": rng.choice(words.FRUITS), "c": words.city(rng),
-         "a": rng.choice(words.ANIMALS), "i": words.invented(rng), "j": rng.choice(words.JOBS)},
+         "a": rng.choice(words.ANIMALS), "i": words.invented(rng), "j": rng.choice(words.JOBS),
+         "w": rng.choice(words.WORLD), "w2": rng.choice(words.WORLD), "n": words.person(rng),
+         "k": str(rng.randint(2, 900)), "c2": words.city(rng), "i2": words.invented(rng),
+         "l": rng.choice(words.LANGUAGES)},
     )  # fmt: skip
 
 
@@ -194,6 +213,8 @@ TOOLS = [
           "turn on the light"],
          [('{"status": "on"}', "The light in the {room} is on.")]),
 ]  # fmt: skip
+
+TOOLS = [replace(tool, asks=tool.asks + ASKS[tool.names.split("|")[0]]) for tool in TOOLS]
 
 
 def render(tool: Tool, rng: Random) -> tuple[dict[str, Any], dict[str, str]]:

@@ -10,6 +10,8 @@ from functools import cache
 from random import Random
 
 from . import (
+    asked,
+    asked_choices,
     choices,
     conversations,
     extraction,
@@ -24,18 +26,37 @@ from . import (
 from .facts import FACTS
 from .grammar import normalise, to_regex
 
-NUMBERS = {"a": r"\d+", "b": r"\d+", "k": r"\d+"}
 _NAME = r"\w+(?: \w+)?"
+NUMBERS = {**dict.fromkeys("abck", r"\b\d+\b"), "w": r"\w+", "s": r"\w+"}
+_FIGURE = r"(?:\d+|" + "|".join(sums.SPELLED) + ")"
+SUMS = {**dict.fromkeys(["a", "b"], _FIGURE), **dict.fromkeys(["p", "n", "n2", "r"], _NAME),
+        **dict.fromkeys(["t", "d", "d2"], r"\w+")}  # fmt: skip
 OFF_TOPIC = {
     "topic": "(?:" + refusals.TOPICS + ")",
-    **dict.fromkeys(["name", "city", "city2", "company", "thing", "day"], _NAME),
+    **dict.fromkeys(["name", "city", "city2", "company", "thing"], _NAME),
+    **dict.fromkeys(["day", "month", "fruit", "animal", "k"], r"\w+"),
     **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.WORLD) + ")"),
 }
 LOOKUPS = {"a": "(?:" + "|".join(systems.ATTRIBUTES) + ")", "n": _NAME, "v": _NAME}
+_DRAWN = {
+    **dict.fromkeys(["n", "c", "c2", "i", "i2"], _NAME),
+    **dict.fromkeys(["a", "t", "f", "j", "k", "l"], r"\w+"),
+    **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.WORLD) + ")"),
+    "t": "(?:" + "|".join(words.THINGS) + ")",
+}
 TOOLS = {
     **dict.fromkeys(["a", "b", "amount", "minutes", "people"], r"\d+"),
-    **dict.fromkeys(["city", "name", "song", "text", "source", "target", "product", "room"], _NAME),
+    **dict.fromkeys(["city", "name", "song", "text", "product", "room"], _NAME),
+    "source": "(?:euros|dollars|pounds|yen|francs)",
+    "target": "(?:rupees|kronor|pesos|lira|zloty)",
+    **dict.fromkeys(["text", "task"], "(?:" + to_regex(tools.TEXT, _DRAWN) + r"|\w+)"),
+    "query": to_regex(tools.QUERY, _DRAWN),
+    "time": r"\d+ \d+",
+    "path": r"\w+ (?:txt|md|csv|log)",
+    "day": "(?:" + "|".join(words.DAYS).lower() + ")",
+    "language": "(?:" + "|".join(words.LANGUAGES).lower() + ")",
 }
+REVIEW = dict.fromkeys(["thing", "word", "word2"], r"\w+")
 KINDS = {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"}
 
 
@@ -58,18 +79,19 @@ def _framed() -> list[tuple[str, list[str]]]:
 def _whole() -> list[re.Pattern[str]]:
     """Patterns of whole sentences, for every ability but extraction."""
     found = [to_regex(fact_questions.with_macros(p)) for fact in FACTS for p in fact.q]
-    found += [
-        to_regex(p, NUMBERS) for p in sums.ADD + sums.SUB + sums.MUL + sums.GAINS + sums.LOSSES
-    ]
+    found += [to_regex(p) for patterns in asked.WORDINGS.values() for p in patterns]
+    found += [to_regex(p, SUMS) for p in sums.ADD + sums.SUB + sums.MUL + sums.GAINS + sums.LOSSES]
     found += [to_regex(p, TOOLS) for tool in tools.TOOLS for p in tool.asks]
     found += [to_regex(p, OFF_TOPIC) for p in refusals.OFF_TOPIC]
     found += [to_regex(p) for _, asks in conversations.SMALL_TALK for p in asks]
     found += [to_regex(p) for _, _, asks in conversations.FOLLOW for p in asks]
-    found += [to_regex(p) for p in conversations.NAME_TELL + conversations.NAME_ASK]
+    found += [to_regex(p, {"n": _NAME}) for p in conversations.NAME_TELL + conversations.NAME_ASK]
     found += [to_regex(p) for p in conversations.REPEAT + conversations.SURE]
     found += [to_regex(p, NUMBERS) for p in conversations.MORE + conversations.LESS]
     found += [to_regex(p, LOOKUPS) for p in systems.LOOKUP]
-    found += [to_regex(choices.COMPARE, NUMBERS), to_regex(choices.PARITY, NUMBERS)]
+    found += [
+        to_regex(p, NUMBERS) for p in choices.COMPARES + choices.PARITIES + asked_choices.EXTREME
+    ]
     found += [to_regex(choices.KIND, KINDS)]
     found += [
         to_regex(frame.replace("{q}", fact))
@@ -77,10 +99,14 @@ def _whole() -> list[re.Pattern[str]]:
         for fact, _ in choices.YES_FACTS
     ]
     found += [
-        to_regex(ask.replace("{text}", review))
-        for ask in choices.SENTIMENT
-        for review in choices.REVIEW
+        to_regex(frame.replace("{q}", fact), KINDS if "{f}" in fact else NUMBERS)
+        for frame in choices.YES_NO
+        for fact in [*choices.IS_PARITY, choices.IS_LARGER, choices.IS_KIND]
     ]
+    reviews = asked_choices.PRAISE + asked_choices.COMPLAINT
+    one = "(?:" + "|".join(to_regex(p, REVIEW) for p in choices.REVIEW + reviews) + ")"
+    two = "(?:" + "|".join(to_regex(p, REVIEW) for p in reviews) + ")"
+    found += [to_regex(ask, {"text": f"{one}(?: ?{two})?"}) for ask in choices.SENTIMENT]
     return [re.compile(p) for p in found]
 
 
@@ -98,9 +124,12 @@ def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
 
 
 def _extracts(text: str) -> bool:
-    """A task of ours together with a sentence of ours, whatever else is around them."""
-    tasks, sentences = _extraction()
-    return any(p.search(text) for p in tasks) and any(p.search(text) for p in sentences)
+    """A task of ours and a sentence of ours that make up nearly all of the text together."""
+    covered = 0
+    for patterns in _extraction():
+        spans = [found.end() - found.start() for p in patterns if (found := p.search(text))]
+        covered += max(spans, default=-len(text))
+    return covered >= 0.8 * len(text)
 
 
 def _contains(text: str) -> bool:
