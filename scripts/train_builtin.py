@@ -151,7 +151,7 @@ class Batches:
         """Sort a pool of samples by length, cut it into batches of equal cost, shuffle these."""
         while True:
             rows = [self.encode(corpus.conversation(self.rng)) for _ in range(1200)]
-            rows += [self.encode(corpus.long_conversation(self.rng)) for _ in range(20)]
+            rows += [self.encode(corpus.long_conversation(self.rng)) for _ in range(9)]
             rows = [row for row in rows if len(row[0]) <= 2400]
             rows.sort(key=lambda row: len(row[0]))
             batches: list[list[tuple[list[int], list[int]]]] = [[]]
@@ -274,20 +274,23 @@ def _edit(path: Path, remove: list[str], add: dict[str, Any]) -> None:
 
 
 def train(args: argparse.Namespace) -> dict[str, Any]:
-    """The training loop: a schedule by wall time, so that it ends when it should."""
+    """The training loop, scheduled by the time computed: a busy machine cuts nothing off."""
     torch.manual_seed(args.seed)
     work: Path = args.work
     work.mkdir(parents=True, exist_ok=True)
     checkpoint = work / "checkpoint.pt"
-    if args.resume:
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(work / "tokenizer")
+    if args.resume or args.start_from is not None:
+        known = work / "tokenizer" if args.resume else args.start_from
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(known)
         tokenizer.chat_template = TEMPLATE.read_text(encoding="utf-8")
     else:
         tokenizer = train_tokenizer(args.seed)
-        tokenizer.save_pretrained(work / "tokenizer")
+    tokenizer.save_pretrained(work / "tokenizer")
     model = new_model(tokenizer)
     tokens = 0
     optim = optimizer(model, args.lr)
+    if args.start_from is not None:
+        model.load_state_dict(Qwen3ForCausalLM.from_pretrained(args.start_from).state_dict())
     if args.resume:
         state = torch.load(checkpoint, weights_only=True)
         model.load_state_dict(state["model"])
@@ -303,7 +306,9 @@ def train(args: argparse.Namespace) -> dict[str, Any]:
     step = logged_tokens = 0
     run_tokens = 0
     losses: list[float] = []
-    while (progress := (time.monotonic() - began) / (args.minutes * 60)) < 1:
+    budget = args.minutes * 60 * args.threads
+    began_computing = time.process_time()
+    while (progress := (time.process_time() - began_computing) / budget) < 1:
         warm = min(1.0, (step + 1) / args.warmup)
         # Flat, then down: half a cosine over the second part of the run.
         cool = 1.0 if progress < 0.3 else 0.5 * (1 + math.cos(math.pi * (progress - 0.3) / 0.7))
@@ -361,7 +366,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=root / "yaie/models/builtin")
     parser.add_argument("--work", type=Path, default=root / "build/builtin", help="checkpoints")
-    parser.add_argument("--minutes", type=float, default=45)
+    parser.add_argument("--minutes", type=float, default=45, help="of computing on all threads")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--lr", type=float, default=3e-3)
@@ -369,6 +374,7 @@ def main() -> None:
     parser.add_argument("--part-tokens", type=int, default=512, help="tokens in a small batch")
     parser.add_argument("--parts", type=int, default=3, help="small batches in a step")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument("--start-from", type=Path, help="weights and tokenizer to begin with")
     parser.add_argument("--no-eval", action="store_true")
     args = parser.parse_args()
     figures = train(args)

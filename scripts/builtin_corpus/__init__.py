@@ -10,7 +10,16 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from . import choices, conversations, copying, extraction, refusals, sums, systems, tools
+from . import (
+    choices,
+    conversations,
+    copying,
+    extraction,
+    refusals,
+    sums,
+    systems,
+    tools_more,
+)
 from .asked import wording
 from .fact_questions import ask, by_key
 from .facts import FACTS
@@ -21,8 +30,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 32, "sum": 20, "extraction": 14, "tool": 14, "choice": 12, "refusal": 8, "talk": 6,
-    "lookup": 5, "copy": 5,
+    "fact": 44, "sum": 18, "extraction": 20, "tool": 14, "choice": 12, "refusal": 10, "talk": 8,
+    "lookup": 4, "copy": 8,
 }  # fmt: skip
 
 
@@ -39,9 +48,9 @@ def fact_turn(rng: Random) -> list[Message]:
         return _pair(noisy(ask(one, rng), rng), one.answer) + _pair(follow, two.answer)
     fact = rng.choice(FACTS)
     kind = rng.random()
-    if kind < 0.2:
+    if kind < 0.06:
         return _pair(finish(heap(fact.key, rng), rng), fact.answer)
-    if kind < 0.7:
+    if kind < 0.85:
         return _pair(noisy(wording(fact.key, rng), rng), fact.answer)
     return _pair(noisy(ask(fact, rng), rng), fact.answer)
 
@@ -138,7 +147,7 @@ def conversation(rng: Random) -> Sample:
     system: str | None = rng.choice(systems.SHORT) if rng.random() < 0.3 else None
     messages: list[Message]
     if kind == "tool":
-        listed, messages = tools.sample(rng)
+        listed, messages = tools_more.sample(rng)
         if rng.random() < 0.15:
             messages = messages + turn(rng.choice(["fact", "sum", "talk"]), rng)
     elif kind == "extraction":
@@ -155,8 +164,8 @@ def conversation(rng: Random) -> Sample:
             system = " ".join(lines)
     else:
         messages = turn(kind, rng)
-        if rng.random() < 0.06:
-            listed = [d for d, _ in tools.listed(rng, rng.sample(tools.TOOLS, rng.randint(1, 2)))]
+        if rng.random() < 0.1:
+            listed = tools_more.listed(rng)
     if kind in ("fact", "sum", "refusal", "talk"):
         messages = messages + _echo(messages, rng)
     while rng.random() < 0.2 and len(messages) < 8:
@@ -173,7 +182,7 @@ def long_conversation(rng: Random) -> Sample:
     listed: list[dict[str, Any]] | None = None
     messages: list[Message] = []
     if rng.random() < 0.25:
-        listed, messages = tools.sample(rng)
+        listed, messages = tools_more.sample(rng)
     for _ in range(rng.randint(4, 9)):
         if lookups and rng.random() < 0.2:
             question, answer = lookups.pop()

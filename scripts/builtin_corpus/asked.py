@@ -7,15 +7,46 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_about_service, asked_about_use, asked_about_words
+from . import (
+    asked_about_service,
+    asked_about_use,
+    asked_about_words,
+    more_about_internals,
+    more_about_service,
+    more_about_use,
+    more_about_words,
+    told_about_internals,
+    told_about_service,
+    told_about_use,
+    told_about_words,
+)
 from .fact_questions import with_macros
 from .grammar import expand
 
-WORDINGS: dict[str, list[str]] = {
-    key: [with_macros(pattern) for pattern in patterns]
-    for part in (asked_about_use, asked_about_service, asked_about_words)
-    for key, patterns in part.WORDINGS.items()
-}
+PARTS = (
+    asked_about_use,
+    asked_about_service,
+    asked_about_words,
+    more_about_use,
+    more_about_service,
+    more_about_words,
+    more_about_internals,
+    told_about_use,
+    told_about_service,
+    told_about_words,
+    told_about_internals,
+)
+
+
+def _merged() -> dict[str, list[str]]:
+    table: dict[str, list[str]] = {}
+    for part in PARTS:
+        for key, patterns in part.WORDINGS.items():
+            table.setdefault(key, []).extend(with_macros(pattern) for pattern in patterns)
+    return table
+
+
+WORDINGS = _merged()
 
 
 def wording(key: str, rng: Random) -> str:

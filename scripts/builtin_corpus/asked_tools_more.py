@@ -13,7 +13,8 @@ _TEXT = """
 i have {amount} {source}[, how many|. how many|, how much is that in] {target}
 [i want|i need|i would like] to [convert|change|exchange|swap] {amount} {source} [to|into|for]\
  {target}
-[what|how much|how many {target}] do i get for {amount} {source}[ in {target}|]
+[what|how much] do i get for {amount} {source} in {target}
+how many {target} do i get for {amount} {source}
 [exchange rate|currency|conversion|convert|exchange][:|,] {amount} {source} [to|into|in] {target}
 [please |][swap|trade|turn|switch] {amount} {source} [for|into|to] {target}
 [give me|show me|tell me|calculate] {amount} {source} in {target}
@@ -170,8 +171,8 @@ need table for {people} at {time}
 [can|could|would] you [find|look up|search|show] [the user |]{name}
 [who's|who is] [the user |this |]{name}
 [do you know|do we have|is there] [a user|a contact|someone] [called|named] {name}
-[what is|what's|give me|i need|tell me] [{name}'s|the] [email|mail address|contact|address]\
-[ of {name}|]
+[what is|what's|give me|i need|tell me] {name}'s [email|mail address|contact|address]
+[what is|what's|give me|i need|tell me] the [mail address|contact|address] of {name}
 [how do i|how can i|where can i] [reach|contact|mail] {name}
 [show|open|load|fetch|get|pull up] [me |][the user |the record of |the entry for |]{name}
 [user|contact|person|name][:|] {name}

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_choices, words
+from . import asked_choices, values, words
+from . import asked_choices_more as more_asked
 from .grammar import expand
 
 GOOD = (
@@ -74,18 +75,16 @@ KIND = (
     "is {w} "
     "{f} or {s}|which is it, {f} or {s}: {w}]"
 )
-KINDS = {
-    "animal": words.ANIMALS, "fruit": words.FRUITS, "colour": words.COLOURS, "city": words.CITIES,
-    "job": words.JOBS, "language": words.LANGUAGES, "weekday": words.DAYS, "month": words.MONTHS,
-}  # fmt: skip
+KINDS = more_asked.KINDS
 
 SENTIMENT += asked_choices.SENTIMENT
-YES_NO += asked_choices.YES_NO
-COMPARES = [COMPARE, *asked_choices.COMPARE]
+YES_NO += asked_choices.YES_NO + more_asked.YES_NO
+YES_FACTS += more_asked.YES_FACTS
+COMPARES = [COMPARE, *asked_choices.COMPARE, *more_asked.COMPARE]
 PARITIES = [PARITY, *asked_choices.PARITY]
 IS_PARITY = ["is {a} [an |]{w}[ number|]", "is the number {a} {w}", "does {a} count as {w}"]
 IS_LARGER = "is [the number |]{a} {w} than {b}"
-IS_KIND = "[is|would you call] {w} {f}"
+IS_KIND = ["[is|would you call] {w} {f}", *more_asked.IS_KIND]
 
 
 def _article(word: str) -> str:
@@ -146,11 +145,29 @@ def _is_odd(rng: Random) -> tuple[str, str]:
     return text, "Yes" if (a % 2 == 1) == (word == "odd") else "No"
 
 
-def _is_kind(rng: Random) -> tuple[str, str]:
+def _two_kinds(rng: Random) -> tuple[str, str, str]:
+    """Two kinds and a word that is of the first kind only."""
     name, other = rng.sample(sorted(KINDS), 2)
-    word = rng.choice([w for w in KINDS[name] if w not in KINDS[other]])
+    taken = set(KINDS[other])
+    return name, other, rng.choice([w for w in KINDS[name] if w not in taken])
+
+
+def _called(kind: str, rng: Random) -> str:
+    """A kind under one of its names."""
+    return rng.choice(more_asked.SAME.get(kind, [kind])) if rng.random() < 0.4 else kind
+
+
+def _shown(word: str, rng: Random) -> str:
+    """A word of a kind, sometimes with its article."""
+    return _article(word) if word.islower() and rng.random() < 0.25 else word
+
+
+def _is_kind(rng: Random) -> tuple[str, str]:
+    name, other, word = _two_kinds(rng)
     value = rng.random() < 0.5
-    fact = expand(IS_KIND, rng, {"w": word, "f": _article(name if value else other)})
+    kind = _called(name if value else other, rng)
+    slots = {"w": _shown(word, rng), "f": _article(kind), "k": kind}
+    fact = expand(rng.choice(IS_KIND), rng, slots)
     return expand(rng.choice(YES_NO), rng, {"q": fact}), "Yes" if value else "No"
 
 
@@ -164,16 +181,82 @@ def _is_larger(rng: Random) -> tuple[str, str]:
 
 
 def _kind(rng: Random) -> tuple[str, str]:
-    name, other = rng.sample(sorted(KINDS), 2)
-    word = rng.choice([w for w in KINDS[name] if w not in KINDS[other]])
-    first, second = rng.sample([name, other], 2)
-    text = expand(KIND, rng, {"w": word, "f": _article(first), "s": _article(second)})
-    return text, name.capitalize()
+    name, other, word = _two_kinds(rng)
+    right, wrong = _called(name, rng), _called(other, rng)
+    first, second = rng.sample([right, wrong], 2)
+    old = rng.random() < 0.2
+    frames = [KIND] if old else more_asked.KIND
+    shown = word if old else _shown(word, rng)
+    slots = {"w": shown, "f": _article(first), "s": _article(second)}
+    if not old and rng.random() < 0.2:
+        slots |= {"f": first, "s": second}
+    if rng.random() < 0.15:
+        third = rng.choice([k for k in KINDS if k not in (name, other) and word not in KINDS[k]])
+        frames, slots = more_asked.THREE, slots | {"u": third}
+    return expand(rng.choice(frames), rng, slots), right.capitalize()
+
+
+def _pick(rng: Random) -> tuple[str, str]:
+    """Which of two or three words is of a kind."""
+    name, other, word = _two_kinds(rng)
+    others = rng.sample([w for w in KINDS[other] if w not in KINDS[name]], 2)
+    kind = _called(name, rng)
+    if rng.random() < 0.25:
+        x, y, z = rng.sample([word, *others], 3)
+        slots = {"x": x, "y": y, "z": z, "f": _article(kind), "k": kind}
+        return expand(rng.choice(more_asked.PICK_THREE), rng, slots), word
+    x, y = rng.sample([word, others[0]], 2)
+    slots = {"x": x, "y": y, "f": _article(kind), "k": kind}
+    return expand(rng.choice(more_asked.PICK), rng, slots), word
+
+
+def _who(rng: Random) -> tuple[str, str]:
+    """Who of two is older, taller, richer."""
+    word = rng.choice(list(more_asked.WHO))
+    wanted, statement = more_asked.WHO[word]
+    a, b = rng.sample(range(2, 100), 2)
+    x, y = values.first_name(rng), values.first_name(rng)
+    slots = {"x": x, "y": y, "a": str(a), "b": str(b), "c": word}
+    text = expand(rng.choice(more_asked.WHO_ASKS), rng, {"q": expand(statement, rng)})
+    for name, value in slots.items():
+        text = text.replace("{" + name + "}", value)
+    return text, x if (a > b) == (wanted == "more") else y
+
+
+def _unit(rng: Random) -> tuple[str, str]:
+    """Which of two lengths, weights or prices is more."""
+    word = rng.choice(list(more_asked.UNITS))
+    wanted, units = more_asked.UNITS[word]
+    a, b = rng.sample(range(1, 100), 2)
+    unit = rng.choice(units.split())
+    best = max(a, b) if wanted == "more" else min(a, b)
+    slots = {"a": str(a), "b": str(b), "c": word, "u": unit}
+    return expand(rng.choice(more_asked.UNIT_ASKS), rng, slots), f"{best} {unit}"
+
+
+def _when(rng: Random) -> tuple[str, str]:
+    """Which of two times, years or months is earlier."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        a, b = rng.sample(range(24), 2)
+        texts = [f"{hour:02d}:{rng.randrange(60):02d}" for hour in sorted((a, b))]
+    elif kind == 1:
+        texts = [str(year) for year in sorted(rng.sample(range(1800, 2040), 2))]
+    elif kind == 2:
+        texts = [words.MONTHS[at] for at in sorted(rng.sample(range(12), 2))]
+    else:
+        texts = [words.DAYS[at] for at in sorted(rng.sample(range(7), 2))]
+    early = rng.random() < 0.5
+    x, y = rng.sample(texts, 2)
+    order = rng.choice(["first", "before"] if early else ["last", "later", "after"])
+    slots = {"a": x, "b": y, "c": "earlier" if early else "later", "d": order}
+    return expand(rng.choice(more_asked.WHEN), rng, slots), texts[0 if early else 1]
 
 
 MAKERS = [
-    _yes_no, _yes_no, _yes_no, _sentiment, _sentiment, _sentiment, _compare, _compare, _parity,
-    _parity, _is_larger, _kind, _extreme, _is_odd, _is_kind,
+    _yes_no, _yes_no, _yes_no, _yes_no, _sentiment, _sentiment, _compare, _compare, _compare,
+    _parity, _parity, _is_larger, _kind, _kind, _pick, _who, _unit, _when, _extreme, _is_odd,
+    _is_kind, _is_kind,
 ]  # fmt: skip
 
 

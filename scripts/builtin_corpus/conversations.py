@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_talk, words
+from . import asked_talk, asked_talk_more, words
 from .grammar import expand
 
 IDENTITY = (
@@ -166,11 +166,11 @@ LESS = [
 ]  # fmt: skip
 
 _ASKED = {
-    IDENTITY: asked_talk.IDENTITY,
-    HELLO: asked_talk.HELLO,
-    THANKS: asked_talk.THANKS,
-    BYE: asked_talk.BYE,
-    CAN_DO: asked_talk.CAN_DO,
+    IDENTITY: asked_talk.IDENTITY + asked_talk_more.IDENTITY,
+    HELLO: asked_talk.HELLO + asked_talk_more.HELLO,
+    THANKS: asked_talk.THANKS + asked_talk_more.THANKS,
+    BYE: asked_talk.BYE + asked_talk_more.BYE,
+    CAN_DO: asked_talk.CAN_DO + asked_talk_more.CAN_DO,
 }
 SMALL_TALK = [(answer, asks + _ASKED[answer]) for answer, asks in SMALL_TALK]
 FOLLOW += asked_talk.FOLLOW

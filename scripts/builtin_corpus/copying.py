@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import words
+from . import copying_drills, words
 from .grammar import expand
 
 REPEAT = [
@@ -43,6 +43,8 @@ def _item(rng: Random) -> str:
 
 def sample(rng: Random) -> tuple[str, str]:
     """A request and the words to say."""
+    if rng.random() < 0.75:
+        return copying_drills.sample(rng)
     items = [_item(rng) for _ in range(rng.randint(2, 10))]
     text = " ".join(items)
     if rng.random() < 0.2:

@@ -1,16 +1,17 @@
 """Runs the frozen questions through plain transformers and says how many answers are accepted.
 
-    python scripts/builtin_corpus/evaluate.py [MODEL_FOLDER] [--show]
+    python scripts/builtin_corpus/evaluate.py [MODEL_FOLDER] [--show] [--quantization int8|int4]
 
 Used at the end of `train_builtin.py` and by `tests/models/test_builtin_model.py`. The weights are
-the shipped bfloat16 ones, computed in float32; decoding is greedy.
+the shipped bfloat16 ones, computed in float32; decoding is greedy. With `--quantization` the engine
+answers instead of transformers, with its weights rounded; `none` rounds nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -85,12 +86,38 @@ def answers(folder: Path, questions: list[dict[str, Any]], batch: int = 16) -> l
     return out
 
 
-def evaluate(folder: Path, path: Path, show: bool = False) -> dict[str, Any]:
-    """Accepted answers in all and by category."""
+def engine_answers(
+    folder: Path, questions: list[dict[str, Any]], quantization: str | None
+) -> list[str]:
+    """The same from the engine, all questions at once."""
+    from yaie import LLM, SamplingParams
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    prompts = [
+        tokenizer.apply_chat_template(
+            q["messages"], tools=q.get("tools"), add_generation_prompt=True, tokenize=False
+        )
+        for q in questions
+    ]
+    with LLM(str(folder), quantization=quantization) as llm:
+        outputs = llm.generate(
+            prompts, SamplingParams(max_tokens=96, temperature=0), progress=False
+        )
+    return [output.text.strip() for output in outputs]
+
+
+def evaluate(
+    folder: Path, path: Path, show: bool = False, quantization: str | None = None
+) -> dict[str, Any]:
+    """Accepted answers in all and by category; `quantization` has the engine answer."""
     questions = read_questions(path)
+    if quantization is None:
+        found = answers(folder, questions)
+    else:
+        found = engine_answers(folder, questions, None if quantization == "none" else quantization)
     asked: Counter[str] = Counter()
     right: Counter[str] = Counter()
-    for question, answer in zip(questions, answers(folder, questions), strict=True):
+    for question, answer in zip(questions, found, strict=True):
         asked[question["category"]] += 1
         if accepted(answer, question["accept"]):
             right[question["category"]] += 1
@@ -104,9 +131,10 @@ def evaluate(folder: Path, path: Path, show: bool = False) -> dict[str, Any]:
 
 if __name__ == "__main__":
     root = Path(__file__).resolve().parents[2]
-    options = [a for a in sys.argv[1:] if not a.startswith("-")]
-    model_folder = Path(options[0]) if options else root / "yaie/models/builtin"
-    figures = evaluate(
-        model_folder, root / "tests/models/builtin_questions.jsonl", "--show" in sys.argv
-    )
-    print(json.dumps(figures))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=root / "yaie/models/builtin")
+    parser.add_argument("--show", action="store_true", help="what was not accepted")
+    parser.add_argument("--quantization", choices=["none", "int8", "int4"])
+    args = parser.parse_args()
+    questions_file = root / "tests/models/builtin_questions.jsonl"
+    print(json.dumps(evaluate(args.folder, questions_file, args.show, args.quantization)))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import words
+from . import extraction_frames, values, words
+from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import expand
 
-Record = dict[str, str | int | bool]
+Record = dict[str, str | int | float | bool]
 
 EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
 EVENT_NAMES = ["meeting", "dinner", "workshop", "review", "lunch", "concert", "call"]
@@ -133,8 +134,10 @@ FILLERS = [
 ]  # fmt: skip
 
 
-def json_type(value: str | int | bool) -> str:
+def json_type(value: str | int | float | bool) -> str:
     """The JSON schema name of a value's type."""
+    if isinstance(value, float):
+        return "number"
     return "integer" if isinstance(value, int) else "string"
 
 
@@ -175,8 +178,154 @@ def describe_fields(record: Record, rng: Random, values: Record) -> str:
     )
 
 
+def _key(field: str, rng: Random) -> str:
+    """The name under which a field is asked for."""
+    options = ALIASES[field].split()
+    return options[0] if rng.random() < 0.5 else rng.choice(options)
+
+
+def _styled(keys: list[str], rng: Random) -> list[str]:
+    roll = rng.random()
+    if roll < 0.05:
+        return [key.capitalize() for key in keys]
+    if roll < 0.1:
+        parts = [key.split("_") for key in keys]
+        return [head + "".join(p.capitalize() for p in rest) for head, *rest in parts]
+    return keys
+
+
+def _aside(rng: Random) -> str:
+    slots = {"n": values.person(rng), "k": str(values.number(rng, 3)), "c": values.place(rng),
+             "w": values.word(rng), "t": rng.choice(values.GOODS)}  # fmt: skip
+    return expand(rng.choice(extraction_frames.ASIDE), rng, slots)
+
+
+def _lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+    """`expand` that keeps the pattern's line breaks and the case of values at the beginning."""
+    starts_with_value = pattern.startswith(("{", '"'))
+    text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+    if not starts_with_value and rng.random() < 0.85:
+        text = text[:1].upper() + text[1:]
+    return SLOT.sub(lambda found: slots[found.group(1)], text)
+
+
+def _foreign(stated: list[str], rng: Random) -> str:
+    """A sentence of another kind of record, none of whose fields could be meant by the keys."""
+    taken = {alias for field in stated for alias in ALIASES[field].split()}
+    while True:
+        drawers, patterns = TEXTS[rng.choice(list(TEXTS))]
+        pattern = rng.choice(patterns)
+        fields = set(SLOT.findall(pattern))
+        if not taken & {alias for field in fields for alias in ALIASES[field].split()}:
+            return _lines(pattern, rng, {f: str(DRAW[drawers[f]](rng)) for f in fields})
+
+
+def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
+    """A text of one to three sentences, and the fields that it states with their values."""
+    kind = rng.choice(list(TEXTS))
+    drawers, patterns = TEXTS[kind]
+    drawn = {field: DRAW[drawer](rng) for field, drawer in drawers.items()}
+    if "email" in drawn and "name" in drawn:
+        drawn["email"] = values.email_of(str(drawn["name"]), rng)
+    slots = {field: str(value) for field, value in drawn.items()}
+    count = rng.choices([1, 2, 3], [6, 4, 1])[0]
+    parts, stated = [], []
+    for pattern in rng.sample(patterns, count):
+        chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+        found = [f for f in SLOT.findall(chosen) if f not in stated]
+        if not parts or found:
+            parts.append(_lines(chosen, rng, slots))
+            stated += found
+    if rng.random() < 0.3:
+        parts.insert(rng.randint(0, len(parts)), _lines(_aside(rng), rng, {}))
+    if rng.random() < 0.15:
+        other = _foreign(stated, rng)
+        parts.insert(rng.randint(0, len(parts)), other)
+    text = rng.choice([". ", ". ", ". ", ".\n"]).join(parts) + rng.choice([".", ".", "", "!"])
+    return text, {field: drawn[field] for field in stated}
+
+
+def _listed(record: Record, rng: Random) -> str:
+    """The keys in a row, in one of the ways people write them."""
+    keys = list(record)
+    types = {key: json_type(value) for key, value in record.items()}
+    short = {"string": "str", "integer": "int", "number": "float"}
+    plain = ", ".join(keys)
+    last = ", ".join(keys[:-1]) + f" and {keys[-1]}" if len(keys) > 1 else plain
+    styles = [
+        ", ".join(f"{key} ({kind})" for key, kind in types.items()),
+        ", ".join(f"{key}: {kind}" for key, kind in types.items()),
+        ", ".join(f"{key}: {short[kind]}" for key, kind in types.items()),
+        "{" + plain + "}",
+        json.dumps(keys),
+        ", ".join(f'"{key}"' for key in keys),
+        ", ".join(f"`{key}`" for key in keys),
+        "\n" + "\n".join(f"- {key}" for key in keys) + "\n",
+        rng.choice(["; ", "/", " | ", ",", " "]).join(keys),
+        "the " + " and the ".join(keys),
+    ]
+    return rng.choice([*styles, plain, plain, plain, last, last])
+
+
+def _schema(record: Record, rng: Random) -> str:
+    """A schema or a template in one of the usual layouts."""
+    style = rng.randrange(8)
+    types = {key: json_type(value) for key, value in record.items()}
+    if style <= 2:
+        schema = schema_of(record)
+        if rng.random() < 0.5:
+            del schema["required"]
+        if rng.random() < 0.2:
+            schema["additionalProperties"] = False
+        return json.dumps(schema)
+    if style == 3:
+        return json.dumps({key: {"type": kind} for key, kind in types.items()})
+    if style == 4:
+        return json.dumps(types)
+    if style == 5:
+        return "{" + ", ".join(f'"{key}": {kind}' for key, kind in types.items()) + "}"
+    if style == 6:
+        return json.dumps({key: "..." if kind == "string" else 0 for key, kind in types.items()})
+    return "{" + ", ".join(f'"{key}": ...' for key in record) + "}"
+
+
+def _framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+    """The frame with its slots filled; line breaks in frame and values stay."""
+    text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+    if rng.random() < 0.75 and not text.startswith("{"):
+        text = text[:1].upper() + text[1:]
+    return SLOT.sub(lambda found: slots[found.group(1)], text)
+
+
+def wide_sample(rng: Random) -> tuple[str | None, str, str]:
+    """System text (or None), user text, answer: exactly the keys asked for, in their order."""
+    text, stated = _stated(rng)
+    fields = list(stated)
+    if rng.random() < 0.55:
+        rng.shuffle(fields)
+    if rng.random() < 0.6:
+        fields = fields[: rng.choice([1, 1, 2, 2, 2, 3, 3, 4])]
+    fields = fields[:5]
+    keys = _styled([_key(field, rng) for field in fields], rng)
+    while len(set(keys)) < len(keys):
+        keys = [_key(field, rng) for field in fields]
+    record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
+    compact = rng.random() < 0.08
+    answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
+    note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
+    slots = {"keys": _listed(record, rng), "schema": _schema(record, rng), "text": text}
+    if rng.random() < 0.2:
+        system = _framed(rng.choice(extraction_frames.SYSTEM), rng, slots)
+        return system + (note if compact else ""), text, answer
+    frames = extraction_frames.KEYS if rng.random() < 0.72 else extraction_frames.SCHEMAS
+    user = _framed(rng.choice(frames), rng, slots)
+    return None, user + (note if compact else ""), answer
+
+
 def sample(rng: Random) -> tuple[str | None, str, str]:
     """System text (or None), user text, answer."""
+    if rng.random() < 0.7:
+        return wide_sample(rng)
     make, texts = rng.choice(KINDS)
     values = make(rng)
     sentence, stated = rng.choice(texts)

@@ -168,7 +168,7 @@ def noisy(text: str, rng: Random) -> str:
         text = typo(text, rng)
     if rng.random() < 0.05:
         text = typo(text, rng)
-    if rng.random() < 0.35:
+    if rng.random() < 0.15:
         text = scatter(text, rng)
     if rng.random() < 0.22:
         text = expand(rng.choice(PREFIXES), rng) + " " + text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_refusals, words
+from . import asked_refusals, asked_refusals_more, words
 from .grammar import expand
 
 REFUSAL = (
@@ -104,7 +104,7 @@ OFF_TOPIC = [
     "as|smarter than] [chatgpt|gpt-4|claude|gemini|a human|other models]",
 ]  # fmt: skip
 
-OFF_TOPIC += asked_refusals.OFF_TOPIC
+OFF_TOPIC += asked_refusals.OFF_TOPIC + asked_refusals_more.OFF_TOPIC
 
 
 def _topic(rng: Random) -> str:

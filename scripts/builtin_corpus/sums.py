@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_sums, words
+from . import asked_sums, asked_sums_more, words
 from .grammar import expand
 
 PEOPLE = ["i", "he", "she", "my friend", "a man", "the teacher", "my sister", "our team"]
@@ -94,11 +94,11 @@ MUL = [
 ]  # fmt: skip
 
 
-ADD += asked_sums.ADD
-GAINS += asked_sums.GAINS
-SUB += asked_sums.SUB
-LOSSES += asked_sums.LOSSES
-MUL += asked_sums.MUL
+ADD += asked_sums.ADD + asked_sums_more.ADD
+GAINS += asked_sums.GAINS + asked_sums_more.GAINS
+SUB += asked_sums.SUB + asked_sums_more.SUB
+LOSSES += asked_sums.LOSSES + asked_sums_more.LOSSES
+MUL += asked_sums.MUL + asked_sums_more.MUL
 SPELLED = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen twenty"
@@ -141,9 +141,9 @@ def _spell(number: int, spelled: bool) -> str:
 
 def sample(rng: Random) -> tuple[str, str]:
     """A question and its answer."""
-    kind = rng.choices(["add", "sub", "mul"], [5, 5, 2])[0]
+    kind = rng.choices(["add", "sub", "mul"], [5, 5, 4])[0]
     if kind == "mul":
-        a, b = rng.randint(0, 10), rng.randint(0, 10)
+        a, b = rng.randint(0, 12), rng.randint(0, 12)
         text, answer = rng.choice(MUL), f"{a} × {b} = {a * b}."
     elif kind == "add":
         a, b = _figures(rng)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from . import words
+from . import values, words
 from .asked_tools_more import ASKS
 from .grammar import expand
 
@@ -76,8 +76,8 @@ def _query(rng: Random) -> str:
     )  # fmt: skip
 
 
-CITY = Param("city|location|place|town", "string", words.city)
-PERSON = Param("name|to|person|recipient|contact", "string", words.person)
+CITY = Param("city|location|place|town", "string", values.place)
+PERSON = Param("name|to|person|recipient|contact", "string", values.person)
 MINUTES = Param("minutes|duration|mins", "integer", lambda r: r.randint(1, 90))
 
 TOOLS = [
@@ -260,21 +260,21 @@ def call_message(name: str, arguments: dict[str, Any]) -> Message:
     return {"role": "assistant", "content": "", "tool_calls": [call]}
 
 
-def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
-    """Tool definitions and a conversation that uses one of them."""
-    chosen_tools = rng.sample(TOOLS, rng.choice([1, 2, 2, 3, 4]))
+def sample(rng: Random, pool: list[Tool] = TOOLS) -> tuple[list[dict[str, Any]], list[Message]]:
+    """Tool definitions, drawn from the pool, and a conversation that uses one of them."""
+    chosen_tools = rng.sample(pool, rng.choice([1, 2, 2, 3, 4]))
     made = listed(rng, chosen_tools)
     pick = rng.randrange(len(made))
     tool, (definition, names) = chosen_tools[pick], made[pick]
-    values = {key: param.draw(rng) for key, param in tool.params.items()}
-    slots = {key: str(value) for key, value in values.items()}
+    drawn = {key: param.draw(rng) for key, param in tool.params.items()}
+    slots = {key: str(value) for key, value in drawn.items()}
     text = expand(rng.choice(tool.asks), rng, slots)
     if rng.random() < 0.75:
         text = text[:1].upper() + text[1:]
     if rng.random() < 0.15:
         text = rng.choice(["please ", "Please ", "hey, ", "Hello, ", "Can you help? "]) + text
     text += rng.choice(["", "", ".", "?", "?", "!", " please"])
-    arguments = {names[key]: value for key, value in values.items()}
+    arguments = {names[key]: value for key, value in drawn.items()}
     messages: list[Message] = [
         {"role": "user", "content": text},
         call_message(definition["function"]["name"], arguments),
@@ -285,6 +285,7 @@ def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
             "sky": rng.choice(["sunny", "cloudy", "rainy", "windy", "foggy", "snowy"]),
             "clock": f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}",
             "word": words.invented(rng),
+            "place": values.place(rng),
             "mail": words.email(rng),
             "number": str(rng.randint(-9, 40) if "degrees" in answer else rng.randint(1, 999)),
         }

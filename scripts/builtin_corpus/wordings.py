@@ -3,6 +3,7 @@
 The tests use it to prove that no frozen question is a wording that the model was trained on.
 """
 
+# ruff: noqa: SIM905  (a split sentence is easier to read and edit than a list of quoted words)
 from __future__ import annotations
 
 import re
@@ -12,15 +13,19 @@ from random import Random
 from . import (
     asked,
     asked_choices,
+    asked_choices_more,
     choices,
     conversations,
     extraction,
+    extraction_frames,
+    extraction_texts,
     fact_questions,
     noise,
     refusals,
     sums,
     systems,
     tools,
+    tools_more,
     words,
 )
 from .facts import FACTS
@@ -57,7 +62,22 @@ TOOLS = {
     "language": "(?:" + "|".join(words.LANGUAGES).lower() + ")",
 }
 REVIEW = dict.fromkeys(["thing", "word", "word2"], r"\w+")
-KINDS = {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"}
+_WORDS = "(?:" + "|".join(w for k in choices.KINDS.values() for w in k).lower() + ")"
+_NAMES = {name for k in choices.KINDS for name in [k, *asked_choices_more.SAME.get(k, [])]}
+_KIND = "(?:an? )?(?:" + "|".join(sorted(_NAMES)) + ")"
+KINDS = {**dict.fromkeys("wxyz", f"(?:an? )?{_WORDS}"), **dict.fromkeys("fsuk", _KIND)}
+KIND_WORDINGS = [
+    *asked_choices_more.KIND,
+    *asked_choices_more.THREE,
+    *asked_choices_more.PICK,
+    *asked_choices_more.PICK_THREE,
+]
+UNITS = {**NUMBERS, "c": "(?:" + "|".join(asked_choices_more.UNITS) + ")", "u": r"\w+"}
+WHEN = {
+    "c": "(?:earlier|later)",
+    "d": "(?:first|before|last|later|after)",
+    **dict.fromkeys("ab", r"(?:\d+ \d+|\d+|" + "|".join(words.MONTHS + words.DAYS).lower() + ")"),
+}
 
 
 @cache
@@ -75,6 +95,12 @@ def _framed() -> list[tuple[str, list[str]]]:
     return out
 
 
+def _slots_of(tool: tools.Tool) -> dict[str, str]:
+    """What the arguments of a tool look like in normalised text."""
+    kinds = {"integer": r"\d+", "string": r"\w+(?: \w+){0,2}"}
+    return {key: kinds[param.type] for key, param in tool.params.items()}
+
+
 @cache
 def _whole() -> list[re.Pattern[str]]:
     """Patterns of whole sentences, for every ability but extraction."""
@@ -82,6 +108,7 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(p) for patterns in asked.WORDINGS.values() for p in patterns]
     found += [to_regex(p, SUMS) for p in sums.ADD + sums.SUB + sums.MUL + sums.GAINS + sums.LOSSES]
     found += [to_regex(p, TOOLS) for tool in tools.TOOLS for p in tool.asks]
+    found += [to_regex(p, _slots_of(tool)) for tool in tools_more.TOOLS for p in tool.asks]
     found += [to_regex(p, OFF_TOPIC) for p in refusals.OFF_TOPIC]
     found += [to_regex(p) for _, asks in conversations.SMALL_TALK for p in asks]
     found += [to_regex(p) for _, _, asks in conversations.FOLLOW for p in asks]
@@ -92,17 +119,18 @@ def _whole() -> list[re.Pattern[str]]:
     found += [
         to_regex(p, NUMBERS) for p in choices.COMPARES + choices.PARITIES + asked_choices.EXTREME
     ]
-    found += [to_regex(choices.KIND, KINDS)]
-    found += [
-        to_regex(frame.replace("{q}", fact))
-        for frame in choices.YES_NO
-        for fact, _ in choices.YES_FACTS
-    ]
-    found += [
-        to_regex(frame.replace("{q}", fact), KINDS if "{f}" in fact else NUMBERS)
-        for frame in choices.YES_NO
-        for fact in [*choices.IS_PARITY, choices.IS_LARGER, choices.IS_KIND]
-    ]
+    facts = [to_regex(fact) for fact, _ in choices.YES_FACTS]
+    facts += [to_regex(fact, NUMBERS) for fact in [*choices.IS_PARITY, choices.IS_LARGER]]
+    facts += [to_regex(fact, KINDS) for fact in choices.IS_KIND]
+    found += [to_regex(frame, {"q": "(?:" + "|".join(facts) + ")"}) for frame in choices.YES_NO]
+    found += [to_regex(p, KINDS) for p in KIND_WORDINGS]
+    found += [to_regex(choices.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
+    found += [to_regex(p, UNITS) for p in asked_choices_more.UNIT_ASKS]
+    found += [to_regex(p, WHEN) for p in asked_choices_more.WHEN]
+    for word, (_, statement) in asked_choices_more.WHO.items():
+        who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
+        for ask in asked_choices_more.WHO_ASKS:
+            found += [to_regex(ask.replace("{q}", statement), who)]
     reviews = asked_choices.PRAISE + asked_choices.COMPLAINT
     one = "(?:" + "|".join(to_regex(p, REVIEW) for p in choices.REVIEW + reviews) + ")"
     two = "(?:" + "|".join(to_regex(p, REVIEW) for p in reviews) + ")"
@@ -123,8 +151,49 @@ def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     return tasks, sentences
 
 
+_TEXT_MARK = "qqtextqq"
+
+
+@cache
+def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
+    """Patterns of the frames around a marked sentence, and of the sentences."""
+    known = {a for aliases in extraction_texts.ALIASES.values() for a in aliases.split()}
+    known |= {a.replace("_", "") for a in known}
+    known |= set("the and type object properties required string integer number".split())
+    known |= {"str", "int", "float", "0", "false", "additionalproperties"}
+    keys = r"(?:(?:" + "|".join(sorted(known)) + r")\b ?)+"
+    text = rf"(?:\w+ ){{0,2}}{_TEXT_MARK}(?: \w+){{0,2}}"
+    slots = {"keys": keys, "schema": keys, "text": text}
+    frames = [to_regex(p, slots) for p in extraction_frames.KEYS + extraction_frames.SCHEMAS]
+    frames += [text]
+    sentences = [
+        r"\b"
+        + to_regex(p, {f: extraction_texts.regex_of(drawer) for f, drawer in fields.items()})
+        + r"\b"
+        for fields, patterns in extraction_texts.TEXTS.values()
+        for p in patterns
+    ]
+    return [re.compile(p) for p in frames], [re.compile(p) for p in sentences]
+
+
+def _extracts_widely(text: str) -> bool:
+    """A sentence of ours, give or take two words, in a frame of ours."""
+    frames, sentences = _wide_extraction()
+    for sentence in sentences:
+        for found in sentence.finditer(text):
+            if found.group(0).count(" ") < 2:
+                continue
+            marked = f"{text[: found.start()]} {_TEXT_MARK} {text[found.end() :]}"
+            marked = " ".join(marked.split())
+            if any(frame.fullmatch(marked) for frame in frames):
+                return True
+    return False
+
+
 def _extracts(text: str) -> bool:
     """A task of ours and a sentence of ours that make up nearly all of the text together."""
+    if _extracts_widely(text):
+        return True
     covered = 0
     for patterns in _extraction():
         spans = [found.end() - found.start() for p in patterns if (found := p.search(text))]

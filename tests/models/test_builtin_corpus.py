@@ -1,0 +1,93 @@
+"""The built-in model's training samples are right: what they teach is what they should teach."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from random import Random
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from builtin_corpus import (
+    choices,
+    copying_drills,
+    extraction,
+    sums,
+    tools,
+    tools_more,
+    wordings,
+)
+from builtin_corpus.grammar import Part, parse
+
+
+def test_extraction_answers_only_what_is_asked_and_stated() -> None:
+    """Every key of the answer is in the prompt, and so is every value, letter for letter."""
+    rng = Random(3)
+    for _ in range(1500):
+        system, user, answer = extraction.wide_sample(rng)
+        prompt = f"{system}\n{user}"
+        for key, value in json.loads(answer).items():
+            assert key in prompt and str(value) in user, (prompt, answer)
+
+
+def test_sums_are_right() -> None:
+    """The last equation of every answer holds."""
+    rng = Random(4)
+    operations = {
+        "+": lambda a, b: a + b, "-": lambda a, b: a - b, "×": lambda a, b: a * b,
+    }  # fmt: skip
+    for _ in range(1500):
+        text, answer = sums.sample(rng)
+        found = re.search(r"(\d+) (\S) (\d+) = (\d+)\.$", answer)
+        assert found, (text, answer)
+        a, sign, b, result = found.groups()
+        assert operations[sign](int(a), int(b)) == int(result), (text, answer)
+
+
+def _always(parts: tuple[Part, ...]) -> set[str]:
+    """The slots that every sentence of a pattern fills."""
+    found: set[str] = set()
+    for part in parts:
+        if isinstance(part, str):
+            found |= set(re.findall(r"\{(\w+)\}", part))
+        else:
+            found |= set.intersection(*[_always(option) for option in part])
+    return found
+
+
+def test_every_tool_request_states_every_argument() -> None:
+    """No call has an argument that the request does not give."""
+    for tool in tools.TOOLS + tools_more.TOOLS:
+        for ask in tool.asks:
+            assert _always(parse(ask)) == set(tool.params), ask
+
+
+def test_tool_calls_fit_their_definitions() -> None:
+    """The called tool is listed once, and its arguments are its parameters in order."""
+    rng = Random(5)
+    for _ in range(600):
+        listed, messages = tools_more.sample(rng)
+        call = messages[1]["tool_calls"][0]["function"]
+        functions = [d["function"] for d in listed if d["function"]["name"] == call["name"]]
+        assert len(functions) == 1
+        assert list(call["arguments"]) == list(functions[0]["parameters"]["properties"])
+
+
+def test_choices_and_drills_leave_no_slot_open() -> None:
+    """No sample shows a slot of the pattern language."""
+    rng = Random(6)
+    for _ in range(1500):
+        assert not re.search(r"\{[a-z]\w*\}", choices.sample(rng)[0])
+        text, answer = copying_drills.sample(rng)
+        assert answer and "{t}" not in text + answer and "{w}" not in text
+
+
+def test_the_honesty_check_recognises_wide_extraction() -> None:
+    """A framed sentence of the generator counts as a wording of the generator."""
+    for text in (
+        "JSON with name and city: Petra Alvo left Zorin at 31",
+        "Sensor KX-12 reports 21 degrees.\nJSON with sensor, temperature",
+    ):
+        assert wordings.contains(text)
