@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 HOST ?= 127.0.0.1
 PORT ?= 8000
+PEERS ?= peers
 
-.PHONY: help setup serve demo test test-slow fuzz gpu bench check lint types format clean
+.PHONY: help setup serve demo test test-slow fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -41,6 +42,11 @@ gpu: setup  ## the tests marked gpu and the offline benchmark, on a CUDA device
 bench: setup  ## the benchmarks that need no peers
 	$(BIN)/yaie bench tree
 	$(BIN)/yaie bench offline
+
+bench-cpu: setup  ## YAIE and every installed peer in turns; table and bars into docs/benchmarks
+	$(BIN)/yaie bench models $(PEERS)/models
+	$(BIN)/yaie bench peers --peers-home $(PEERS) --out docs/benchmarks \
+	  --models $(PEERS)/models/qwen3-0.6b-shape,$(PEERS)/models/smollm2-135m-shape
 
 lint: setup  ## ruff
 	$(BIN)/ruff check .

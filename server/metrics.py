@@ -27,6 +27,7 @@ _INFO_LABELS = (
     "model",
     "architecture",
     "dtype",
+    "kv_dtype",
     "device",
     "attention_backend",
     "policy",

@@ -133,7 +133,8 @@ class Service:
             await self._client.start()
             self._tokenizer = await self.in_thread(load_tokenizer, path)
             info = await self._client.wait_ready()
-            logger.info("ready: %s (%s, %s) on %s", info.model, info.architecture, info.dtype,
+            numbers = info.dtype + (f", {info.quantization}" if info.quantization else "")
+            logger.info("ready: %s (%s, %s) on %s", info.model, info.architecture, numbers,
                         info.device)  # fmt: skip
         except EngineUnavailable as error:
             logger.info("the start was given up: %s", error.message)  # closed, or restarting

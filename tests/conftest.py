@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.tiny_model import write_tiny_model
+
+# Tests go through every instruction set of this machine; users compile the best one only.
+os.environ.setdefault("YAIE_KERNELS", "all")
+
+os.environ.setdefault("YAIE_WEIGHTS_CACHE", "off")
 
 # A test must not fail because the machine is busy: no example has a time limit.
 settings.register_profile("yaie", deadline=None, suppress_health_check=[HealthCheck.too_slow])

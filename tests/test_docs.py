@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from yaie.cli.main import COMMANDS, app
-from yaie.config import CLIENT_VARIABLES, Settings
+from yaie.config import CLIENT_VARIABLES, LIBRARY_VARIABLES, Settings
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,7 +59,8 @@ def test_paths_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", TEXTS)
 def test_variables_are_settings(page: str) -> None:
-    known = {f"YAIE_{name.upper()}" for name in Settings.model_fields} | CLIENT_VARIABLES
+    known = {f"YAIE_{name.upper()}" for name in Settings.model_fields}
+    known |= CLIENT_VARIABLES | LIBRARY_VARIABLES
     found = set(_VARIABLE.findall(TEXTS[page]))
     assert found <= known, f"{page} names {sorted(found - known)}"
 
@@ -99,7 +100,7 @@ def test_the_table_of_settings_is_the_settings() -> None:
     )
     named = [variable for variable, _, _ in rows]
     expected = [f"YAIE_{name.upper()}" for name in Settings.model_fields]
-    assert named == [*expected, *sorted(CLIENT_VARIABLES)]
+    assert named == [*expected, *sorted(CLIENT_VARIABLES), *sorted(LIBRARY_VARIABLES)]
     for variable, default, _ in rows:
         field = Settings.model_fields.get(variable.removeprefix("YAIE_").lower())
         if field is None or field.default in (None, ""):

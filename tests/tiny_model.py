@@ -14,7 +14,7 @@ from tests.text.small_tokenizers import write_byte_level
 VOCAB_SIZE = 420
 
 
-def write_tiny_model(folder: Path) -> Path:
+def write_tiny_model(folder: Path, *, seed: int = 7, tie_word_embeddings: bool = False) -> Path:
     """Write a Qwen3 of two layers in float32."""
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
@@ -31,10 +31,10 @@ def write_tiny_model(folder: Path) -> Path:
         bos_token_id=None,
         eos_token_id=1,
         pad_token_id=2,
-        tie_word_embeddings=False,
+        tie_word_embeddings=tie_word_embeddings,
     )
     with torch.random.fork_rng():
-        torch.manual_seed(7)
+        torch.manual_seed(seed)
         model = Qwen3ForCausalLM(config).float().eval()
         with torch.no_grad():
             for name, parameter in model.named_parameters():

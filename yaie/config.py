@@ -20,6 +20,8 @@ from yaie.errors import ConfigError
 ENV_PREFIX = "YAIE_"
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Quantization = Literal["int8", "int4"]
+KVDtype = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 Device = Literal["auto", "cpu", "cuda"]
 Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
 Eviction = Literal["lru", "lfu", "cost"]
@@ -35,6 +37,8 @@ class EngineConfig:
     model: str = BUILTIN_MODEL  # "builtin", a folder, or a Hugging Face repository id
     served_model_name: str | None = None  # None: as `model`
     dtype: Dtype = "auto"
+    quantization: Quantization | None = None  # of the weights at load; None: as they are
+    kv_dtype: KVDtype = "auto"  # of the KV pool: as the model, or int8 for half the memory
     device: Device = "auto"
     num_slots: int | None = None  # size of the KV pool; None: from free memory
     max_model_len: int | None = None  # None: the model's own, at most num_slots
@@ -46,17 +50,24 @@ class EngineConfig:
     prefix_cache: bool = True  # False: nothing is shared between requests (for comparison)
     threads: int | None = None  # torch threads; None: all cores
     attention_backend: AttentionBackendName = "auto"  # the best that the device has
+    exact: bool = False  # logits do not depend on batch, chunks and cache, to the last bit
     audit: bool = False  # check every invariant after every step
+    weights_cache: str = "auto"  # where packed weights are kept: "auto", "off", or a folder
+    weights_cache_bytes: int = 32 * 1024**3  # the most that the folder may hold
 
     def __post_init__(self) -> None:
         for name, choices in (
             ("dtype", get_args(Dtype)),
+            ("quantization", get_args(Quantization)),
+            ("kv_dtype", get_args(KVDtype)),
             ("device", get_args(Device)),
             ("policy", get_args(Policy)),
             ("eviction", get_args(Eviction)),
             ("attention_backend", get_args(AttentionBackendName)),
         ):
             value = getattr(self, name)
+            if value is None and name == "quantization":
+                continue
             if value not in choices:
                 raise ConfigError(
                     f"{name} is {value!r}; it must be one of {', '.join(choices)}", param=name
@@ -74,6 +85,7 @@ class EngineConfig:
 
 _COUNTS = (
     "num_slots", "max_model_len", "max_step_rows", "max_running", "max_waiting", "threads",
+    "weights_cache_bytes",
 )  # fmt: skip
 
 
@@ -85,6 +97,8 @@ class Settings(BaseSettings):
     model: str = BUILTIN_MODEL
     served_model_name: str | None = None
     dtype: Dtype = "auto"
+    quantization: Quantization | None = None
+    kv_dtype: KVDtype = "auto"
     device: Device = "auto"
     num_slots: int | None = Field(default=None, ge=1)
     max_model_len: int | None = Field(default=None, ge=1)
@@ -96,7 +110,10 @@ class Settings(BaseSettings):
     prefix_cache: bool = True
     threads: int | None = Field(default=None, ge=1)
     attention_backend: AttentionBackendName = "auto"
+    exact: bool = False
     audit: bool = False
+    weights_cache: str = "auto"
+    weights_cache_bytes: int = Field(default=32 * 1024**3, ge=1)
 
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
@@ -158,5 +175,5 @@ def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
 
 # Read by the command line only: where a running server is, and whether to show tracebacks.
 CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_DEBUG"})
-# Read by the kernel library (`yaie.kernels.library`): off, or the instruction set to use.
+# Read by the kernel library (`yaie.kernels.loader`): off, or the instruction set to use.
 LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})

@@ -212,9 +212,12 @@ class EngineInfo:
     model_path: str
     architecture: str
     dtype: str
+    quantization: str | None = None  # of linear layers: "int8", "int4", "int4+int8" or None
+    kv_dtype: str  # of the pool
     device: str
     attention_backend: str
     execution: str = "transformers"  # who runs the layers: "native" is the kernel library
+    exact: bool = False  # whether logits are the same bits in any batch, cold or warm
     vocab_size: int
     max_model_len: int  # longest prompt plus completion, in tokens
     num_slots: int

@@ -25,6 +25,7 @@ def _card(service: Service) -> dict[str, Any]:
         card["max_model_len"] = service.info.max_model_len
         card["architecture"] = service.info.architecture
         card["dtype"] = service.info.dtype
+        card["quantization"] = service.info.quantization
     return card
 
 

@@ -25,6 +25,7 @@ INFO = EngineInfo(
     model_path="/none",
     architecture="ScriptedForCausalLM",
     dtype="float32",
+    kv_dtype="float32",
     device="cpu",
     attention_backend="none",
     vocab_size=1000,

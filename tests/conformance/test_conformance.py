@@ -13,7 +13,8 @@ import torch
 from tests.conformance.conftest import NUM_SLOTS, TOLERANCE, Subject, close
 from tests.conformance.naive import NaiveCache
 from tests.conformance.zoo import VOCAB_SIZE
-from yaie.models.geometry import estimate_kv_elements
+from yaie.kvcache.pool import bytes_per_token
+from yaie.models.geometry import estimate_pool_shapes, pool_shapes
 
 
 def run(subject: Subject, cache: NaiveCache, *sequences: list[int]) -> None:
@@ -139,7 +140,7 @@ def test_step_without_logits(subject: Subject) -> None:
 
 def test_geometry_is_what_the_config_promised(subject: Subject) -> None:
     loaded = subject.loaded
-    elements = sum(spec.elements_per_token for spec in loaded.specs)
-    assert elements == estimate_kv_elements(loaded.hf_config)
-    assert loaded.kv_bytes_per_token == elements * loaded.dtype.itemsize
+    shapes = pool_shapes(loaded.specs)
+    assert shapes == estimate_pool_shapes(loaded.hf_config)
+    assert loaded.kv_bytes_per_token == bytes_per_token(shapes, loaded.kv_dtype)
     assert loaded.num_slots * loaded.kv_bytes_per_token == subject.runner.pool.nbytes

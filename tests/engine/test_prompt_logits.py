@@ -76,10 +76,12 @@ def test_a_fault_in_one_prompts_logprobs_ends_that_request_only(
 ) -> None:
     real = core_module.token_logprobs
 
-    def faulty(logits: object, rows: object, token_ids: list[int], num_top: list[int]) -> object:
+    def faulty(
+        logits: object, rows: object, token_ids: list[int], num_top: list[int], **settings: object
+    ) -> object:
         if 9 in num_top:
             raise RuntimeError("no logprobs today")
-        return real(logits, rows, token_ids, num_top)  # type: ignore[arg-type]
+        return real(logits, rows, token_ids, num_top, **settings)  # type: ignore[arg-type]
 
     monkeypatch.setattr(core_module, "token_logprobs", faulty)
     found = run(

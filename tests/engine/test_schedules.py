@@ -17,7 +17,7 @@ import torch
 
 from tests.engine.chaotic_model import write_chaotic_model
 from tests.engine.oracle import Oracle, Prompt
-from yaie.config import EngineConfig
+from yaie.config import EngineConfig, KVDtype
 from yaie.engine.core import EngineCore
 from yaie.types import EngineStats, GenerationRequest, SamplingParams, TokenDelta
 
@@ -40,6 +40,9 @@ class Subject:
     folder: Path
     oracle: Oracle
     device: str = "cpu"
+    kv_dtype: KVDtype = "auto"
+    least_margin: float = LEAST_MARGIN
+    tolerance: float = 1e-4  # of a log-probability
     prompts: list[Prompt] = field(default_factory=list)
     num_near_ties: int = 0  # prompts not used, since their answers hang on rounding
 
@@ -55,7 +58,7 @@ class Subject:
             base = base[: rng.randint(1, LONGEST)]
             own = [rng.choice(words) for _ in range(rng.randint(0, LONGEST - len(base)))]
             prompt = (*base, *own)
-            if min(self.oracle.says(prompt).margins) < LEAST_MARGIN:
+            if min(self.oracle.says(prompt).margins) < self.least_margin:
                 self.num_near_ties += 1
                 continue
             grown.append(prompt)
@@ -110,6 +113,7 @@ class Schedule:
             EngineConfig(
                 model=str(subject.folder),
                 dtype="float32",
+                kv_dtype=subject.kv_dtype,
                 device="cuda" if subject.device == "cuda" else "cpu",
                 num_slots=self.num_slots,
                 max_model_len=LONGEST + LONG_NEW,
@@ -185,7 +189,7 @@ class Schedule:
             asked.reasons[delta.index] = delta.finish_reason
 
     def judge(self) -> None:
-        """Greedy answers word for word, all log-probabilities within 1e-4."""
+        """Greedy answers word for word, all log-probabilities within the subject's tolerance."""
         for asked in self.asked.values():
             assert all(asked.reasons)
             for tokens, logprobs, reason in zip(
@@ -199,7 +203,7 @@ class Schedule:
                     expected = list(said.logprobs[: len(tokens)])
                 else:
                     expected = self._logprobs_of(asked.prompt, tokens)
-                assert logprobs == pytest.approx(expected, abs=1e-4)
+                assert logprobs == pytest.approx(expected, abs=self.subject.tolerance)
 
     def _logprobs_of(self, prompt: Prompt, tokens: list[int]) -> list[float]:
         lines = self.subject.oracle.logprobs((*prompt, *tokens))

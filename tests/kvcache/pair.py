@@ -67,6 +67,8 @@ class Pair:
         known = self.model.num_known(namespace, path)
         missing = len(path) - known - self.model.num_free
         fits = missing <= 0 or self.model.fits(namespace, path)
+        if known < len(path):
+            missing += self.tree.allocator.most_crumbs  # these may lie free where they are
         try:
             cursor = self.tree.open(namespace, as_tokens(path))
         except OutOfSlots:
@@ -89,6 +91,8 @@ class Pair:
         added = {(namespace, grown)} - self.model.held.keys()
         missing = len(added) - self.model.num_free
         fits = missing <= 0 or self.model.fits(namespace, grown)
+        if added:
+            missing = self.tree.room_to_grow  # evicted at once, for the tokens to come
         try:
             self.tree.append(self.cursors[number], token)
         except OutOfSlots:

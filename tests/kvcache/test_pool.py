@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from yaie.kvcache.pool import KVPool, LayerShape
+from yaie.kvcache.quantized import QuantizedRows, fetch, quantize
 
 STATUS = Path("/proc/self/statm")
 
@@ -23,6 +24,31 @@ def test_slots_are_zero_and_writable(dtype: torch.dtype) -> None:
     assert pool.nbytes == 16 * 2 * (8 + 4) * dtype.itemsize
     with pytest.raises(LookupError):
         pool.keys(1)
+
+
+def test_an_int8_pool_holds_a_scale_for_each_head_of_a_slot() -> None:
+    shape = LayerShape(2, 8, 4)
+    pool = KVPool([shape, None], 16, torch.int8, torch.device("cpu"))
+    keys, values = pool.keys(0), pool.values(0)
+    assert isinstance(keys, QuantizedRows)
+    assert isinstance(values, QuantizedRows)
+    assert keys.elements.shape == (16, 2, 8)
+    assert values.elements.shape == (16, 2, 4)
+    assert keys.scales.shape == values.scales.shape == (16, 2)
+    assert not fetch(keys, slice(0, 16)).any()
+    assert pool.nbytes == 16 * shape.bytes_per_token(torch.int8) == 16 * (2 * 12 + 2 * 2 * 4)
+    wide = LayerShape(8, 128, 128)
+    assert wide.bytes_per_token(torch.bfloat16) > 1.9 * wide.bytes_per_token(torch.int8)
+
+
+@pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
+def test_bytes_are_the_nearest(size: float) -> None:
+    rows = torch.randn(500, 3, 64) * size
+    stored = quantize(rows)
+    error = (stored.elements * stored.scales[..., None] - rows).abs()
+    largest = rows.abs().amax(-1, keepdim=True)
+    assert bool((error <= largest / 127 * 0.5001).all())
+    assert bool((stored.elements.abs().amax(-1) == 127).all())
 
 
 @pytest.mark.skipif(not STATUS.exists(), reason="resident memory is read from /proc")

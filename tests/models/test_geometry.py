@@ -11,7 +11,7 @@ import torch
 from tests.conformance.zoo import CASES, WINDOW
 from yaie.attention.spec import AttentionSpec
 from yaie.errors import ModelUnsupported
-from yaie.models.attention_hook import IMPLEMENTATION
+from yaie.models.attention_hook import IMPLEMENTATION, register
 from yaie.models.geometry import check_layer_types, layer_of, pool_shapes, probe_geometry
 
 CPU = torch.device("cpu")
@@ -20,6 +20,7 @@ CPU = torch.device("cpu")
 def probed(name: str, change: Callable[[Any], None] = lambda model: None) -> Any:
     case = next(case for case in CASES if case.name == name)
     model: Any = case.build()
+    register()
     model.set_attn_implementation(IMPLEMENTATION)
     change(model)
     return model, probe_geometry(model, CPU)

@@ -70,6 +70,21 @@ def test_dtype(tmp_path: Path, stored: torch.dtype, wanted: str) -> None:
     assert loaded.kv_bytes_per_token == KV_BYTES_PER_TOKEN // 4 * expected.itemsize
 
 
+@pytest.mark.parametrize("kv_dtype", ["auto", "float32", "bfloat16", "float16", "int8"])
+def test_the_pool_may_have_a_dtype_of_its_own(pristine: Path, kv_dtype: str) -> None:
+    loaded = load_model(config(pristine, kv_dtype=kv_dtype))
+    assert loaded.dtype is torch.float32
+    assert loaded.kv_dtype is getattr(torch, "float32" if kv_dtype == "auto" else kv_dtype)
+    scales = 2 * 2 * 4 if kv_dtype == "int8" else 0  # layers, keys and values, float32
+    expected = KV_BYTES_PER_TOKEN // 4 * loaded.kv_dtype.itemsize + scales
+    assert loaded.kv_bytes_per_token == expected
+
+
+def test_no_pool_of_fp8(pristine: Path) -> None:
+    with pytest.raises(ConfigError, match=r"kv_dtype is 'fp8'; it must be one of auto, .*int8"):
+        config(pristine, kv_dtype="fp8")
+
+
 def test_shards_hold_the_same_model(tmp_path: Path, pristine: Path) -> None:
     sharded = load_model(config(make_llama(tmp_path / "m", max_shard_size="20KB")))
     whole = load_model(config(pristine))
@@ -129,7 +144,7 @@ def test_a_real_config_of_a_refused_family(tmp_path: Path, model_type: str) -> N
 
 @pytest.fixture
 def never_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    def build(*_: object) -> None:
+    def build(*_: object, **__: object) -> None:
         raise AssertionError("weights were read")
 
     monkeypatch.setattr(loader, "_build", build)
@@ -165,7 +180,7 @@ def test_not_enough_memory_tells_a_number_that_would_fit(
     with pytest.raises(NotEnoughMemory) as refused:
         load_model(config(folder, num_slots=10**7))
     fits = int(refused.value.message.rsplit("--num-slots", 1)[1].split()[0])
-    monkeypatch.setattr(loader, "_build", lambda *_: pytest.skip("it would be built now"))
+    monkeypatch.setattr(loader, "_build", lambda *_, **__: pytest.skip("it would be built now"))
     with pytest.raises(pytest.skip.Exception):
         load_model(config(folder, num_slots=fits))
 

@@ -1,15 +1,17 @@
-"""The memory plan: how many slots, and what a refusal says."""
+"""The memory plan: how many slots, and what a refusal says; and how memory is given back."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from yaie.errors import NotEnoughMemory
-from yaie.models.memory import GIB, free_bytes, plan_memory, shown
+from yaie.models.memory import GIB, MappedFiles, free_bytes, plan_memory, shown, trim_heap
 
 
 def plan(**changes: Any) -> Any:
@@ -64,3 +66,51 @@ def test_a_model_that_does_not_fit_at_all(num_slots: int | None) -> None:
 def test_sizes_for_people() -> None:
     assert shown(3 * GIB // 2) == "1.50 GiB"
     assert shown(5 * 1024**2) == "5.0 MiB"
+
+
+def resident(path: Path) -> int:
+    """Bytes of a file that this process has mapped and in memory."""
+    found, inside = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ")[0]:
+            inside = line.endswith(str(path))
+        elif inside and line.startswith("Rss:"):
+            found += int(line.split()[1]) * 1024
+    return found
+
+
+on_linux = pytest.mark.skipif(
+    not Path("/proc/self/smaps").is_file(), reason="the system does not tell what is in memory"
+)
+
+
+@on_linux
+def test_pages_of_mapped_files_are_let_go_and_come_back(tmp_path: Path) -> None:
+    path, other = tmp_path / "weights", tmp_path / "other"
+    content = bytes(range(256)) * 4096
+    for file in (path, other):
+        file.write_bytes(content)
+    maps = [
+        np.memmap(file, dtype=np.uint8, mode="c").view(np.ndarray)  # copied where it is written to
+        for file in (path, other)
+    ]
+    assert all(bytes(mapped) == content for mapped in maps)
+    assert resident(path) == resident(other) == len(content)
+    MappedFiles([path]).release()
+    assert (resident(path), resident(other)) == (0, len(content))
+    assert bytes(maps[0]) == content
+
+
+@on_linux
+def test_what_was_written_to_a_mapping_is_never_let_go(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    path.write_bytes(bytes(65536))
+    mapped = np.memmap(path, dtype=np.uint8, mode="c")
+    mapped[5000] = 7
+    MappedFiles([path]).release()
+    assert mapped[5000] == 7
+    assert resident(path) > 0
+
+
+def test_freed_memory_is_given_back_where_that_is_known() -> None:
+    trim_heap()

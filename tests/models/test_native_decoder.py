@@ -10,7 +10,7 @@ import torch
 from tests.conformance.zoo import CASES, save
 from yaie.config import EngineConfig
 from yaie.engine.runner import ModelRunner
-from yaie.kernels.library import load
+from yaie.kernels.loader import load
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.rewrites import decoder as rewrite
 from yaie.models.rewrites.decoder import DecoderDiffers, comparison_plan

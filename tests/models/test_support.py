@@ -45,7 +45,7 @@ def test_refused_by_name(model_type: str) -> None:
             {"architectures": ["LlamaForSequenceClassification"], "model_type": "llama"},
             "only LlamaForCausalLM of that family",
         ),
-        ({**LLAMA, "quantization_config": {"quant_method": "gptq"}}, r"quantized \(gptq\)"),
+        ({**LLAMA, "quantization_config": {"quant_method": "hqq"}}, "method hqq is not served"),
         ({**LLAMA, "is_encoder_decoder": True}, "encoder-decoder"),
         ({**LLAMA, "use_bidirectional_attention": True}, "see later ones"),
         ({**LLAMA, "layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),

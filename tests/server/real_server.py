@@ -34,6 +34,7 @@ class Server:
             "YAIE_NUM_SLOTS": "8192",
             "YAIE_THREADS": "1",
             "YAIE_AUDIT": "true",
+            "YAIE_WEIGHTS_CACHE": "off",
             "OMP_NUM_THREADS": "1",
             **variables,
         }

@@ -78,6 +78,7 @@ def test_ready_and_busy(make_app: MakeApp) -> None:
 def test_models(http: TestClient) -> None:
     (card,) = http.get("/v1/models").json()["data"]
     assert (card["id"], card["object"], card["max_model_len"]) == ("tiny", "model", 256)
+    assert (card["dtype"], card["quantization"]) == ("float32", "int4")
     assert http.get("/v1/models/tiny").json() == card
 
 

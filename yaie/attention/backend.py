@@ -16,7 +16,8 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import AttentionBackendName
 from yaie.errors import ConfigError
-from yaie.kernels import library
+from yaie.kernels import loader
+from yaie.kvcache.quantized import StoredRows
 
 
 class PreparedStep(Protocol):
@@ -24,12 +25,12 @@ class PreparedStep(Protocol):
 
     def write(
         self,
-        keys: torch.Tensor,
-        values: torch.Tensor,
+        keys: StoredRows,
+        values: StoredRows,
         new_keys: torch.Tensor,
         new_values: torch.Tensor,
     ) -> None:
-        """Put the new keys and values of the plan's `written_rows` into their slots.
+        """Put the new keys and values of the plan's `written_rows` into their slots, rounded.
 
         keys: [num_slots, num_kv_heads, key_width], the layer's pool; values alike.
         new_keys: [rows, num_kv_heads, key_width], of all rows of the step; new_values alike.
@@ -39,8 +40,8 @@ class PreparedStep(Protocol):
         self,
         spec: AttentionSpec,
         queries: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
+        keys: StoredRows,
+        values: StoredRows,
         sinks: torch.Tensor | None,
     ) -> torch.Tensor:
         """Attention of every row of the step over its whole path, in one layer.
@@ -63,20 +64,42 @@ class AttentionBackend(Protocol):
         """Everything about the step that is the same in all layers."""
 
 
-def choose_backend(device: torch.device, wish: AttentionBackendName = "auto") -> AttentionBackend:
+def choose_backend(
+    device: torch.device, wish: AttentionBackendName = "auto", *, exact: bool = False
+) -> AttentionBackend:
     """The backend for a device: the one wished for, or the best that there is.
 
-    Raises ConfigError if the one wished for cannot serve here.
+    With `exact` a row's output depends on its path alone, to the last bit. Raises ConfigError if
+    the one wished for cannot serve here, or not exactly.
     """
+    if exact:
+        return _exact_backend(device, wish)
     if wish == "reference" or (wish == "auto" and device.type != "cpu"):
         return ReferenceBackend()
-    kernels = library.load() if device.type == "cpu" else None
+    kernels = loader.load() if device.type == "cpu" else None
     if kernels is not None:
         return CpuBackend(kernels, torch.get_num_threads())
     if wish == "auto":
         return ReferenceBackend()
-    reason = library.status().reason if device.type == "cpu" else f"the device is {device.type}"
+    reason = loader.status().reason if device.type == "cpu" else f"the device is {device.type}"
     raise ConfigError(
         f"attention_backend is 'cpu', but its kernels cannot serve: {reason}; use 'auto'",
         param="attention_backend",
+    )
+
+
+def _exact_backend(device: torch.device, wish: AttentionBackendName) -> CpuBackend:
+    kernels = loader.load() if device.type == "cpu" and wish != "reference" else None
+    if kernels is not None:
+        return CpuBackend(kernels, torch.get_num_threads(), exact=True)
+    if device.type != "cpu":
+        reason = f"the device is {device.type}"
+    elif wish == "reference":
+        reason = "attention_backend is 'reference'"
+    else:
+        reason = loader.status().reason
+    raise ConfigError(
+        f"exact is set, but only the CPU's kernel library computes exactly, and {reason}; leave "
+        f"exact out",
+        param="exact",
     )

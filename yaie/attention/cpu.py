@@ -17,18 +17,24 @@ from numpy.typing import NDArray
 from yaie.attention.plan import IntArray, StepPlan
 from yaie.attention.reference import ReferenceStep
 from yaie.attention.spec import AttentionSpec
-from yaie.kernels.library import Library
-from yaie.kernels.structures import DTYPES, SEGMENT_COLUMNS, Layer, Step, Write
+from yaie.kernels.loader import Library
+from yaie.kernels.structures import DTYPES, POOL_DTYPES, SEGMENT_COLUMNS, Layer, Step, Write
+from yaie.kvcache.quantized import QuantizedRows, StoredRows, elements_of
 
 _DTYPES = {getattr(torch, name): number for name, number in DTYPES.items()}
+_POOL_DTYPES = {getattr(torch, name): number for name, number in POOL_DTYPES.items()}
 _step_ids = itertools.count()
 
 
 class CpuBackend:
     """The kernel library of this process, on its own threads."""
 
-    def __init__(self, library: Library, threads: int) -> None:
-        """`threads` compute, the calling one among them; the library has one pool a process."""
+    def __init__(self, library: Library, threads: int, *, exact: bool = False) -> None:
+        """`threads` compute, the calling one among them; the library has one pool a process.
+
+        With `exact`, what a row gets depends on its path alone, to the last bit.
+        """
+        self.exact = exact
         self._library = library
         library.threads = threads
         self._layers: dict[int, _PoolLayer] = {}
@@ -45,7 +51,7 @@ class CpuBackend:
 
     def prepare(self, plan: StepPlan, device: torch.device) -> CpuStep:
         """See `AttentionBackend.prepare`."""
-        return CpuStep(plan, self._library, self._layers, device)
+        return CpuStep(plan, self._library, self._layers, device, exact=self.exact)
 
 
 class CpuStep:
@@ -57,6 +63,8 @@ class CpuStep:
         library: Library,
         layers: dict[int, _PoolLayer],
         device: torch.device,
+        *,
+        exact: bool = False,
     ) -> None:
         self._plan = plan
         self._device = device
@@ -80,6 +88,7 @@ class CpuStep:
             len(segments),
             len(plan.written_rows),
             *(array.ctypes.data for array in self._arrays),
+            exact,
         )
 
     @property
@@ -89,13 +98,13 @@ class CpuStep:
 
     def write(
         self,
-        keys: torch.Tensor,
-        values: torch.Tensor,
+        keys: StoredRows,
+        values: StoredRows,
         new_keys: torch.Tensor,
         new_values: torch.Tensor,
     ) -> None:
         """See `PreparedStep.write`."""
-        if new_keys.dtype is not keys.dtype or new_values.dtype is not values.dtype:
+        if not (_is_known(new_keys, keys) and _is_known(new_values, values)):
             self._in_torch.write(keys, values, new_keys, new_values)
             return
         # The names keep copies alive until the call is over.
@@ -106,20 +115,20 @@ class CpuStep:
         self,
         spec: AttentionSpec,
         queries: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
+        keys: StoredRows,
+        values: StoredRows,
         sinks: torch.Tensor | None,
     ) -> torch.Tensor:
         """See `PreparedStep.attend`."""
-        dtype = queries.dtype
-        if dtype is not keys.dtype or dtype is not values.dtype or dtype not in _DTYPES:
+        if not _is_known(queries, keys):
             return self._in_torch.attend(spec, queries, keys, values, sinks)
         found = self._layers.get(spec.layer)
         if found is None or not found.is_of(spec, keys, values):
             found = self._layers[spec.layer] = _PoolLayer(spec, keys, values)
         layer = found.fields
+        layer.dtype = _DTYPES[queries.dtype]
         queries = _with_whole_heads(queries)
-        output = torch.empty((len(queries), spec.num_heads, spec.value_width), dtype=dtype)
+        output = torch.empty((len(queries), spec.num_heads, spec.value_width), dtype=queries.dtype)
         layer.queries = queries.data_ptr()
         layer.query_row_stride, layer.query_head_stride, _ = queries.stride()
         layer.output = output.data_ptr()
@@ -133,28 +142,29 @@ class CpuStep:
 
     @cached_property
     def _in_torch(self) -> ReferenceStep:
-        """For dtypes that the kernels do not know, and for mixtures."""
+        """For dtypes that the kernels do not know."""
         return ReferenceStep(self._plan, self._device)
 
 
 class _PoolLayer:
     """The fields of one layer over its part of the pool. Those of a step are filled in later."""
 
-    def __init__(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
+    def __init__(self, spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> None:
         self._spec, self._keys, self._values = spec, keys, values
         self.fields = pool_layer(spec, keys, values)
 
-    def is_of(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> bool:
+    def is_of(self, spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> bool:
         """Whether these are the very same objects: cheaper than comparing what is in them."""
         return self._spec is spec and self._keys is keys and self._values is values
 
 
-def pool_layer(spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> Layer:
+def pool_layer(spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> Layer:
     """What never changes about a layer: its shape and its part of the pool."""
-    key_slot_stride, key_head_stride, _ = keys.stride()
-    value_slot_stride, value_head_stride, _ = values.stride()
+    key_elements, value_elements = elements_of(keys), elements_of(values)
+    key_slot_stride, key_head_stride, _ = key_elements.stride()
+    value_slot_stride, value_head_stride, _ = value_elements.stride()
     return Layer(
-        dtype=_DTYPES[keys.dtype],
+        pool_dtype=_POOL_DTYPES[key_elements.dtype],
         num_heads=spec.num_heads,
         num_kv_heads=spec.num_kv_heads,
         key_width=spec.key_width,
@@ -162,8 +172,10 @@ def pool_layer(spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) ->
         sliding_window=spec.sliding_window or 0,
         scale=spec.scale,
         softcap=spec.softcap or 0.0,
-        keys=keys.data_ptr(),
-        values=values.data_ptr(),
+        keys=key_elements.data_ptr(),
+        values=value_elements.data_ptr(),
+        key_scales=_scales(keys),
+        value_scales=_scales(values),
         key_slot_stride=key_slot_stride,
         key_head_stride=key_head_stride,
         value_slot_stride=value_slot_stride,
@@ -173,22 +185,33 @@ def pool_layer(spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) ->
     )
 
 
-def _write(pool: torch.Tensor, rows: torch.Tensor) -> Write:
+def _write(pool: StoredRows, rows: torch.Tensor) -> Write:
+    elements = elements_of(pool)
     row_stride, head_stride, _ = rows.stride()
-    slot_stride, pool_head_stride, _ = pool.stride()
-    size = pool.element_size()
-    _, heads, width = pool.shape
+    slot_stride, pool_head_stride, _ = elements.stride()
+    _, heads, width = elements.shape
     return Write(
-        rows.data_ptr(),
-        row_stride,
-        head_stride,
-        pool.data_ptr(),
-        slot_stride,
-        pool_head_stride,
-        heads,
-        width * size,
-        size,
+        rows=rows.data_ptr(),
+        row_stride=row_stride,
+        head_stride=head_stride,
+        pool=elements.data_ptr(),
+        slot_stride=slot_stride,
+        pool_head_stride=pool_head_stride,
+        scales=_scales(pool),
+        num_heads=heads,
+        width=width,
+        rows_dtype=_DTYPES[rows.dtype],
+        pool_dtype=_POOL_DTYPES[elements.dtype],
     )
+
+
+def _scales(pool: StoredRows) -> int | None:
+    """Address of the scales, which lie without gaps; None where there are none."""
+    return pool.scales.data_ptr() if isinstance(pool, QuantizedRows) else None
+
+
+def _is_known(rows: torch.Tensor, pool: StoredRows) -> bool:
+    return rows.dtype in _DTYPES and elements_of(pool).dtype in _POOL_DTYPES
 
 
 def _with_whole_heads(rows: torch.Tensor) -> torch.Tensor:

@@ -15,6 +15,7 @@ import torch
 from yaie.attention.plan import IntArray, StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.attention.tiles import Tile, make_tiles
+from yaie.kvcache.quantized import StoredRows, elements_of, fetch, store
 
 # The score of a key that a row may not see. Finite, so that a tile in which a row sees nothing
 # needs no special case: whatever it adds is multiplied by exp(HIDDEN - maximum) = 0 on merging.
@@ -46,22 +47,22 @@ class ReferenceStep:
 
     def write(
         self,
-        keys: torch.Tensor,
-        values: torch.Tensor,
+        keys: StoredRows,
+        values: StoredRows,
         new_keys: torch.Tensor,
         new_values: torch.Tensor,
     ) -> None:
         """See `PreparedStep.write`."""
         if self._written_slots is not None:
-            keys[self._written_slots] = new_keys[self._written_rows].to(keys.dtype)
-            values[self._written_slots] = new_values[self._written_rows].to(values.dtype)
+            store(keys, self._written_slots, new_keys[self._written_rows])
+            store(values, self._written_slots, new_values[self._written_rows])
 
     def attend(
         self,
         spec: AttentionSpec,
         queries: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
+        keys: StoredRows,
+        values: StoredRows,
         sinks: torch.Tensor | None,
     ) -> torch.Tensor:
         """See `PreparedStep.attend`."""
@@ -133,8 +134,8 @@ def _index(indices: IntArray, device: torch.device) -> Index:
 def _attend_tile(
     tile: _DeviceTile,
     queries: torch.Tensor,
-    keys: torch.Tensor,
-    values: torch.Tensor,
+    keys: StoredRows,
+    values: StoredRows,
     softcap: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Softmax over one tile's keys alone.
@@ -167,11 +168,11 @@ def _attend_tile(
     return by_row(maximum), by_row(total), by_row(output)
 
 
-def _by_head(pool: torch.Tensor, tile: _DeviceTile) -> torch.Tensor:
+def _by_head(pool: StoredRows, tile: _DeviceTile) -> torch.Tensor:
     """The tile's keys or values as [groups * kv_heads, keys, width] in float32."""
-    held = pool[tile.slots] if isinstance(tile.slots, slice) else pool.index_select(0, tile.slots)
-    held = held.view(tile.num_groups, -1, *pool.shape[1:]).transpose(1, 2)
-    return held.float().flatten(0, 1)
+    held = fetch(pool, tile.slots)
+    held = held.view(tile.num_groups, -1, *elements_of(pool).shape[1:]).transpose(1, 2)
+    return held.flatten(0, 1)
 
 
 class _RunningSoftmax:

@@ -2,7 +2,8 @@
 
 `python -m yaie.bench.attention` prints JSON. All backends take turns on the same tensors, layer by
 layer of a pool that is too large for the caches, and every figure is a median over the turns. The
-limits are measured in the same run. SDPA is torch's own attention, called for each sequence.
+limits are measured in the same run. SDPA is torch's own attention, called for each sequence. Then
+the best backend decodes over a long shared prefix from pools of several dtypes, in turns as well.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from yaie.attention.backend import AttentionBackend, PreparedStep, choose_backen
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.bench.machine import describe_machine
-from yaie.kernels import library
+from yaie.kernels import loader
+from yaie.kvcache.pool import LayerShape
+from yaie.kvcache.quantized import QuantizedRows, StoredRows, quantize
 
 # A layer of Qwen3-0.6B.
 SPEC = AttentionSpec(
@@ -35,7 +38,7 @@ POOL_BYTES = 512 * 2**20  # over all layers: more than caches hold
 LEAST_TURN_S = 0.02  # shorter turns are repeated layers within a turn
 
 
-Layer = tuple[torch.Tensor, torch.Tensor]  # keys and values
+Layer = tuple[StoredRows, StoredRows]  # keys and values
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,8 @@ class Workload:
 
     def bytes_read(self, spec: AttentionSpec, dtype: torch.dtype) -> int:
         """Keys and values of all distinct tokens, once."""
-        return self.num_slots * spec.elements_per_token * dtype.itemsize
+        shape = LayerShape(spec.num_kv_heads, spec.key_width, spec.value_width)
+        return self.num_slots * shape.bytes_per_token(dtype)
 
 
 WORKLOADS = (
@@ -110,6 +114,12 @@ WORKLOADS = (
     Workload("decode 32 apart at 512", sequences=32, shared=0, own=512, rows=1),
     Workload("prefill 2,048", sequences=1, shared=0, own=2048, rows=2048),
 )
+
+DECODING = tuple(
+    Workload(f"decode {rows} below a shared 8,192", sequences=rows, shared=8192, own=1, rows=1)
+    for rows in (1, 8, 32)
+)
+POOL_DTYPES = (torch.bfloat16, torch.int8)
 
 
 def measure_attention(
@@ -120,12 +130,12 @@ def measure_attention(
     backends = {"reference": choose_backend(torch.device("cpu"), "reference")}
     best = choose_backend(torch.device("cpu"))
     backends[best.name] = best
-    loaded = library.load()
+    loaded = loader.load()
     limits = _limits()
     return {
         "benchmark": "attention",
         "machine": describe_machine() | {"threads": threads},
-        "kernels": library.status().reason,
+        "kernels": loader.status().reason,
         "instruction_set": loaded.instruction_set if loaded else None,
         "layer": dataclasses.asdict(SPEC),
         "dtype": str(dtype).removeprefix("torch."),
@@ -134,6 +144,7 @@ def measure_attention(
         "workloads": [
             _measure(workload, backends, dtype, repeats, limits) for workload in WORKLOADS
         ],
+        "pool_dtypes": [_compare_pools(workload, best, repeats, limits) for workload in DECODING],
     }
 
 
@@ -151,7 +162,7 @@ def _measure(
     run: dict[str, Callable[[int], object]] = {}
     for name, backend in backends.items():
         run[name] = _attending(backend.prepare(plan, torch.device("cpu")), queries, layers)
-    run["sdpa"] = lambda layer: _sdpa(workload, queries, *layers[layer])
+    run["sdpa"] = lambda layer: _sdpa(workload, queries, *layers[layer])  # type: ignore[arg-type]
     times = _take_turns(run, len(layers), repeats)
     best = next(name for name in reversed(run) if name != "sdpa")
     seconds = times[best]
@@ -172,6 +183,32 @@ def _measure(
     }
 
 
+def _compare_pools(
+    workload: Workload, backend: AttentionBackend, repeats: int, limits: Limits
+) -> dict[str, Any]:
+    """The same rows over pools of each dtype. Queries are float32, as whole decoders have them."""
+    plan = workload.plan()
+    step = backend.prepare(plan, torch.device("cpu"))
+    queries = torch.randn(plan.num_rows, SPEC.num_heads, SPEC.key_width)
+    pools = {str(dtype).removeprefix("torch."): _pool(workload, dtype) for dtype in POOL_DTYPES}
+    run = {name: _attending(step, queries, layers) for name, layers in pools.items()}
+    times = _take_turns(run, min(len(layers) for layers in pools.values()), repeats)
+    read = {
+        name: workload.bytes_read(SPEC, dtype) / times[name] / 1e9
+        for name, dtype in zip(times, POOL_DTYPES, strict=True)
+    }
+    first, *others = times
+    return {
+        "name": workload.name,
+        "backend": backend.name,
+        "milliseconds": {name: round(value * 1e3, 4) for name, value in times.items()},
+        "share_of_read_limit": {
+            name: round(value / limits.read_gb_s, 3) for name, value in read.items()
+        },
+        f"{first}_time_over": {name: round(times[first] / times[name], 2) for name in others},
+    }
+
+
 def _attending(
     step: PreparedStep, queries: torch.Tensor, layers: list[Layer]
 ) -> Callable[[int], object]:
@@ -182,11 +219,18 @@ def _pool(workload: Workload, dtype: torch.dtype) -> list[Layer]:
     size = workload.bytes_read(SPEC, dtype)
     shape = (workload.num_slots, SPEC.num_kv_heads, SPEC.key_width)
 
-    def random() -> torch.Tensor:
-        return torch.randn(shape).to(dtype)
+    def random() -> StoredRows:
+        rows = torch.randn(shape)
+        return quantize(rows) if dtype is torch.int8 else rows.to(dtype)
 
     keys, values = random(), random()
-    return [(keys.clone(), values.clone()) for _ in range(max(2, min(24, POOL_BYTES // size)))]
+    return [(_copy(keys), _copy(values)) for _ in range(max(2, min(24, POOL_BYTES // size)))]
+
+
+def _copy(rows: StoredRows) -> StoredRows:
+    if isinstance(rows, QuantizedRows):
+        return QuantizedRows(rows.elements.clone(), rows.scales.clone())
+    return rows.clone()
 
 
 def _take_turns(

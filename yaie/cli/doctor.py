@@ -119,7 +119,7 @@ def _check_device() -> tuple[Status, str]:
 
 
 def _check_kernels() -> tuple[Status, str]:
-    from yaie.kernels.library import status
+    from yaie.kernels.loader import status
 
     found = status()
     if found.loaded:
@@ -144,6 +144,17 @@ def _check_memory() -> tuple[Status, str]:
     free = free_bytes(torch.device("cpu"))
     status: Status = "ok" if free > 2**30 else "warning"
     return status, f"{free / 2**30:.1f} GiB free for weights and the KV pool"
+
+
+def _check_weights_cache() -> tuple[Status, str]:
+    from yaie.config import load_settings
+    from yaie.models.packed_cache import open_cache
+
+    cache = open_cache(load_settings().engine_config())
+    if cache is None:
+        return "ok", "off: each start packs the weights again"
+    count, nbytes = cache.usage()
+    return "ok", f"{count} packed models, {nbytes / 2**30:.2f} GiB, in {cache.folder}"
 
 
 def _check_settings() -> tuple[Status, str]:
@@ -191,6 +202,7 @@ _CHECKS: dict[str, Callable[[], tuple[Status, str]]] = {
     "kernels": _check_kernels,
     "flashinfer": _check_flashinfer,
     "memory": _check_memory,
+    "weights": _check_weights_cache,
     "settings": _check_settings,
     "port": _check_port,
     "self test": _check_self_test,

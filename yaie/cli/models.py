@@ -25,6 +25,7 @@ class LocalModel:
     num_parameters: int
     nbytes: int
     dtype: str
+    quantization: str  # how linear layers are stored, such as "int4 by gptq"; empty: as dtype
     refused: str  # empty: it is served
 
 
@@ -72,9 +73,10 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
     """What the folder holds, and whether YAIE would serve it."""
     from yaie.errors import StartupError
     from yaie.models.checkpoint import read_checkpoint, read_config
+    from yaie.models.quantization.layout import read_stored_layout
     from yaie.models.support import check_supported
 
-    architecture, num_parameters, nbytes, dtype, refused = "", 0, 0, "", ""
+    architecture, num_parameters, nbytes, dtype, quantization, refused = "", 0, 0, "", "", ""
     try:
         config = read_config(folder)
         architecture = str((config.get("architectures") or [config.get("model_type", "?")])[0])
@@ -82,9 +84,15 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
         checkpoint = read_checkpoint(folder)
         num_parameters, nbytes = checkpoint.num_parameters, checkpoint.nbytes
         dtype = checkpoint.dtype
+        layout = read_stored_layout(config, checkpoint)
+        if layout is not None:
+            num_parameters = layout.num_parameters
+            quantization = f"{layout.stored_kind} by {layout.stored.method}"
     except StartupError as error:
         refused = error.message
-    return LocalModel(name, str(folder), architecture, num_parameters, nbytes, dtype, refused)
+    return LocalModel(
+        name, str(folder), architecture, num_parameters, nbytes, dtype, quantization, refused
+    )
 
 
 def _describe(model: LocalModel) -> str:
@@ -92,5 +100,5 @@ def _describe(model: LocalModel) -> str:
         return f"not served: {model.refused}"
     return (
         f"{model.architecture}, {model.num_parameters / 1e6:,.1f} M parameters, "
-        f"{model.nbytes / 1e6:,.1f} MB in {model.dtype}"
+        f"{model.nbytes / 1e6:,.1f} MB in {model.quantization or model.dtype}"
     )

@@ -75,6 +75,10 @@ ENGINE_FLAGS = (
     Flag("model", str, "'builtin', a folder, or a Hugging Face repository id", "-m"),
     Flag("served_model_name", str, "the name under which the model is served [as --model]"),
     Flag("dtype", str, "auto, float32, bfloat16 or float16"),
+    Flag("quantization", str, "round the weights at load: int8 or int4 [as they are]"),
+    Flag(
+        "kv_dtype", str, "of the KV pool: auto (as the model), float32, bfloat16, float16 or int8"
+    ),
     Flag("device", str, "auto, cpu or cuda"),
     Flag("num_slots", parse_count, "size of the KV pool in tokens [from free memory]"),
     Flag("max_model_len", parse_count, "longest prompt plus answer in tokens [the model's]"),
@@ -86,7 +90,10 @@ ENGINE_FLAGS = (
     Flag("prefix_cache", bool, "share the KV of common prefixes between requests [on]"),
     Flag("threads", parse_count, "torch threads [all cores]"),
     Flag("attention_backend", str, "auto, reference or cpu [the best for the device]"),
+    Flag("exact", bool, "the same bits in any batch, cold or warm; slower [off]"),
     Flag("audit", bool, "check every invariant after every step; slow [off]"),
+    Flag("weights_cache", str, "folder for packed weights, which quicken the next start; or off"),
+    Flag("weights_cache_bytes", parse_count, "the most that folder may hold [32GiB]"),
 )
 SERVER_FLAGS = (
     Flag("host", str, "address to listen on [127.0.0.1]"),

@@ -147,6 +147,9 @@ class EngineProcess(asyncio.Protocol):
 def _environment() -> dict[str, str]:
     """Ours, with the folder that this package was imported from where it is not installed."""
     environment = dict(os.environ)
+    # torch's threads would spin for milliseconds after each operation, on the cores that the
+    # kernel library and the server need.
+    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     folder = Path(__file__).resolve().parents[2]
     if folder.name not in {"site-packages", "dist-packages"}:
         known = environment.get("PYTHONPATH")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from yaie.config import EngineConfig
+from yaie.engine.loading import load_runner
 from yaie.engine.logprobs import token_logprobs
 from yaie.engine.request import Request, Sequence
 from yaie.engine.runner import ModelRunner
@@ -27,8 +28,7 @@ from yaie.engine.validation import validate_request
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_rank
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.models.loader import LoadedModel, load_model
-from yaie.models.rewrites.decoder import DecoderDiffers
+from yaie.models.loader import LoadedModel
 from yaie.types import EngineInfo, EngineStats, GenerationRequest, Timings, TokenDelta
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class EngineCore:
 
     def __init__(self, config: EngineConfig) -> None:
         """Load the model and make the pool. Raises a `StartupError` that says what to do."""
-        loaded, self._runner = _load(config)
+        loaded, self._runner, self._saver = load_runner(config)
         self._config = config
-        self._sampler = Sampler(loaded.vocab_size, loaded.device)
+        self._sampler = Sampler(loaded.vocab_size, loaded.device, exact=config.exact)
         self._tree = RadixTree(loaded.num_slots, make_rank(config.eviction, loaded.num_slots))
         self.scheduler = Scheduler(
             self._tree,
@@ -146,7 +146,7 @@ class EngineCore:
         try:
             logits = self._runner.execute(step.plan)
             computed = time.perf_counter()
-            faults = _add_prompt_logprobs(step, logits)
+            faults = _add_prompt_logprobs(step, logits, one_by_one=self._config.exact)
             drawn = self._draw(step, logits, faults)
         except Exception as error:
             return self._fail_step(step, error)
@@ -231,7 +231,9 @@ class EngineCore:
         return self._tree.clear()
 
     def close(self) -> None:
-        """Let go of the model and the pool."""
+        """Let go of the model and the pool; what is not yet on disk is given up."""
+        if self._saver is not None:
+            self._saver.close()
         del self._runner, self._sampler
 
     def _note_admissions(self, step: ScheduledStep) -> None:
@@ -292,7 +294,9 @@ class _Spent:
         self.schedule_s = self.forward_s = self.sample_s = self.step_s = 0.0
 
 
-def _add_prompt_logprobs(step: ScheduledStep, logits: torch.Tensor) -> dict[Sequence, YaieError]:
+def _add_prompt_logprobs(
+    step: ScheduledStep, logits: torch.Tensor, *, one_by_one: bool
+) -> dict[Sequence, YaieError]:
     """Note the log-probabilities of prompts; returns the faults, each of one sequence."""
     faults: dict[Sequence, YaieError] = {}
     for wanted in step.prompt_logits:
@@ -303,7 +307,7 @@ def _add_prompt_logprobs(step: ScheduledStep, logits: torch.Tensor) -> dict[Sequ
         num_top = [request.params.prompt_logprobs or 0] * len(wanted.logit_rows)
         try:
             request.prompt_logprobs += token_logprobs(
-                logits, wanted.logit_rows, following.tolist(), num_top
+                logits, wanted.logit_rows, following.tolist(), num_top, one_by_one=one_by_one
             )
         except Exception as error:
             log.exception("the logprobs of a prompt failed")
@@ -332,26 +336,18 @@ def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:
     ]
 
 
-def _load(config: EngineConfig) -> tuple[LoadedModel, ModelRunner]:
-    """The model and its runner. Where the packed decoder differs, transformers runs the model."""
-    loaded = load_model(config)
-    try:
-        return loaded, ModelRunner(loaded, config.attention_backend)
-    except DecoderDiffers as error:
-        log.warning("%s; transformers runs the model instead, slower", error)
-    loaded = load_model(config)
-    return loaded, ModelRunner(loaded, config.attention_backend, native_decoder=False)
-
-
 def _describe(config: EngineConfig, loaded: LoadedModel, runner: ModelRunner) -> EngineInfo:
     return EngineInfo(
         model=config.model_name,
         model_path=str(loaded.path),
-        architecture=type(loaded.model).__name__,
+        architecture=loaded.architecture,
         dtype=str(loaded.dtype).removeprefix("torch."),
+        quantization=loaded.quantization,
+        kv_dtype=str(loaded.kv_dtype).removeprefix("torch."),
         device=str(loaded.device),
         attention_backend=runner.attention_backend,
         execution="native" if runner.has_native_decoder else "transformers",
+        exact=config.exact,
         vocab_size=loaded.vocab_size,
         max_model_len=loaded.max_model_len,
         num_slots=loaded.num_slots,

@@ -17,15 +17,22 @@ CHUNK_ELEMENTS = 2**26  # logits worked on at once: bounds the memory of a step
 
 
 def token_logprobs(
-    logits: Tensor, rows: Sequence[int], token_ids: Sequence[int], num_top: Sequence[int]
+    logits: Tensor,
+    rows: Sequence[int],
+    token_ids: Sequence[int],
+    num_top: Sequence[int],
+    *,
+    one_by_one: bool = False,
 ) -> list[TokenLogprobs]:
     """Natural log-probabilities under the model's own `logits` [rows, vocab], nothing applied.
 
     For each i: of `token_ids[i]` in line `rows[i]`, with its rank, and of the `num_top[i]` most
     likely tokens. Equal tokens are ordered by id. Also used for logprobs of a prompt.
+    `one_by_one` gives the same bits whatever is asked for together: how torch cuts and rounds a
+    sum over one line depends on how many lines there are.
     """
     results: list[TokenLogprobs] = []
-    size = max(1, CHUNK_ELEMENTS // logits.shape[1])
+    size = 1 if one_by_one else max(1, CHUNK_ELEMENTS // logits.shape[1])
     for start in range(0, len(rows), size):
         part = slice(start, start + size)
         results += _chunk_logprobs(logits, rows[part], token_ids[part], num_top[part])

@@ -12,11 +12,23 @@ from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import StepPlan
 from yaie.config import AttentionBackendName
 from yaie.engine.batch import Batch
+from yaie.kernels.loader import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.attention_hook import STEP_KEYWORD
 from yaie.models.geometry import pool_shapes
 from yaie.models.loader import LoadedModel
-from yaie.models.rewrites.decoder import NativeDecoder, build_native_decoder
+from yaie.models.rewrites.decoder import (
+    DecoderDiffers,
+    NativeDecoder,
+    build_native_decoder,
+    check_agreement,
+    comparison_plan,
+    restore_native_decoder,
+)
+from yaie.models.rewrites.exactness import not_exact
+from yaie.models.rewrites.linears import pack_linears
+from yaie.models.rewrites.packing import Packer
+from yaie.models.rewrites.snapshot import Snapshot
 
 
 class ModelRunner:
@@ -28,26 +40,43 @@ class ModelRunner:
         backend: AttentionBackendName = "auto",
         *,
         native_decoder: bool = True,
+        exact: bool = False,
+        snapshot: Snapshot | None = None,
     ) -> None:
         """Allocates the pool: `num_slots * kv_bytes_per_token` bytes.
 
         With `native_decoder`, a decoder that the kernel library knows is packed for it, and its
-        original is freed. Raises ConfigError if this attention backend cannot serve the device,
-        DecoderDiffers if the packed decoder computes something else; the model is gone then.
+        original is freed, or with a `snapshot` taken from an earlier start; of other models the
+        linear layers are packed. With `exact`, logits depend on a row's path alone, to the last
+        bit. Raises ConfigError if this attention backend cannot serve the device, or this model
+        not exactly; DecoderDiffers if what was packed computes something else; the model is gone
+        then.
         """
         self._loaded = loaded
-        self._backend = choose_backend(loaded.device, backend)
-        self.pool = KVPool(pool_shapes(loaded.specs), loaded.num_slots, loaded.dtype, loaded.device)
-        self._decoder: NativeDecoder | None = None
-        if native_decoder and isinstance(self._backend, CpuBackend):
-            self._decoder = build_native_decoder(
+        self._backend = choose_backend(loaded.device, backend, exact=exact)
+        self.pool = KVPool(
+            pool_shapes(loaded.specs), loaded.num_slots, loaded.kv_dtype, loaded.device
+        )
+        if isinstance(self._backend, CpuBackend):
+            for memory in self.pool.tensors():
+                self._backend.library.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
+        self.decoder: NativeDecoder | None = None
+        self._packer: Packer | None = None  # of linear layers inside transformers' forward
+        if exact and not native_decoder:
+            raise not_exact("transformers is asked to run it")
+        if snapshot is not None and isinstance(self._backend, CpuBackend):
+            self.decoder = restore_native_decoder(loaded, snapshot, self.pool, self._backend)
+        elif native_decoder and isinstance(self._backend, CpuBackend):
+            self.decoder = build_native_decoder(
                 loaded, self.pool, self._backend, self._run_transformers
             )
+            if self.decoder is None:
+                self._pack_linears(self._backend.library)
 
     @property
     def has_native_decoder(self) -> bool:
         """Whether the kernel library runs the whole model, not only its attention."""
-        return self._decoder is not None
+        return self.decoder is not None
 
     @property
     def attention_backend(self) -> str:
@@ -61,12 +90,26 @@ class ModelRunner:
         Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order
         of `plan.logit_rows`. Without logit rows the forward runs all the same.
         """
-        if self._decoder is not None:
-            return self._decoder.execute(plan)
+        if self.decoder is not None:
+            return self.decoder.execute(plan)
         return self._run_transformers(plan)
+
+    @torch.inference_mode()
+    def _pack_linears(self, library: Library) -> None:
+        """Hand the linear layers to the kernel library, inside transformers' own forward."""
+        loaded, plan = self._loaded, comparison_plan(self._loaded)
+        assert loaded.model is not None, "a packed model has no original"
+        expected = self._run_transformers(plan)
+        try:
+            self._packer = pack_linears(loaded.model, library, loaded.dtype)
+            found = self._run_transformers(plan)
+        except (AttributeError, TypeError) as error:  # a forward that reaches into its layers
+            raise DecoderDiffers(f"the model does not run with packed layers: {error}") from error
+        check_agreement(loaded, found, expected)
 
     def _run_transformers(self, plan: StepPlan) -> torch.Tensor:
         loaded = self._loaded
+        assert loaded.model is not None, "a packed model has no original"
         batch = Batch(plan, loaded.specs, self.pool, self._backend, loaded.device)
         output = loaded.model(
             input_ids=batch.input_ids,

@@ -45,8 +45,10 @@ class Draw:
 class Sampler:
     """Draws tokens for one model."""
 
-    def __init__(self, vocab_size: int, device: torch.device) -> None:
+    def __init__(self, vocab_size: int, device: torch.device, *, exact: bool = False) -> None:
+        """With `exact` each draw is computed by itself: equal logits give equal bits."""
         self._vocab_size = vocab_size
+        self._exact = exact
         self._device = device
 
     def sample(self, logits: Tensor, draws: Sequence[Draw]) -> list[DrawnToken | YaieError]:
@@ -88,7 +90,7 @@ class Sampler:
         return self._with_logprobs(logits, draws, results)
 
     def _chunks(self, places: list[int]) -> list[list[int]]:
-        size = max(1, CHUNK_ELEMENTS // self._vocab_size)
+        size = 1 if self._exact else max(1, CHUNK_ELEMENTS // self._vocab_size)
         return [places[start : start + size] for start in range(0, len(places), size)]
 
     def _each_on_its_own_fault(
@@ -144,6 +146,7 @@ class Sampler:
                 rows=[row for _, row, _, _ in asked],
                 token_ids=[token_id for _, _, token_id, _ in asked],
                 num_top=[num_top or 0 for _, _, _, num_top in asked],
+                one_by_one=self._exact,
             )
             found = {i: logprobs for (i, *_), logprobs in zip(asked, wanted, strict=True)}
         return [

@@ -1,7 +1,9 @@
-"""Compiles the kernel library on first use, into a cache folder of the user.
+"""Compiles the kernel library: on first use into a cache folder of the user, or for a wheel.
 
-Called by `yaie.kernels.library` where no prebuilt library fits. Several processes may do this at
-once: each compiles to a file of its own and renames it, so nobody ever loads half a library.
+Called by `yaie.kernels.loader` where no prebuilt library fits, with the instruction set that the
+machine will use, and by hatch_build.py with all. Several processes may do this at once: each
+compiles to a file of its own and renames it, so nobody ever loads half a library. Imports the
+standard library only.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 SOURCES = Path(__file__).parent / "csrc"
@@ -22,8 +25,9 @@ COMPILERS = ("g++", "c++", "clang++")
 TIMEOUT_S = 600  # compiling takes seconds; minutes on a machine that is overloaded
 
 # Contraction makes fused multiply-adds of products and sums; the rest lets compares become blends.
+# What is hidden is not shared with another version of the library in the same process.
 FLAGS = (
-    *("-O2", "-std=c++17", "-fPIC", "-shared", "-pthread"),
+    *("-O2", "-std=c++17", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden"),
     *("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing"),
     *("-Wno-psabi", "-Wno-unknown-pragmas"),
 )
@@ -51,14 +55,16 @@ def find_compiler() -> str | None:
     return None
 
 
-def cached_library(compiler: str) -> Path:
-    """Where the library of this source, compiler and machine lies, or would lie.
+def cached_library(compiler: str, sets: Sequence[str] = ()) -> Path:
+    """Where the library of this source, compiler, machine and these instruction sets lies or would.
 
-    A compiler is told apart by its file: asking for its version would start a process each time.
+    No sets stand for all. A compiler is told apart by its file: asking for its version would start
+    a process each time.
     """
     file = Path(compiler).resolve()
     status = file.stat()
-    parts = (source_digest(), file, status.st_size, status.st_mtime_ns, platform.machine())
+    identity = (file, status.st_size, status.st_mtime_ns, platform.machine())
+    parts = (source_digest(), *identity, *sets)
     key = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
     return cache_folder() / key / LIBRARY_NAME
 
@@ -69,8 +75,13 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "yaie" / "kernels"
 
 
-def compile_library(compiler: str, target: Path) -> None:
-    """Compile to `target`, which appears whole or not at all. Raises `BuildFailed`."""
+def compile_library(
+    compiler: str, target: Path, sets: Sequence[str] = (), flags: Sequence[str] = ()
+) -> None:
+    """Compile to `target`, which appears whole or not at all. Raises `BuildFailed`.
+
+    With the instruction sets named only, or with all; `flags` are added to those that belong to it.
+    """
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
@@ -78,8 +89,9 @@ def compile_library(compiler: str, target: Path) -> None:
         raise BuildFailed(f"{target.parent} cannot be written: {error.strerror}") from None
     os.close(handle)
     unfinished = Path(name)
-    define = f'-DYAIE_SOURCE="{source_digest()}"'
-    command = [compiler, *FLAGS, define, str(MAIN_SOURCE), "-o", str(unfinished)]
+    defines = [f'-DYAIE_SOURCE="{source_digest()}"', f"-DYAIE_CHOSEN_SETS={int(bool(sets))}"]
+    defines += [f"-DYAIE_WITH_{name}=1" for name in sets]
+    command = [compiler, *FLAGS, *flags, *defines, str(MAIN_SOURCE), "-o", str(unfinished)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False

@@ -10,7 +10,8 @@ from typing import ClassVar
 
 from yaie.kernels.structures import Layer
 
-WEIGHTS = {"bfloat16": 0, "float32": 1}  # YaieWeights
+WEIGHTS = {"bfloat16": 0, "float32": 1, "int8": 2, "int4": 3}  # YaieWeights
+SET = 0  # YaieStore: the sums replace what was there
 GATED = {"silu": 2, "gelu": 3}  # YaieStore: the gated activations
 
 
@@ -21,9 +22,12 @@ class Linear(ctypes.Structure):
         ("weights_kind", ctypes.c_int32),
         ("num_inputs", ctypes.c_int32),
         ("num_outputs", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("group_size", ctypes.c_int32),
         ("weights", ctypes.c_void_p),
         ("bias", ctypes.c_void_p),
+        ("scales", ctypes.c_void_p),
+        ("zero_points", ctypes.c_void_p),
+        ("exact", ctypes.c_int64),
     ]
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ctypes
 from typing import ClassVar
 
-ABI = 1  # YAIE_ABI in abi.h
+ABI = 4  # YAIE_ABI in abi.h
 
 DTYPES = {"float32": 0, "bfloat16": 1, "float16": 2}  # YaieDtype
+POOL_DTYPES = DTYPES | {"int8": 3}
 
 
 class Step(ctypes.Structure):
@@ -26,6 +27,7 @@ class Step(ctypes.Structure):
         ("segments", ctypes.c_void_p),
         ("written_rows", ctypes.c_void_p),
         ("written_slots", ctypes.c_void_p),
+        ("exact", ctypes.c_int64),
     ]
 
 
@@ -38,6 +40,7 @@ class Layer(ctypes.Structure):
 
     _fields_: ClassVar = [
         ("dtype", ctypes.c_int32),
+        ("pool_dtype", ctypes.c_int32),
         ("num_heads", ctypes.c_int32),
         ("num_kv_heads", ctypes.c_int32),
         ("key_width", ctypes.c_int32),
@@ -58,6 +61,8 @@ class Layer(ctypes.Structure):
         ("output_row_stride", ctypes.c_int64),
         ("output_head_stride", ctypes.c_int64),
         ("sinks", ctypes.c_void_p),
+        ("key_scales", ctypes.c_void_p),
+        ("value_scales", ctypes.c_void_p),
     ]
 
 
@@ -71,7 +76,9 @@ class Write(ctypes.Structure):
         ("pool", ctypes.c_void_p),
         ("slot_stride", ctypes.c_int64),
         ("pool_head_stride", ctypes.c_int64),
+        ("scales", ctypes.c_void_p),
         ("num_heads", ctypes.c_int64),
-        ("row_bytes", ctypes.c_int64),
-        ("element_bytes", ctypes.c_int64),
+        ("width", ctypes.c_int32),
+        ("rows_dtype", ctypes.c_int32),
+        ("pool_dtype", ctypes.c_int32),
     ]

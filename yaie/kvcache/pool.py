@@ -5,11 +5,14 @@ Owned by the model runner; written by the attention hook, read by the attention 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import mmap
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
+
+from yaie.kvcache.quantized import SCALE_BYTES, QuantizedRows, StoredRows
 
 
 class LayerShape(NamedTuple):
@@ -19,11 +22,23 @@ class LayerShape(NamedTuple):
     key_width: int
     value_width: int
 
+    def bytes_per_token(self, dtype: torch.dtype) -> int:
+        """Bytes of a token's keys and values in a pool of this dtype, with their scales."""
+        elements = self.num_kv_heads * (self.key_width + self.value_width)
+        scales = 2 * self.num_kv_heads * SCALE_BYTES if dtype is torch.int8 else 0
+        return elements * dtype.itemsize + scales
+
+
+def bytes_per_token(shapes: Sequence[LayerShape | None], dtype: torch.dtype) -> int:
+    """Bytes that a token takes in a pool of these layers."""
+    return sum(shape.bytes_per_token(dtype) for shape in shapes if shape is not None)
+
 
 class KVPool:
     """K and V tensors, `[num_slots, num_kv_heads, width]` for each layer (NHD).
 
-    Slot i of every layer belongs to the same token. The tensors are zeroed, so that padding which
+    Slot i of every layer belongs to the same token. In an int8 pool each head of a slot has a
+    float32 scale beside it: see `QuantizedRows`. The tensors are zeroed, so that padding which
     reads a slot never written meets finite numbers. On a CPU the operating system gives zeroed
     memory out page by page as slots are first written.
     """
@@ -37,24 +52,33 @@ class KVPool:
     ) -> None:
         """`shapes[i]` is None where layer i stores nothing of its own."""
         self.num_slots = num_slots
-        self._keys: list[torch.Tensor | None] = []
-        self._values: list[torch.Tensor | None] = []
+        self.dtype = dtype
+        self._keys: list[StoredRows | None] = []
+        self._values: list[StoredRows | None] = []
         for shape in shapes:
             if shape is None:
                 self._keys.append(None)
                 self._values.append(None)
                 continue
             heads, key_width, value_width = shape
-            self._keys.append(_zeros((num_slots, heads, key_width), dtype, device))
-            self._values.append(_zeros((num_slots, heads, value_width), dtype, device))
+            self._keys.append(_rows((num_slots, heads, key_width), dtype, device))
+            self._values.append(_rows((num_slots, heads, value_width), dtype, device))
 
-    def keys(self, layer: int) -> torch.Tensor:
+    def keys(self, layer: int) -> StoredRows:
         """[num_slots, num_kv_heads, key_width] of a layer that stores its own."""
         return _present(self._keys[layer], layer)
 
-    def values(self, layer: int) -> torch.Tensor:
+    def values(self, layer: int) -> StoredRows:
         """[num_slots, num_kv_heads, value_width] of a layer that stores its own."""
         return _present(self._values[layer], layer)
+
+    def tensors(self) -> Iterator[torch.Tensor]:
+        """All memory that the pool holds."""
+        for rows in (*self._keys, *self._values):
+            if isinstance(rows, QuantizedRows):
+                yield from rows
+            elif rows is not None:
+                yield rows
 
     @property
     def nbytes(self) -> int:
@@ -62,15 +86,27 @@ class KVPool:
         return sum(t.nbytes for t in (*self._keys, *self._values) if t is not None)
 
 
-def _zeros(shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Zeros; on a CPU without touching the memory, which torch.zeros would do."""
+def _rows(shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device) -> StoredRows:
+    elements = _zeros(shape, dtype, device)
+    if dtype is torch.int8:
+        return QuantizedRows(elements, _zeros(shape[:2], torch.float32, device))
+    return elements
+
+
+def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Zeros; on a CPU without touching the memory, which torch.zeros would do.
+
+    A mapping of its own: what an allocator takes from memory that it has given out before, it has
+    to clear, and cleared memory is taken.
+    """
     if device.type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)
-    size = dtype.itemsize * shape[0] * shape[1] * shape[2]
-    return torch.from_numpy(np.zeros(size, dtype=np.uint8)).view(dtype).view(shape)
+    count = math.prod(shape)
+    mapping = mmap.mmap(-1, max(1, count * dtype.itemsize), access=mmap.ACCESS_COPY)
+    return torch.frombuffer(mapping, dtype=dtype, count=count).view(shape)
 
 
-def _present(tensor: torch.Tensor | None, layer: int) -> torch.Tensor:
-    if tensor is None:
+def _present(rows: StoredRows | None, layer: int) -> StoredRows:
+    if rows is None:
         raise LookupError(f"layer {layer} stores no keys and values of its own")
-    return tensor
+    return rows

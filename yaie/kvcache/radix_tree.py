@@ -23,6 +23,8 @@ from yaie.kvcache.eviction import EvictionQueue, RankFunction, rank_lru
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
 from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
 
+_SHARE_OF_ROOM = 32  # of a pool is evicted at once when a sequence has no room to grow
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -46,6 +48,7 @@ class RadixTree:
         self.clock = 0  # tokens processed so far
         self.num_nodes = 0  # roots not counted
         self.num_live = 0  # tokens of nodes with refs
+        self.room_to_grow = max(1, num_slots // _SHARE_OF_ROOM)
         self.num_evicted_nodes = 0  # since the start
         self.num_evicted_tokens = 0
 
@@ -381,7 +384,7 @@ class RadixTree:
         return self.num_live < before
 
     def _allocate(self, count: int) -> list[Extent]:
-        missing = count - self.allocator.num_free
+        missing = count - self.allocator.num_in_runs
         if missing > 0:
             self.evict(missing)
         if count > self.allocator.num_free:
@@ -390,10 +393,11 @@ class RadixTree:
 
     def _slot_after(self, node: Node) -> int:
         """One slot for a token behind the node, next to its last one if that is free."""
-        if self.allocator.num_free == 0:
-            self.evict(1)
         if node.extents and self.allocator.take(node.extents[-2] + node.extents[-1]):
             return node.extents[-2] + node.extents[-1]
+        if self.allocator.num_in_runs < self.room_to_grow:
+            # Evicted token by token, every sequence would get the odd slots of another's tail.
+            self.evict(self.room_to_grow)
         return self.allocator.take_with_room()
 
     def _pin(self, node: Node | None) -> None:

@@ -15,6 +15,8 @@ from yaie.errors import InvariantViolated
 
 Extent = tuple[int, int]  # (first slot, number of slots)
 
+CRUMB = 16  # slots: extents shorter than this are better left until their neighbours are free too
+_SHARE_OF_CRUMBS = 32  # of a pool may lie free in extents that short
 _CANDIDATES = 8  # extents of the fitting size class that are looked at for a snug fit
 
 
@@ -45,6 +47,8 @@ class SlotAllocator:
             OrderedDict() for _ in range(num_slots.bit_length() + 1)
         ]
         self._occupied = 0  # bit c: size class c is not empty
+        self.num_crumbs = 0  # free slots in extents shorter than CRUMB
+        self.most_crumbs = num_slots // _SHARE_OF_CRUMBS
         if num_slots:
             self._add(0, num_slots)
             self.num_free = num_slots
@@ -81,16 +85,18 @@ class SlotAllocator:
         return True
 
     def take_with_room(self) -> int:
-        """Take one slot in the middle of the longest extent, so that the taker can grow on.
+        """Take one slot with free ones behind it, so that the taker can grow on.
 
-        Sequences that grow side by side spread over the pool instead of taking turns in one run.
+        It lies in the middle of the longest extent: sequences that grow side by side spread over
+        the pool instead of taking turns in one run. An extent that is too short to share is taken
+        from its start, which leaves one piece and not two.
         Raises `OutOfSlots` if none is free.
         """
         if not self.num_free:
             raise OutOfSlots(1, 0)
         start = next(iter(self._classes[self._occupied.bit_length() - 1]))
         length = self._length_at[start]
-        slot = start + length // 2
+        slot = start + (length // 2 if length >= 4 * CRUMB else 0)
         self._remove(start)
         if slot > start:
             self._add(start, slot - start)
@@ -114,6 +120,11 @@ class SlotAllocator:
         self._add(start, length)
 
     @property
+    def num_in_runs(self) -> int:
+        """Free slots but for the crumbs, of which a share of the pool may wait for neighbours."""
+        return self.num_free - min(self.num_crumbs, self.most_crumbs)
+
+    @property
     def extents(self) -> list[Extent]:
         """All free extents by start, for audits and statistics."""
         return sorted(self._length_at.items())
@@ -132,6 +143,9 @@ class SlotAllocator:
         classed = sum(len(extents) for extents in self._classes)
         if not len(self._length_at) == len(self._start_before) == classed:
             raise InvariantViolated("the indexes of the free extents differ in size")
+        crumbs = sum(length for length in self._length_at.values() if length < CRUMB)
+        if crumbs != self.num_crumbs:
+            raise InvariantViolated(f"crumbs add up to {crumbs}, num_crumbs is {self.num_crumbs}")
         total = sum(self._length_at.values())
         if total != self.num_free:
             raise InvariantViolated(f"free extents add up to {total}, num_free is {self.num_free}")
@@ -155,6 +169,8 @@ class SlotAllocator:
         self._start_before[start + length] = start
         size_class = length.bit_length()
         self._classes[size_class][start] = None
+        if length < CRUMB:
+            self.num_crumbs += length
         self._occupied |= 1 << size_class
 
     def _remove(self, start: int) -> None:
@@ -163,5 +179,7 @@ class SlotAllocator:
         size_class = length.bit_length()
         members = self._classes[size_class]
         del members[start]
+        if length < CRUMB:
+            self.num_crumbs -= length
         if not members:
             self._occupied &= ~(1 << size_class)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import torch
-from transformers import AttentionInterface
 
 from yaie.errors import ModelUnsupported
 
@@ -112,4 +111,8 @@ def _shown(value: object) -> str:
     return repr(value)[:60]
 
 
-AttentionInterface.register(IMPLEMENTATION, attend)
+def register() -> None:
+    """Make the function known to transformers; importing that takes seconds, so not before."""
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(IMPLEMENTATION, attend)

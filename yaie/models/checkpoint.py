@@ -18,6 +18,7 @@ from yaie.errors import ModelNotFound, ModelUnsupported
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
+GPTQ_CONFIG = "quantize_config.json"  # where GPTQ's first tools put what config.json holds today
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 _LENGTH_BYTES = 8
 
@@ -44,11 +45,23 @@ _DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
 @dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """Where a tensor lies."""
+
+    file: Path
+    name: str
+    kind: str  # as the header calls its type: "F16", "I32", ...
+    shape: tuple[int, ...]
+    first_byte: int  # in the file
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """The weights of a model folder, as their headers describe them."""
 
     files: tuple[Path, ...]
-    num_parameters: int
+    tensors: dict[str, StoredTensor]
+    num_parameters: int  # numbers with a point; what is quantized is not among them
     nbytes: int
     dtype: str  # of most parameters: "float32", "bfloat16" or "float16"
 
@@ -65,7 +78,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The folder's `config.json`. Raises `ModelNotFound` if there is no such folder or file."""
+    """The folder's `config.json`, and what older tools put beside it.
+
+    Raises `ModelNotFound` if there is no such folder or file.
+    """
     if not folder.is_dir():
         raise ModelNotFound(f"{folder} is not a folder")
     path = folder / "config.json"
@@ -74,7 +90,11 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"{folder} has no config.json; a model folder holds config.json, *.safetensors and "
             f"tokenizer.json as on the Hugging Face hub"
         )
-    return read_json(path)
+    config = read_json(path)
+    beside = folder / GPTQ_CONFIG
+    if not config.get("quantization_config") and beside.is_file():
+        config["quantization_config"] = {"quant_method": "gptq", **read_json(beside)}
+    return config
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
@@ -84,12 +104,12 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     weights of a kind that is not served. Reads headers only.
     """
     files = _weight_files(folder)
-    elements: Counter[str] = Counter()
-    nbytes = 0
+    tensors: dict[str, StoredTensor] = {}
     for path in files:
-        for kind, count in _read_header(path).items():
-            elements[kind] += count
-            nbytes += count * _ELEMENT_BYTES[kind]
+        tensors |= {tensor.name: tensor for tensor in _read_header(path)}
+    elements: Counter[str] = Counter()
+    for tensor in tensors.values():
+        elements[tensor.kind] += prod(tensor.shape)
     kinds = {kind: count for kind, count in elements.items() if kind in _DTYPES}
     other = {kind: count for kind, count in elements.items() if kind.startswith("F8")}
     if not kinds or sum(other.values()) > sum(kinds.values()):
@@ -99,8 +119,9 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         )
     return Checkpoint(
         files=files,
+        tensors=tensors,
         num_parameters=sum(kinds.values()),
-        nbytes=nbytes,
+        nbytes=sum(count * _ELEMENT_BYTES[kind] for kind, count in elements.items()),
         dtype=_DTYPES[max(kinds, key=lambda kind: kinds[kind])],
     )
 
@@ -140,8 +161,8 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
     raise ModelNotFound(f"{folder} holds no {SINGLE}")
 
 
-def _read_header(path: Path) -> Counter[str]:
-    """Elements by type. Checks that the tensors fill the file exactly."""
+def _read_header(path: Path) -> list[StoredTensor]:
+    """The tensors of a file. Checks that they fill it exactly."""
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(_LENGTH_BYTES)
@@ -157,11 +178,12 @@ def _read_header(path: Path) -> Counter[str]:
     if not isinstance(header, dict):
         raise _damaged(path, "its header is not a table of tensors")
     header.pop("__metadata__", None)
-    elements: Counter[str] = Counter()
+    first_byte = _LENGTH_BYTES + length
+    tensors = []
     ranges = []
     for name, entry in header.items():
-        kind, count, begin, end = _tensor(path, name, entry)
-        elements[kind] += count
+        kind, shape, begin, end = _tensor(path, name, entry)
+        tensors.append(StoredTensor(path, name, kind, shape, first_byte + begin))
         ranges.append((begin, end))
     expected = 0
     for begin, end in sorted(ranges):
@@ -173,13 +195,13 @@ def _read_header(path: Path) -> Counter[str]:
         raise _damaged(
             path, f"it should hold {expected} bytes of weights and holds {data}: it is truncated"
         )
-    return elements
+    return tensors
 
 
-def _tensor(path: Path, name: str, entry: Any) -> tuple[str, int, int, int]:
-    """Type, number of elements, first and end byte of one tensor."""
+def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
+    """Type, shape, first and end byte of one tensor, counted from the end of the header."""
     try:
-        kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        kind, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
         if not all(isinstance(n, int) and n >= 0 for n in (*shape, begin, end)):
             raise ValueError
         count = prod(shape)
@@ -188,7 +210,7 @@ def _tensor(path: Path, name: str, entry: Any) -> tuple[str, int, int, int]:
         raise _damaged(path, f"its entry for {name[:80]!r} is not a tensor") from None
     if end - begin != count * width:
         raise _damaged(path, f"its entry for {name[:80]!r} has a shape that does not fit its size")
-    return kind, count, begin, end
+    return kind, shape, begin, end
 
 
 def _damaged(path: Path, why: str) -> ModelUnsupported:

@@ -48,28 +48,29 @@ def layer_configs(config: Any) -> list[Any]:
     return [config] * num_layers
 
 
-def estimate_kv_elements(config: Any) -> int:
-    """Elements of K and V per token, over all layers, as the config tells before a model exists.
+def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:
+    """What each layer stores for a token, as the config tells before a model exists.
 
     The conformance suite holds it against what the probe finds.
     """
     layers = layer_configs(config)
     modes = getattr(config, "kv_sharing_modes", None) or [None] * len(layers)
-    return sum(
-        _kv_elements(layer) for layer, mode in zip(layers, modes, strict=True) if mode != "reuse"
-    )
+    return [
+        None if mode == "reuse" else _layer_shape(layer)
+        for layer, mode in zip(layers, modes, strict=True)
+    ]
 
 
-def _kv_elements(layer: Any) -> int:
+def _layer_shape(layer: Any) -> LayerShape:
     heads = layer.num_attention_heads
     if getattr(layer, "kv_lora_rank", None):  # latent attention is stored expanded, per head
         key_width = layer.qk_nope_head_dim + layer.qk_rope_head_dim
-        return int(heads * (key_width + layer.v_head_dim))
+        return LayerShape(int(heads), int(key_width), int(layer.v_head_dim))
     kv_heads = getattr(layer, "num_key_value_heads", None) or heads
     if getattr(layer, "multi_query", False):
         kv_heads = 1
     head_dim = getattr(layer, "head_dim", None) or layer.hidden_size // heads
-    return int(kv_heads * 2 * head_dim)
+    return LayerShape(int(kv_heads), int(head_dim), int(head_dim))
 
 
 def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...]:

@@ -1,7 +1,8 @@
 """Loads a model: checks first, then weights, then a probe that learns its attention layers.
 
 Called by the engine core. Everything that can be refused from the config, the headers of the
-weight files and the free memory is refused before weights are read.
+weight files and the free memory is refused before weights are read. transformers is imported only
+when a model is built: one whose packed weights are on disk does without.
 """
 
 from __future__ import annotations
@@ -12,22 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers
 
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
-from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory
-from yaie.models.attention_hook import IMPLEMENTATION
+from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory, StartupError
+from yaie.kvcache.pool import bytes_per_token
+from yaie.models.attention_hook import IMPLEMENTATION, register
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config
 from yaie.models.generation import read_default_sampling, read_eos_token_ids
 from yaie.models.geometry import (
     check_layer_types,
-    estimate_kv_elements,
+    estimate_pool_shapes,
     layer_configs,
+    pool_shapes,
     probe_geometry,
 )
 from yaie.models.locate import resolve_model_path
-from yaie.models.memory import MemoryPlan, activation_bytes, free_bytes, plan_memory
+from yaie.models.memory import MemoryPlan, activation_bytes, free_bytes, plan_memory, shown
+from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
+from yaie.models.quantization.quantize import estimate_bytes, quantize_model
+from yaie.models.quantization.weights import QuantizedLinear
 from yaie.models.support import (
     SupportedArchitecture,
     check_supported,
@@ -44,12 +49,13 @@ _CONTEXT_WITHOUT_LIMIT = 8192  # for a model whose config names no limit
 class LoadedModel:
     """A model ready to run, and everything that was decided while loading it."""
 
-    model: torch.nn.Module  # the ...ForCausalLM
+    model: torch.nn.Module | None  # the ...ForCausalLM; None: it is packed already
     hf_config: Any
     path: Path
     architecture: str
     specs: tuple[AttentionSpec, ...]  # one for each attention layer
     dtype: torch.dtype
+    kv_dtype: torch.dtype  # of the pool; int8: with a scale for each head of a slot
     device: torch.device
     vocab_size: int
     max_model_len: int  # longest prompt plus completion, in tokens
@@ -58,7 +64,9 @@ class LoadedModel:
     eos_token_ids: tuple[int, ...]
     weight_bytes: int
     num_parameters: int
+    quantization: str | None  # of linear layers: "int8", "int4", "int4+int8" or None
     default_sampling: dict[str, float | int]  # what the model's authors recommend
+    facts: dict[str, Any]  # what `reload_model` has to know, as JSON holds it
 
 
 def load_model(config: EngineConfig) -> LoadedModel:
@@ -70,33 +78,39 @@ def load_model(config: EngineConfig) -> LoadedModel:
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     path = resolve_model_path(config.model)
-    check_supported(read_config(path))
+    stored = read_config(path)
+    check_supported(stored)
     checkpoint = read_checkpoint(path)
+    layout = read_stored_layout(stored, checkpoint)
     hf_config = _read_hf_config(path)
     settings = hf_config.to_dict()  # unlike the file, with the class's defaults filled in
     entry = check_supported(settings)
     device = _resolve_device(config.device)
-    dtype = _resolve_dtype(config.dtype, checkpoint)
+    dtype = _resolve_dtype(config.dtype, checkpoint, layout, device)
+    kv_dtype: torch.dtype = dtype if config.kv_dtype == "auto" else getattr(torch, config.kv_dtype)
     max_model_len = _resolve_max_model_len(config, settings)
     free = free_bytes(device)
-    plan = _plan_memory(
+    plan = plan_for(
         config,
         hf_config,
         free=free,
-        weights=checkpoint.num_parameters * dtype.itemsize,
-        kv_bytes_per_token=estimate_kv_elements(hf_config) * dtype.itemsize,
+        weights=_estimate_weights(config, checkpoint, layout, hf_config, dtype),
+        kv_bytes_per_token=bytes_per_token(estimate_pool_shapes(hf_config), kv_dtype),
         max_model_len=max_model_len,
         device=device,
     )
-    _fit_to_pool(config, max_model_len, plan)  # refuses before weights are read
-    log.info("loading %s (%s, %s): %s", path, entry.architecture, dtype, plan)
+    fit_to_pool(config, max_model_len, plan)  # refuses before weights are read
+    _check_loading(layout, dtype, plan)
+    log.info("loading %s (%s, %s, KV %s): %s", path, entry.architecture, dtype, kv_dtype, plan)
 
-    model = _build(entry, path, hf_config, dtype, device)
+    model = _build(entry, path, hf_config, dtype, device, layout=layout)
+    if config.quantization is not None:
+        quantize_model(model, config.quantization)
     specs = probe_geometry(model, device)
     check_layer_types(specs, getattr(hf_config, "layer_types", None))
-    kv_bytes_per_token = sum(spec.elements_per_token for spec in specs) * dtype.itemsize
+    kv_bytes_per_token = bytes_per_token(pool_shapes(specs), kv_dtype)
     if kv_bytes_per_token != plan.kv_bytes_per_token:
-        plan = _plan_memory(
+        plan = plan_for(
             config,
             hf_config,
             free=free,
@@ -106,6 +120,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
             device=device,
         )
     weight_bytes, num_parameters = _size(model)
+    eos_token_ids = read_eos_token_ids(path, settings)
     return LoadedModel(
         model=model,
         hf_config=hf_config,
@@ -113,21 +128,43 @@ def load_model(config: EngineConfig) -> LoadedModel:
         architecture=entry.architecture,
         specs=specs,
         dtype=dtype,
+        kv_dtype=kv_dtype,
         device=device,
         vocab_size=hf_config.vocab_size,
-        max_model_len=_fit_to_pool(config, max_model_len, plan),
+        max_model_len=fit_to_pool(config, max_model_len, plan),
         num_slots=plan.num_slots,
         kv_bytes_per_token=kv_bytes_per_token,
-        eos_token_ids=read_eos_token_ids(path, settings),
+        eos_token_ids=eos_token_ids,
         weight_bytes=weight_bytes,
         num_parameters=num_parameters,
+        quantization=(layout.kind if layout is not None else None) or config.quantization,
         default_sampling=read_default_sampling(path),
+        facts={
+            "architecture": entry.architecture,
+            "dtype": str(dtype).removeprefix("torch."),
+            "kv_dtype": str(kv_dtype).removeprefix("torch."),
+            "context_len": max_model_len,
+            "kv_bytes_per_token": kv_bytes_per_token,
+            "eos_token_ids": eos_token_ids,
+            "planned_weights": plan.weights,
+            "weight_bytes": weight_bytes,
+            "num_parameters": num_parameters,
+            "quantization": (layout.kind if layout is not None else None) or config.quantization,
+            "shape": {
+                "num_hidden_layers": 1,
+                "hidden_size": hf_config.hidden_size,
+                "intermediate_size": _inner_width(hf_config),
+                "vocab_size": hf_config.vocab_size,
+            },
+        },
     )
 
 
 def _read_hf_config(path: Path) -> Any:
+    import transformers
+
     try:
-        return transformers.AutoConfig.from_pretrained(
+        config = transformers.AutoConfig.from_pretrained(
             path, trust_remote_code=False, local_files_only=True
         )
     except Exception as error:  # transformers validates configs with errors of many types
@@ -135,6 +172,9 @@ def _read_hf_config(path: Path) -> Any:
             f"transformers cannot read {path / 'config.json'}: {_first_line(error)}",
             code="model_damaged",
         ) from error
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config  # else transformers asks for the library that wrote it
+    return config
 
 
 def _resolve_device(wanted: str) -> torch.device:
@@ -150,9 +190,42 @@ def _resolve_device(wanted: str) -> torch.device:
     return torch.device("cuda", torch.cuda.current_device())
 
 
-def _resolve_dtype(wanted: str, checkpoint: Checkpoint) -> torch.dtype:
-    dtype: torch.dtype = getattr(torch, checkpoint.dtype if wanted == "auto" else wanted)
+def _resolve_dtype(
+    wanted: str, checkpoint: Checkpoint, layout: QuantizedLayout | None, device: torch.device
+) -> torch.dtype:
+    name = checkpoint.dtype if wanted == "auto" else wanted
+    if layout is not None and wanted == "auto" and name == "float16" and device.type == "cpu":
+        # GPTQ and AWQ write float16, which no CPU kernel computes in; the integers stay the same.
+        log.info("what is not quantized in the float16 checkpoint is held in bfloat16")
+        name = "bfloat16"
+    dtype: torch.dtype = getattr(torch, name)
     return dtype
+
+
+def _estimate_weights(
+    config: EngineConfig,
+    checkpoint: Checkpoint,
+    layout: QuantizedLayout | None,
+    hf_config: Any,
+    dtype: torch.dtype,
+) -> int:
+    """Bytes of the weights once they are loaded and, where that is wanted, rounded."""
+    if layout is not None:
+        return layout.nbytes(dtype.itemsize)
+    if config.quantization is None:
+        return checkpoint.num_parameters * dtype.itemsize
+    embedding = hf_config.vocab_size * hf_config.hidden_size
+    return estimate_bytes(checkpoint.num_parameters, embedding, config.quantization, dtype)
+
+
+def _check_loading(layout: QuantizedLayout | None, dtype: torch.dtype, plan: MemoryPlan) -> None:
+    """Integers take more while they are loaded than once they are packed."""
+    needed = 0 if layout is None else layout.loading_nbytes(dtype.itemsize)
+    if needed > plan.free:
+        raise NotEnoughMemory(
+            f"the model does not fit: while its weights are read they take {shown(needed)} of "
+            f"{shown(plan.free)} free on {plan.device}; use a smaller model or free some memory"
+        )
 
 
 def _resolve_max_model_len(config: EngineConfig, settings: dict[str, Any]) -> int:
@@ -174,7 +247,7 @@ def _resolve_max_model_len(config: EngineConfig, settings: dict[str, Any]) -> in
     )
 
 
-def _plan_memory(
+def plan_for(
     config: EngineConfig,
     hf_config: Any,
     *,
@@ -184,14 +257,11 @@ def _plan_memory(
     max_model_len: int,
     device: torch.device,
 ) -> MemoryPlan:
-    hidden = hf_config.hidden_size
+    """The memory plan of a model, whose config needs sizes only. Raises `NotEnoughMemory`."""
     activations = activation_bytes(
         max_step_rows=config.max_step_rows,
-        hidden_width=hidden,
-        inner_width=max(
-            getattr(layer, "intermediate_size", None) or 4 * hidden
-            for layer in layer_configs(hf_config)
-        ),
+        hidden_width=hf_config.hidden_size,
+        inner_width=_inner_width(hf_config),
         vocab_size=hf_config.vocab_size,
         max_logit_rows=min(config.max_running, config.max_step_rows),
     )
@@ -206,7 +276,14 @@ def _plan_memory(
     )
 
 
-def _fit_to_pool(config: EngineConfig, max_model_len: int, plan: MemoryPlan) -> int:
+def _inner_width(hf_config: Any) -> int:
+    return max(
+        int(getattr(layer, "intermediate_size", None) or 4 * hf_config.hidden_size)
+        for layer in layer_configs(hf_config)
+    )
+
+
+def fit_to_pool(config: EngineConfig, max_model_len: int, plan: MemoryPlan) -> int:
     """A sequence can never be longer than the pool."""
     if max_model_len <= plan.num_slots:
         return max_model_len
@@ -232,7 +309,14 @@ def _build(
     hf_config: Any,
     dtype: torch.dtype,
     device: torch.device,
+    *,
+    layout: QuantizedLayout | None,
 ) -> torch.nn.Module:
+    import transformers
+
+    from yaie.models.quantization.building import build_quantized
+
+    register()
     model_class = getattr(transformers, entry.architecture)
     if not getattr(model_class, "_supports_attention_backend", False):
         raise ModelUnsupported(
@@ -242,17 +326,21 @@ def _build(
     transformers.utils.logging.disable_progress_bar()
     # What it remarks on (generation flags, say) is not what runs here; errors still come as such.
     transformers.utils.logging.set_verbosity_error()
+    how = {
+        "config": hf_config,
+        "attn_implementation": IMPLEMENTATION,
+        "use_safetensors": True,
+        "trust_remote_code": False,
+        "local_files_only": True,
+        "output_loading_info": True,
+    }
     try:
-        model, report = model_class.from_pretrained(
-            path,
-            config=hf_config,
-            dtype=dtype,
-            attn_implementation=IMPLEMENTATION,
-            use_safetensors=True,
-            trust_remote_code=False,
-            local_files_only=True,
-            output_loading_info=True,
-        )
+        if layout is None:
+            model, report = model_class.from_pretrained(path, dtype=dtype, **how)
+        else:
+            model, report = build_quantized(model_class, layout, dtype, **how)
+    except StartupError:
+        raise
     except Exception as error:  # shapes, names, conversions: errors of many types
         raise ModelUnsupported(
             f"the weights in {path} do not fit {entry.architecture}: {_first_line(error)}",
@@ -285,9 +373,13 @@ def _check_finite(model: torch.nn.Module, path: Path) -> None:
 
 def _size(model: torch.nn.Module) -> tuple[int, int]:
     """Bytes and number of the parameters; tied ones count once."""
-    unique = {parameter.data_ptr(): parameter for parameter in model.parameters()}
-    nbytes = sum(parameter.nbytes for parameter in unique.values())
-    return nbytes, sum(parameter.numel() for parameter in unique.values())
+    linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
+    weights = [linear.quantized for linear in linears if linear.quantized is not None]
+    tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
+    unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
+    nbytes = sum(p.nbytes for p in unique.values()) + sum(w.nbytes for w in weights)
+    number = sum(p.numel() for p in unique.values()) + sum(w.values.numel() for w in weights)
+    return nbytes, number
 
 
 def _first_line(error: Exception) -> str:

@@ -1,11 +1,16 @@
 """How much memory there is, what a model takes of it, and how many slots the rest holds.
 
-Called by the loader, before weights are built. Sizes are in bytes.
+Called by the loader, before weights are built, and by what packs them, to give memory back. Sizes
+are in bytes.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +26,11 @@ _POOL_SHARE = {"cpu": 0.5, "cuda": 0.9}
 _MOST_POOL_BYTES_ON_CPU = 8 * GIB  # a CPU is shared with other programs
 _MOST_CONTEXTS = 64  # full-length sequences that an automatic pool has room for, at least 64 Ki
 _LEAST_AUTOMATIC_SLOTS = 64 * 1024
+
+_MADV_DONTNEED = 4
+# Lines of /proc/PID/smaps: a mapping's addresses and file; that it has pages of its own.
+_MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)$", re.MULTILINE)
+_WRITTEN = re.compile(r"^Anonymous: +[1-9]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +147,38 @@ def _available_in_cgroup() -> int | None:
             )
             return max(0, int(limit) - usage + reclaimable)
     return None
+
+
+class MappedFiles:
+    """Mappings of files that this process reads and never writes to, such as weights.
+
+    Their pages count as its memory until they are let go. A mapping that was written to is left
+    out, as the file does not hold what was written; nothing is found where the system does not
+    tell.
+    """
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._ranges: list[tuple[int, int]] = []  # address, bytes
+        wanted = {str(path.resolve()) for path in paths}
+        maps = Path("/proc/self/smaps")
+        if not maps.is_file():
+            return
+        self._libc = ctypes.CDLL(None)
+        self._libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        heads = list(_MAPPING.finditer(text := maps.read_text()))
+        ends = [head.start() for head in heads[1:]] + [len(text)]
+        for head, end in zip(heads, ends, strict=True):
+            if head[3] in wanted and _WRITTEN.search(text, head.end(), end) is None:
+                first = int(head[1], 16)
+                self._ranges.append((first, int(head[2], 16) - first))
+
+    def release(self) -> None:
+        """Let go of the pages in memory; whatever is read again comes back from the files."""
+        for first, length in self._ranges:
+            self._libc.madvise(first, length, _MADV_DONTNEED)
+
+
+def trim_heap() -> None:
+    """Give memory that was freed back to the system, where the C library can."""
+    with contextlib.suppress(AttributeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yaie.errors import ModelUnsupported
+from yaie.models.quantization.formats import stored_quantization
 
 HOW_TO_ASK = (
     "an architecture is added by adding a case to tests/conformance; please open an issue that "
@@ -143,12 +144,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     """The entry for a model, given its `config.json`; raises `ModelUnsupported` with the reason."""
     entry = _find(config)
     name = entry.architecture
-    if config.get("quantization_config"):
-        method = config["quantization_config"].get("quant_method", "an unknown method")
-        raise ModelUnsupported(
-            f"the weights are quantized ({method}), which is not supported yet; use a checkpoint "
-            f"in bfloat16, float16 or float32"
-        )
+    stored_quantization(config)
     if config.get("is_encoder_decoder"):
         raise ModelUnsupported(f"{name} cannot be served: {_ENCODER}")
     if config.get("use_bidirectional_attention"):

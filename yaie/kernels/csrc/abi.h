@@ -5,9 +5,14 @@
 
 #include <cstdint>
 
-#define YAIE_ABI 1
+#define YAIE_ABI 4
 
-enum YaieDtype : int32_t { YAIE_FLOAT32 = 0, YAIE_BFLOAT16 = 1, YAIE_FLOAT16 = 2 };
+enum YaieDtype : int32_t {
+    YAIE_FLOAT32 = 0,
+    YAIE_BFLOAT16 = 1,
+    YAIE_FLOAT16 = 2,
+    YAIE_INT8 = 3,  // in the pool only: each head of a slot is times a float32 scale of its own
+};
 
 extern "C" {
 
@@ -31,11 +36,13 @@ struct YaieStep {
     const YaieSegment* segments;   // [num_segments]
     const int64_t* written_rows;   // [num_written] rows whose keys and values are new
     const int64_t* written_slots;  // [num_written] where they go
+    int64_t exact;  // not 0: what a row adds up, it adds up in an order that its path alone decides
 };
 
 // One attention layer. Elements of a head lie next to each other in every tensor.
 struct YaieLayer {
-    int32_t dtype;  // of queries, pool, new keys and values, and output
+    int32_t dtype;       // of queries and output
+    int32_t pool_dtype;  // of keys and values
     int32_t num_heads;
     int32_t num_kv_heads;
     int32_t key_width;
@@ -50,7 +57,9 @@ struct YaieLayer {
     int64_t query_row_stride, query_head_stride;
     void* output;  // [num_rows, num_heads, value_width]
     int64_t output_row_stride, output_head_stride;
-    const float* sinks;  // [num_heads] or null
+    const float* sinks;   // [num_heads] or null
+    float* key_scales;    // of an int8 pool: [slots, num_kv_heads]
+    float* value_scales;
 };
 
 // New rows on their way into one tensor of the pool.
@@ -59,13 +68,20 @@ struct YaieWrite {
     int64_t row_stride, head_stride;
     void* pool;  // [slots, num_kv_heads, width]
     int64_t slot_stride, pool_head_stride;
+    float* scales;  // of an int8 pool: [slots, num_kv_heads]
     int64_t num_heads;
-    int64_t row_bytes;  // of one head: width times the size of an element
-    int64_t element_bytes;
+    int32_t width;
+    int32_t rows_dtype;
+    int32_t pool_dtype;
 };
 
-// How the weights of a linear layer are packed: see linear.inl.
-enum YaieWeights : int32_t { YAIE_WEIGHTS_BFLOAT16 = 0, YAIE_WEIGHTS_FLOAT32 = 1 };
+// How the weights of a linear layer are packed: see linear.inl and linear_integer.inl.
+enum YaieWeights : int32_t {
+    YAIE_WEIGHTS_BFLOAT16 = 0,
+    YAIE_WEIGHTS_FLOAT32 = 1,
+    YAIE_WEIGHTS_INT8 = 2,  // a scale for each output
+    YAIE_WEIGHTS_INT4 = 3,  // a scale for each output and group of inputs
+};
 
 // What happens to the sums of a linear layer.
 enum YaieStore : int32_t {
@@ -80,9 +96,12 @@ struct YaieLinear {
     int32_t weights_kind;  // YaieWeights
     int32_t num_inputs;
     int32_t num_outputs;
-    int32_t reserved;
+    int32_t group_size;   // inputs that share a scale; int4 only
     const void* weights;  // packed panels; outputs are padded to whole panels with zeros
     const float* bias;    // [padded outputs] or null
+    const float* scales;  // of integers: [panels, groups, outputs of a panel]
+    const uint8_t* zero_points;  // likewise, int4 only, or null
+    int64_t exact;  // not 0: a row is added up in the same order beside any number of others
 };
 
 // A pre-norm decoder layer: h += output(attention(norm(h))); h += down(act(gate) * up)(norm(h)).

@@ -1,15 +1,15 @@
 // The attention kernels: included once for each instruction set, after simd.inl.
 //
 // A piece's keys are read in blocks, with a running maximum and sum for each query vector (online
-// softmax) and fp32 sums. Two forms of the inner loops:
+// softmax) and fp32 sums. Forms of the inner loops:
 // - wide (attention_wide.inl): lanes run along the query vectors. Keys and values are widened once to
 //   fp32 and broadcast, so nothing is transposed and softmax needs no horizontal step.
+// - wide over an int8 pool (attention_bytes.inl), where the processor multiplies bytes.
 // - narrow (attention_narrow.inl): lanes run along the head, for few query vectors.
+// T is what the pool holds, and gives the order within chunks; queries and output may be of another
+// type. The scales of an int8 pool multiply scores and weights, or keys and values as they are widened.
 
 constexpr float kLog2e = 1.4426950408889634f;
-// The score of a hidden key. Finite, so that a block in which a row sees nothing needs no special
-// case: what it adds is multiplied by about 2^-126 as soon as the row meets a key it does see.
-constexpr float kHidden = -3.0e38f;
 
 struct Layer {
     const YaieLayer& at;
@@ -27,26 +27,49 @@ struct Layer {
           softcap_log2(layer.softcap > 0 ? layer.softcap * kLog2e : 0.0f) {}
 };
 
-// A row of elements as padded fp32 in chunk order, times `factor`.
-template <class T>
-YAIE_INLINE void widen_row(const T* row, int width, float* to, Vec factor) {
+// A row of elements as padded fp32, times `factor`, in the chunk order of T.
+template <class T, class From>
+YAIE_INLINE void widen_row(const From* row, int width, float* to, Vec factor) {
     int whole = width / kChunk * kChunk;
     for (int d = 0; d < whole; d += kChunk) {
-        Pair pair = load_chunk(row + d);
+        Pair pair = reorder<From, T>(load_chunk(row + d));
         store(to + d, pair.a * factor);
         store(to + d + kLanes, pair.b * factor);
     }
     if (whole < width) {
-        Pair pair = load_tail(row + whole, width - whole);
+        Pair pair = reorder<From, T>(load_tail(row + whole, width - whole));
         store(to + whole, pair.a * factor);
         store(to + whole + kLanes, pair.b * factor);
     }
 }
 
+// A query vector, scaled.
 template <class T>
-static const T* query_of(const Layer& layer, int64_t row, int64_t head) {
-    return static_cast<const T*>(layer.at.queries) + row * layer.at.query_row_stride +
-           head * layer.at.query_head_stride;
+static void widen_query(const Layer& layer, int64_t row, int64_t head, float* to) {
+    const void* queries = layer.at.queries;
+    int64_t first = row * layer.at.query_row_stride + head * layer.at.query_head_stride;
+    int width = layer.at.key_width;
+    Vec factor = splat(layer.query_scale);
+    if (layer.at.dtype == YAIE_FLOAT32)
+        widen_row<T>(static_cast<const float*>(queries) + first, width, to, factor);
+    else if (layer.at.dtype == YAIE_BFLOAT16)
+        widen_row<T>(static_cast<const Bf16*>(queries) + first, width, to, factor);
+    else
+        widen_row<T>(static_cast<const Fp16*>(queries) + first, width, to, factor);
+}
+
+// `from` is padded and in the chunk order of T.
+template <class T, class To>
+YAIE_INLINE void narrow_sums(const float* from, int width, To* to, Vec factor) {
+    int whole = width / kChunk * kChunk;
+    for (int d = 0; d < width; d += kChunk) {
+        Pair sums{load(from + d) * factor, load(from + d + kLanes) * factor};
+        sums = reorder<T, To>(sums);
+        if (d < whole)
+            store_chunk(to + d, sums);
+        else
+            store_tail(to + d, sums, width - d);
+    }
 }
 
 // Divides one row's sums (padded, chunk order) by the total weight and writes them as output.
@@ -58,16 +81,15 @@ static void write_output(const Layer& layer, int64_t row, int64_t head, const fl
         sum += exp2(smaller(beyond, splat(126.0f)))[0];
     }
     Vec factor = splat(1.0f / sum);
-    T* to = static_cast<T*>(layer.at.output) + row * layer.at.output_row_stride +
-            head * layer.at.output_head_stride;
+    void* output = layer.at.output;
+    int64_t first = row * layer.at.output_row_stride + head * layer.at.output_head_stride;
     int width = layer.at.value_width;
-    int whole = width / kChunk * kChunk;
-    for (int d = 0; d < whole; d += kChunk)
-        store_chunk(to + d, {load(sums + d) * factor, load(sums + d + kLanes) * factor});
-    if (whole < width) {
-        Pair last{load(sums + whole) * factor, load(sums + whole + kLanes) * factor};
-        store_tail(to + whole, last, width - whole);
-    }
+    if (layer.at.dtype == YAIE_FLOAT32)
+        narrow_sums<T>(sums, width, static_cast<float*>(output) + first, factor);
+    else if (layer.at.dtype == YAIE_BFLOAT16)
+        narrow_sums<T>(sums, width, static_cast<Bf16*>(output) + first, factor);
+    else
+        narrow_sums<T>(sums, width, static_cast<Fp16*>(output) + first, factor);
 }
 
 // Where a finished (row, head) of a piece goes: the output, or the partial results.
@@ -86,20 +108,34 @@ static void finish_lane(const AttentionCall& call, const Layer& layer, const Pie
     call.partial_sum[place] = sum;
 }
 
+#include "write.inl"
 #include "attention_narrow.inl"
+#include "attention_exact.inl"
 #include "attention_wide.inl"
+#ifdef YAIE_VNNI
+#include "attention_bytes.inl"
+#endif
 
 template <class T>
 static void attend_task(void* context, int64_t index, Scratch& scratch) {
     const AttentionCall& call = *static_cast<const AttentionCall*>(context);
-    const Work& work = call.schedule->tasks[index];
+    const Work& work = call.schedule->tasks[call.first_task + index];
     const Piece& piece = call.schedule->pieces[work.piece];
     Layer layer(*call.layer);
-    if (piece.narrow) {
+    if (call.step->exact) {
+        attend_exact<T>(call, layer, piece, work.first_head, work.end_head, scratch);
+    } else if (piece.narrow) {
         attend_narrow<T>(call, layer, piece, work.first_head, work.end_head, scratch);
     } else {
-        for (int head = work.first_head; head < work.end_head; ++head)
+        for (int head = work.first_head; head < work.end_head; ++head) {
+#ifdef YAIE_VNNI
+            if (call.layer->pool_dtype == YAIE_INT8 && layer.keys <= kWidestSum) {
+                attend_wide_bytes(call, layer, piece, head, scratch);
+                continue;
+            }
+#endif
             attend_wide<T>(call, layer, piece, head, scratch);
+        }
     }
 }
 
@@ -110,6 +146,7 @@ static void merge_task(void* context, int64_t index, Scratch& scratch) {
     const Schedule& schedule = *call.schedule;
     Layer layer(*call.layer);
     float* sums = reinterpret_cast<float*>(scratch.get(layer.values * sizeof(float)));
+    if (call.step->exact) return merge_exact<T>(call, layer, index, sums);
     int64_t end = static_cast<int64_t>(schedule.merged_rows.size());
     if ((index + 1) * kRowsInMerge < end) end = (index + 1) * kRowsInMerge;
     for (int64_t i = index * kRowsInMerge; i < end; ++i) {
@@ -142,14 +179,15 @@ static void merge_task(void* context, int64_t index, Scratch& scratch) {
 
 template <class T>
 static AttentionKernels attention_kernels_for() {
-    return {attend_task<T>, merge_task<T>};
+    return {attend_task<T>, merge_task<T>, write_task};
 }
 
-static AttentionKernels attention_kernels(int32_t dtype) {
-    switch (dtype) {
+static AttentionKernels attention_kernels(int32_t pool_dtype) {
+    switch (pool_dtype) {
         case YAIE_FLOAT32: return attention_kernels_for<float>();
         case YAIE_BFLOAT16: return attention_kernels_for<Bf16>();
         case YAIE_FLOAT16: return attention_kernels_for<Fp16>();
+        case YAIE_INT8: return attention_kernels_for<Int8>();
     }
-    return {nullptr, nullptr};
+    return {nullptr, nullptr, nullptr};
 }

@@ -19,10 +19,35 @@ struct NarrowBlock {
     int64_t key_stride, value_stride;  // from slot to slot
     const int64_t* slots;
     int n;
+    const float* key_scales;  // [n] of an int8 pool, else null
+    const float* value_scales;
     // The keys that are read after this block: those of the next head, or of the next block.
     const T* next_keys;
     const int64_t* next_slots;
     int next_n;
+};
+
+// The scales of a block of one KV head, next to each other; there are none but in an int8 pool.
+template <class T>
+struct BlockScales {
+    void gather(const YaieLayer&, const int64_t*, int, int) {}
+    const float* of_keys() const { return nullptr; }
+    const float* of_values() const { return nullptr; }
+};
+
+template <>
+struct BlockScales<Int8> {
+    alignas(64) float keys[kKeysInBlock] = {};
+    alignas(64) float values[kKeysInBlock] = {};
+
+    void gather(const YaieLayer& at, const int64_t* slots, int n, int head) {
+        for (int k = 0; k < n; ++k) {
+            keys[k] = at.key_scales[slots[k] * at.num_kv_heads + head];
+            values[k] = at.value_scales[slots[k] * at.num_kv_heads + head];
+        }
+    }
+    const float* of_keys() const { return keys; }
+    const float* of_values() const { return values; }
 };
 
 template <class T>
@@ -64,8 +89,9 @@ static void score_narrow(const NarrowBlock<T>& block, const Layer& layer, const 
                 Pair key = load_chunk(d < whole ? rows[i] + d : tails + i * kChunk);
 #pragma GCC unroll 4
                 for (int m = 0; m < Queries; ++m) {
-                    sums[m * step + i] += key.a * load(query + m * layer.keys);
-                    sums[m * step + i] += key.b * load(query + m * layer.keys + kLanes);
+                    Vec& sum = sums[m * step + i];
+                    sum = fma(key.a, load(query + m * layer.keys), sum);
+                    sum = fma(key.b, load(query + m * layer.keys + kLanes), sum);
                 }
             }
         }
@@ -98,9 +124,9 @@ static void add_chunks(const NarrowBlock<T>& block, const Layer& layer, int from
                     Chunks == 1 && tail ? load_tail(row, width - d) : load_chunk(row + c * kChunk);
 #pragma GCC unroll 4
                 for (int m = 0; m < Queries; ++m) {
-                    float weight = weights[m * kScoreStride + k];
-                    tile[m][2 * c] += value.a * weight;
-                    tile[m][2 * c + 1] += value.b * weight;
+                    Vec weight = splat(weights[m * kScoreStride + k]);
+                    tile[m][2 * c] = fma(value.a, weight, tile[m][2 * c]);
+                    tile[m][2 * c + 1] = fma(value.b, weight, tile[m][2 * c + 1]);
                 }
             }
         }
@@ -123,9 +149,12 @@ static void add_narrow(const NarrowBlock<T>& block, const Layer& layer, const fl
     add_chunks<T, Queries, 1>(block, layer, together, layer.values, weights, factors, sums);
 }
 
-// The running softmax of one block for one query vector at `position`: scores to weights.
-static float soften_narrow(const Layer& layer, int n, int32_t first_position, int32_t position,
-                           float* scores, float* maximum, float* total) {
+// The running softmax of one block for one query vector at `position`: scores to weights, which
+// are times the scales of the values.
+template <class T>
+static float soften_narrow(const NarrowBlock<T>& block, const Layer& layer, int32_t first_position,
+                           int32_t position, float* scores, float* maximum, float* total) {
+    int n = block.n;
     int32_t window = layer.at.sliding_window;
     int32_t oldest = window > 0 ? position - window : -1;
     Int lane;
@@ -133,6 +162,7 @@ static float soften_narrow(const Layer& layer, int n, int32_t first_position, in
     Vec most = splat(*maximum);
     for (int k = 0; k < n; k += kLanes) {
         Vec score = load(scores + k);
+        if (block.key_scales) score *= load(block.key_scales + k);
         if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
         Int key = lane + (first_position + k);
         Int seen = (key <= position) & (key > oldest) & (lane < n - k);
@@ -145,7 +175,7 @@ static float soften_narrow(const Layer& layer, int n, int32_t first_position, in
     for (int k = 0; k < n; k += kLanes) {
         Vec weight = exp2(load(scores + k) - new_maximum);
         weight = (lane < n - k) ? weight : Vec{};  // beyond the block, where all is hidden
-        store(scores + k, weight);
+        store(scores + k, block.value_scales ? weight * load(block.value_scales + k) : weight);
         sum += weight;
     }
     float factor = exp2(splat(*maximum - new_maximum))[0];
@@ -168,7 +198,7 @@ static void attend_narrow_block(const NarrowBlock<T>& block, const Layer& layer,
     float factors[Queries];
     score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores, first == 0);
     for (int m = 0; m < Queries; ++m)
-        factors[m] = soften_narrow(layer, block.n, first_position, positions[first + m],
+        factors[m] = soften_narrow(block, layer, first_position, positions[first + m],
                                    scores + m * kScoreStride, &state.maxima[first + m],
                                    &state.totals[first + m]);
     add_narrow<T, Queries>(block, layer, scores, factors, state.sums + first * layer.values);
@@ -215,15 +245,15 @@ static void attend_narrow(const AttentionCall& call, const Layer& layer, const P
         vectors = state.sums + lanes * layer.values;
         for (int i = 0; i < lanes; ++i) {
             int64_t head = static_cast<int64_t>(first_head + h) * layer.group + i % layer.group;
-            const T* query = query_of<T>(layer, piece.first_row + i / layer.group, head);
-            widen_row(query, at.key_width, state.queries + i * layer.keys,
-                      splat(layer.query_scale));
+            widen_query<T>(layer, piece.first_row + i / layer.group, head,
+                           state.queries + i * layer.keys);
             state.maxima[i] = kHidden;
             state.totals[i] = 0;
         }
         for (int i = 0; i < lanes * layer.values; i += kLanes) store(state.sums + i, Vec{});
     }
     constexpr int block_keys = static_cast<int>(kKeysInBlock);
+    BlockScales<T> scales;
     for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
         int64_t left = piece.num_keys - key;
         for (int h = 0; h < heads; ++h) {
@@ -235,6 +265,9 @@ static void attend_narrow(const AttentionCall& call, const Layer& layer, const P
             block.value_stride = at.value_slot_stride;
             block.slots = piece.slots + key;
             block.n = static_cast<int>(left < block_keys ? left : block_keys);
+            scales.gather(at, block.slots, block.n, first_head + h);
+            block.key_scales = scales.of_keys();
+            block.value_scales = scales.of_values();
             block.next_keys = block.keys + at.key_head_stride;
             block.next_slots = block.slots;
             block.next_n = block.n;

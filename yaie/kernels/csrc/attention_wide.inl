@@ -70,7 +70,21 @@ struct TileView {
     int32_t* positions;  // [kTile]
     int32_t lowest, highest;
     int vecs;
+
+    void lay_out(float* state, const Layer& layer) {
+        queries = state;
+        sums = queries + layer.keys * kTile;
+        maxima = sums + layer.values * kTile;
+        totals = maxima + kTile;
+        positions = reinterpret_cast<int32_t*>(totals + kTile);
+    }
 };
+
+static int tile_floats(const Layer& layer) { return (layer.keys + layer.values + 3) * kTile; }
+
+#ifdef YAIE_VNNI
+static void put_byte_query(const TileView& tile, int width, int lane, const float* query);
+#endif
 
 // Scores of n keys to weights, in place; `factors` is what the sums so far must be scaled by.
 static void soften_tile(const TileView& tile, const Layer& layer, int n, int32_t first_position,
@@ -107,7 +121,7 @@ static void soften_tile(const TileView& tile, const Layer& layer, int n, int32_t
     }
 }
 
-template <class T>
+template <class T, bool AsBytes = false>
 static void begin_tile(const AttentionCall& call, const Layer& layer, const Piece& piece,
                        int kv_head, int first_lane, int lanes, TileView& tile, float* row_buffer) {
     tile.vecs = lanes > kLanes ? 2 : 1;
@@ -127,8 +141,13 @@ static void begin_tile(const AttentionCall& call, const Layer& layer, const Piec
         tile.positions[i] = position;
         if (position < tile.lowest) tile.lowest = position;
         if (position > tile.highest) tile.highest = position;
-        widen_row(query_of<T>(layer, row, head), layer.at.key_width, row_buffer,
-                  splat(layer.query_scale));
+        widen_query<T>(layer, row, head, row_buffer);
+#ifdef YAIE_VNNI
+        if (AsBytes) {
+            put_byte_query(tile, layer.keys, i, row_buffer);
+            continue;
+        }
+#endif
         for (int d = 0; d < layer.keys; ++d) tile.queries[d * kTile + i] = row_buffer[d];
     }
 }
@@ -144,21 +163,31 @@ static void end_tile(const AttentionCall& call, const Layer& layer, const Piece&
     }
 }
 
+// What a tile sees of a block of keys.
+struct BlockView {
+    bool is_seen, is_masked;
+
+    BlockView(const TileView& tile, const Layer& layer, int n, int32_t first_position) {
+        int32_t last_position = first_position + n - 1;
+        int32_t window = layer.at.sliding_window;
+        is_seen = first_position <= tile.highest &&
+                  (window <= 0 || last_position > tile.lowest - window);
+        is_masked = last_position > tile.lowest ||
+                    (window > 0 && first_position <= tile.highest - window);
+    }
+};
+
 // One block of keys, widened already, for one tile.
 static void attend_block(const TileView& tile, const Layer& layer, const float* keys,
                          const float* values, int n, int32_t first_position, float* scores) {
-    int32_t last_position = first_position + n - 1;
-    int32_t window = layer.at.sliding_window;
-    if (first_position > tile.highest) return;
-    if (window > 0 && last_position <= tile.lowest - window) return;
-    bool masked = last_position > tile.lowest ||
-                  (window > 0 && first_position <= tile.highest - window);
+    BlockView view(tile, layer, n, first_position);
+    if (!view.is_seen) return;
     float factors[kTile];
     if (tile.vecs == 2)
         score_tile<kWideRows, 2>(keys, layer.keys, n, tile.queries, scores);
     else
         score_tile<8, 1>(keys, layer.keys, n, tile.queries, scores);
-    soften_tile(tile, layer, n, first_position, masked, scores, factors);
+    soften_tile(tile, layer, n, first_position, view.is_masked, scores, factors);
     if (tile.vecs == 2)
         add_values<kWideRows, 2>(values, layer.values, n, scores, factors, tile.sums);
     else
@@ -167,10 +196,12 @@ static void attend_block(const TileView& tile, const Layer& layer, const float* 
 
 template <class T>
 static void widen_block(const void* pool, int64_t slot_stride, int64_t offset, const int64_t* slots,
-                        int n, int width, int padded_width, float* to) {
+                        int n, int width, int padded_width, const float* scales, int64_t heads,
+                        float* to) {
     const T* base = static_cast<const T*>(pool) + offset;
     for (int k = 0; k < n; ++k)
-        widen_row(base + slots[k] * slot_stride, width, to + k * padded_width, splat(1.0f));
+        widen_row<T>(base + slots[k] * slot_stride, width, to + k * padded_width,
+                     splat(scales ? scales[slots[k] * heads] : 1.0f));
     for (int k = n; k % 8; ++k)
         for (int d = 0; d < padded_width; d += kLanes) store(to + k * padded_width + d, Vec{});
 }
@@ -182,9 +213,8 @@ static void attend_wide(const AttentionCall& call, const Layer& layer, const Pie
     int num_tiles = (lanes + kTile - 1) / kTile;
     constexpr int block = static_cast<int>(kKeysInBlock);
     int row_floats = layer.keys > layer.values ? layer.keys : layer.values;
-    int tile_floats = (layer.keys + layer.values + 3) * kTile;
     int64_t floats = static_cast<int64_t>(block) * (layer.keys + layer.values + kTile) +
-                     row_floats + static_cast<int64_t>(num_tiles) * tile_floats;
+                     row_floats + static_cast<int64_t>(num_tiles) * tile_floats(layer);
     size_t view_bytes = padded(num_tiles * sizeof(TileView), 64);
     char* memory = scratch.get(view_bytes + floats * sizeof(float));
     TileView* tiles = reinterpret_cast<TileView*>(memory);
@@ -192,25 +222,22 @@ static void attend_wide(const AttentionCall& call, const Layer& layer, const Pie
     float* values = keys + block * layer.keys;
     float* scores = values + block * layer.values;
     float* state = scores + block * kTile;
-    float* row_buffer = state + static_cast<int64_t>(num_tiles) * tile_floats;
-    for (int t = 0; t < num_tiles; ++t, state += tile_floats) {
-        TileView& tile = tiles[t];
-        tile.queries = state;
-        tile.sums = tile.queries + layer.keys * kTile;
-        tile.maxima = tile.sums + layer.values * kTile;
-        tile.totals = tile.maxima + kTile;
-        tile.positions = reinterpret_cast<int32_t*>(tile.totals + kTile);
+    float* row_buffer = state + static_cast<int64_t>(num_tiles) * tile_floats(layer);
+    for (int t = 0; t < num_tiles; ++t, state += tile_floats(layer)) {
         int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
-        begin_tile<T>(call, layer, piece, kv_head, t * kTile, count, tile, row_buffer);
+        tiles[t].lay_out(state, layer);
+        begin_tile<T>(call, layer, piece, kv_head, t * kTile, count, tiles[t], row_buffer);
     }
     const YaieLayer& at = layer.at;
+    const float* key_scales = at.key_scales ? at.key_scales + kv_head : nullptr;
+    const float* value_scales = at.value_scales ? at.value_scales + kv_head : nullptr;
     for (int64_t key = 0; key < piece.num_keys; key += block) {
         int n = static_cast<int>(piece.num_keys - key < block ? piece.num_keys - key : block);
         const int64_t* slots = piece.slots + key;
         widen_block<T>(at.keys, at.key_slot_stride, kv_head * at.key_head_stride, slots, n,
-                       at.key_width, layer.keys, keys);
+                       at.key_width, layer.keys, key_scales, at.num_kv_heads, keys);
         widen_block<T>(at.values, at.value_slot_stride, kv_head * at.value_head_stride, slots, n,
-                       at.value_width, layer.values, values);
+                       at.value_width, layer.values, value_scales, at.num_kv_heads, values);
         int32_t position = static_cast<int32_t>(piece.first_position + key);
         for (int t = 0; t < num_tiles; ++t)
             attend_block(tiles[t], layer, keys, values, n, position, scores);

@@ -19,6 +19,16 @@ struct PackCall {
     int32_t kind, gated;
 };
 
+// The same for integers, with scales and zero points [outputs, groups]; see linear_integer.inl.
+struct PackIntegersCall {
+    PackCall rows;
+    const float* scales;
+    const int8_t* zero_points;  // or null
+    float* to_scales;
+    uint8_t* to_zero_points;
+    int64_t groups;
+};
+
 // The intermediate results of a step, all in float32 or smaller.
 class DecoderSpace {
 public:

@@ -55,38 +55,24 @@ YAIE_INLINE float widen_one(Bf16 x) {
     return value;
 }
 
-// fp32 in order to elements of the pool.
-YAIE_INLINE void narrow_row(const float* from, int width, float* to) {
-    __builtin_memcpy(to, from, width * sizeof(float));
-}
-
-YAIE_INLINE void narrow_row(const float* from, int width, Bf16* to) {
-    for (int i = 0; i < width; ++i) {
-        uint32_t bits;
-        __builtin_memcpy(&bits, from + i, sizeof bits);
-        to[i].bits = (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-    }
-}
-
 struct HeadsCall {
     const YaieDecoderLayer* layer;
     const YaieDecoder* decoder;
     const int64_t* positions;
     const float* qkv;
     const int64_t* slot_of_row;  // -1: its keys and values are held
-    void* queries;
+    float* queries;
     int64_t num_rows;
 };
 
-// One head on its way out of the QKV layer: normed, rotated, in the pool's dtype.
-template <class T>
-YAIE_INLINE void put_head(const float* x, const float* weight, float epsilon, const float* cosines,
-                          const float* sines, int rotary, int width, T* to, float* spare) {
+// One head on its way out of the QKV layer: normed and rotated.
+YAIE_INLINE void turn_head(const float* x, const float* weight, float epsilon, const float* cosines,
+                          const float* sines, int rotary, int width, float* out,
+                           float* spare) {
     if (weight) {
         norm_row(x, weight, spare, width, epsilon);
         x = spare;
     }
-    float* out = spare + width;
     int half = rotary / 2;
     int i = 0;
     for (; i + kLanes <= half; i += kLanes) {
@@ -99,10 +85,8 @@ YAIE_INLINE void put_head(const float* x, const float* weight, float epsilon, co
         out[half + i] = x[half + i] * cosines[half + i] + x[i] * sines[half + i];
     }
     for (i = rotary; i < width; ++i) out[i] = x[i];
-    narrow_row(out, width, to);
 }
 
-template <class T>
 static void heads_task(void* context, int64_t index, Scratch& scratch) {
     const HeadsCall& call = *static_cast<const HeadsCall*>(context);
     const YaieDecoderLayer& layer = *call.layer;
@@ -117,38 +101,23 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
         const float* x = call.qkv + row * qkv_width;
         const float* cosines = call.decoder->cosines + call.positions[row] * rotary_width;
         const float* sines = call.decoder->sines + call.positions[row] * rotary_width;
-        T* queries = (T*)call.queries + row * at.num_heads * width;
+        float* queries = call.queries + row * at.num_heads * width;
         for (int head = 0; head < at.num_heads; ++head, x += width)
-            put_head(x, layer.query_norm, layer.epsilon, cosines, sines, rotary, width,
-                     queries + head * width, spare);
+            turn_head(x, layer.query_norm, layer.epsilon, cosines, sines, rotary, width,
+                      queries + head * width, spare);
         int64_t slot = call.slot_of_row[row];
         if (slot < 0) continue;
-        T* keys = (T*)at.keys + slot * at.key_slot_stride;
-        T* values = (T*)at.values + slot * at.value_slot_stride;
-        for (int head = 0; head < at.num_kv_heads; ++head, x += width)
-            put_head(x, layer.key_norm, layer.epsilon, cosines, sines, rotary, width,
-                     keys + head * at.key_head_stride, spare);
+        for (int head = 0; head < at.num_kv_heads; ++head, x += width) {
+            turn_head(x, layer.key_norm, layer.epsilon, cosines, sines, rotary, width,
+                      spare + width, spare);
+            put_row(spare + width, width, at.pool_dtype, at.keys,
+                    slot * at.key_slot_stride + head * at.key_head_stride, at.key_scales,
+                    slot * at.num_kv_heads + head);
+        }
         for (int head = 0; head < at.num_kv_heads; ++head, x += at.value_width)
-            narrow_row(x, at.value_width, values + head * at.value_head_stride);
-    }
-}
-
-struct WidenCall {
-    const void* from;   // [rows, width] in the pool's dtype
-    const int64_t* rows;  // which rows, or null for all in order
-    float* to;
-    int64_t width, count;
-};
-
-template <class T>
-static void widen_task(void* context, int64_t index, Scratch&) {
-    const WidenCall& call = *static_cast<const WidenCall*>(context);
-    int64_t end = (index + 1) * kRowsInTask < call.count ? (index + 1) * kRowsInTask : call.count;
-    for (int64_t i = index * kRowsInTask; i < end; ++i) {
-        int64_t row = call.rows ? call.rows[i] : i;
-        const T* from = (const T*)call.from + row * call.width;
-        float* to = call.to + i * call.width;
-        for (int64_t j = 0; j < call.width; ++j) to[j] = widen_one(from[j]);
+            put_row(x, at.value_width, at.pool_dtype, at.values,
+                    slot * at.value_slot_stride + head * at.value_head_stride, at.value_scales,
+                    slot * at.num_kv_heads + head);
     }
 }
 
@@ -180,6 +149,7 @@ YAIE_INLINE void unpack_output(const YaieLinear& linear, int64_t output, float* 
         for (int64_t i = 0; i < inputs; ++i) to[i] = from[i * kChunk];
         return;
     }
+    if (linear.weights_kind == YAIE_WEIGHTS_INT8) return unpack_bytes(linear, output, to);
     const uint32_t* from = (const uint32_t*)linear.weights + panel * inputs * kLanes + lane % kLanes;
     for (int64_t i = 0; i < inputs; ++i) {
         uint32_t word = from[i * kLanes];
@@ -232,7 +202,6 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
     }
 }
 
-template <class T>
 static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden, bool is_last) {
     int64_t rows = d.step.num_rows, width = d.decoder.hidden;
     YaieLayer at = layer.attention;
@@ -244,11 +213,12 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     run_linear(d.pool, layer.qkv, x, width, rows,
                Target{qkv, layer.qkv.num_outputs, YAIE_SET, 0.0f});
 
-    T* queries = (T*)d.space.floats(DecoderSpace::kQueries, rows * query_width);
+    float* queries = d.space.floats(DecoderSpace::kQueries, rows * query_width);
     HeadsCall heads{&layer, &d.decoder, d.step.positions, qkv, d.space.slot_of_row, queries, rows};
-    d.pool.run(heads_task<T>, &heads, (rows + kRowsInTask - 1) / kRowsInTask);
+    d.pool.run(heads_task, &heads, (rows + kRowsInTask - 1) / kRowsInTask);
 
-    T* output = (T*)d.space.floats(DecoderSpace::kOutput, rows * output_width);
+    float* output = d.space.floats(DecoderSpace::kOutput, rows * output_width);
+    at.dtype = YAIE_FLOAT32;
     at.queries = queries;
     at.query_row_stride = query_width;
     at.query_head_stride = at.key_width;
@@ -258,18 +228,17 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     d.attend(d.pool, d.step, at);
 
     // Behind the last layer's attention only the rows whose logits are wanted go on.
-    const int64_t* chosen = is_last ? d.call.logit_rows : nullptr;
     if (is_last) {
         rows = d.call.num_logit_rows;
         float* kept = d.space.floats(DecoderSpace::kKept, rows * width);
-        GatherCall gather{hidden, chosen, kept, width};
+        GatherCall gather{hidden, d.call.logit_rows, kept, width};
         d.pool.run(gather_task, &gather, rows);
         hidden = kept;
+        gather = {output, d.call.logit_rows, qkv, output_width};  // qkv is no longer needed
+        d.pool.run(gather_task, &gather, rows);
+        output = qkv;
     }
-    float* wide = qkv;  // large enough, and no longer needed
-    WidenCall widen{output, chosen, wide, output_width, rows};
-    d.pool.run(widen_task<T>, &widen, (rows + kRowsInTask - 1) / kRowsInTask);
-    run_linear(d.pool, layer.output, wide, output_width, rows,
+    run_linear(d.pool, layer.output, output, output_width, rows,
                Target{hidden, width, YAIE_ADD, layer.residual_factor});
     run_mlp(d, layer, hidden, rows);
 }
@@ -283,11 +252,7 @@ static void run_decoder(Pool& pool, const YaieDecoder& decoder, const YaieStep& 
     pool.run(embed_task, &embed, (step.num_rows + kRowsInTask - 1) / kRowsInTask);
     for (int64_t i = 0; i < decoder.num_layers; ++i) {
         const YaieDecoderLayer& layer = decoder.layers[i];
-        bool is_last = i + 1 == decoder.num_layers;
-        if (layer.attention.dtype == YAIE_FLOAT32)
-            run_layer<float>(d, layer, hidden, is_last);
-        else
-            run_layer<Bf16>(d, layer, hidden, is_last);
+        run_layer(d, layer, hidden, i + 1 == decoder.num_layers);
     }
     int64_t rows = call.num_logit_rows, width = decoder.hidden;
     if (!rows) return;

@@ -1,16 +1,23 @@
 // The kernel library of YAIE, one translation unit: compiled in some seconds, by any g++ or clang++
-// that knows C++17, without torch's or Python's headers. Called from yaie/kernels/library.py.
+// that knows C++17, without torch's or Python's headers. Called from yaie/kernels/loader.py.
 //
-// The kernels are included once for each instruction set, under a pragma that lets the compiler use
-// it, and the best one that the processor has is chosen at run time. Nothing from the standard
+// The kernels are included once for each instruction set (set.inl), under a pragma that lets the compiler
+// use it, and the best one that the processor has is chosen at run time. Nothing from the standard
 // library may be used in the .inl files: its functions would be compiled for one instruction set
 // and then be shared with the others.
 
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include "abi.h"
 #include "attention.h"
 #include "decoder.h"
+#include "memory.h"
 #include "pool.h"
 #include "schedule.h"
 
@@ -18,80 +25,54 @@
 #define YAIE_SOURCE "unknown"
 #endif
 
+#define YAIE_STRING(...) #__VA_ARGS__
+#define YAIE_PRAGMA(...) _Pragma(YAIE_STRING(__VA_ARGS__))
+
+// A library compiled on first use has the one set that its machine will use: build.py defines
+// YAIE_CHOSEN_SETS and YAIE_WITH_<name>. Without these there are all.
+#define YAIE_WITH(set) (!YAIE_CHOSEN_SETS || YAIE_WITH_##set)
+
+// To add a set: a block here, a row in kInstructionSets, and a line in instruction_sets.py.
+
+#if YAIE_WITH(portable)
+#define YAIE_NAMESPACE portable
 #define YAIE_LANES 4
 #define YAIE_TILE_ROWS 4
-#if defined(__aarch64__)
+#ifdef __aarch64__
 #define YAIE_REGISTERS 32
 #else
 #define YAIE_REGISTERS 16
 #endif
-namespace yaie {
-namespace portable {
-#include "simd.inl"
-#include "attention.inl"
-#include "linear.inl"
-#include "decoder.inl"
-}  // namespace portable
-}  // namespace yaie
-#undef YAIE_LANES
-#undef YAIE_TILE_ROWS
-#undef YAIE_REGISTERS
-#undef YAIE_INLINE
+#include "set.inl"
+#endif
 
-#if defined(__x86_64__)
-
+#if defined(__x86_64__) && YAIE_WITH(avx2)
+#define YAIE_NAMESPACE avx2
+#define YAIE_TARGET "avx2,fma"
 #define YAIE_LANES 8
 #define YAIE_TILE_ROWS 6
 #define YAIE_REGISTERS 16
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#include "set.inl"
 #endif
-namespace yaie {
-namespace avx2 {
-#include "simd.inl"
-#include "attention.inl"
-#include "linear.inl"
-#include "decoder.inl"
-}  // namespace avx2
-}  // namespace yaie
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
-#undef YAIE_LANES
-#undef YAIE_TILE_ROWS
-#undef YAIE_REGISTERS
-#undef YAIE_INLINE
 
+#if defined(__x86_64__) && YAIE_WITH(avx512)
+#define YAIE_NAMESPACE avx512
+#define YAIE_TARGET "avx512f,avx512bw,avx512vl,avx512dq,fma"
 #define YAIE_LANES 16
 #define YAIE_TILE_ROWS 14
 #define YAIE_REGISTERS 32
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma"))), \
-                             apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,fma,prefer-vector-width=512")
-#endif
-namespace yaie {
-namespace avx512 {
-#include "simd.inl"
-#include "attention.inl"
-#include "linear.inl"
-#include "decoder.inl"
-}  // namespace avx512
-}  // namespace yaie
-#ifdef __clang__
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
+#include "set.inl"
 #endif
 
-#endif  // __x86_64__
+#if defined(__x86_64__) && YAIE_WITH(vnni)
+#define YAIE_NAMESPACE vnni
+#define YAIE_TARGET "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma"
+#define YAIE_LANES 16
+#define YAIE_TILE_ROWS 14
+#define YAIE_REGISTERS 32
+#define YAIE_VNNI
+#include "set.inl"
+#endif
 
 namespace yaie {
 namespace {
@@ -99,32 +80,37 @@ namespace {
 struct InstructionSet {
     const char* name;
     bool (*available)();
-    AttentionKernels (*attention)(int32_t dtype);
+    AttentionKernels (*attention)(int32_t pool_dtype);
     int64_t chunk;  // widths are padded to it; outputs of a panel
     Task pack;      // index: a panel
+    Task pack_integers;
     void (*linear)(Pool&, const YaieLinear&, const float*, int64_t, float*, int32_t, float);
     void (*decode)(Pool&, const YaieDecoder&, const YaieStep&, const YaieDecoderCall&,
                    DecoderSpace&, RunAttention);
 };
 
-bool always() { return true; }
+#define YAIE_ROW(set, condition)                                                              \
+    {#set,           [] { return bool(condition); }, set::attention_kernels, set::kChunk, \
+     set::pack_task, set::pack_integer_task,         set::whole_linear,      set::run_decoder}
+
+#define YAIE_HAS_AVX512                                                      \
+    (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && \
+     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
 
 // Best first.
 const InstructionSet kInstructionSets[] = {
-#if defined(__x86_64__)
-    {"avx512",
-     [] {
-         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-     },
-     avx512::attention_kernels, avx512::kChunk,
-     avx512::pack_task, avx512::whole_linear, avx512::run_decoder},
-    {"avx2", [] { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); },
-     avx2::attention_kernels, avx2::kChunk,
-     avx2::pack_task, avx2::whole_linear, avx2::run_decoder},
+#if defined(__x86_64__) && YAIE_WITH(vnni)
+    YAIE_ROW(vnni, YAIE_HAS_AVX512 && __builtin_cpu_supports("avx512vnni")),
 #endif
-    {"portable", always, portable::attention_kernels, portable::kChunk,
-     portable::pack_task, portable::whole_linear, portable::run_decoder},
+#if defined(__x86_64__) && YAIE_WITH(avx512)
+    YAIE_ROW(avx512, YAIE_HAS_AVX512),
+#endif
+#if defined(__x86_64__) && YAIE_WITH(avx2)
+    YAIE_ROW(avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")),
+#endif
+#if YAIE_WITH(portable)
+    YAIE_ROW(portable, true),
+#endif
 };
 
 const InstructionSet* best() {
@@ -149,34 +135,8 @@ AttentionState& attention_state() {
     return *state;
 }
 
-void copy_rows(const YaieStep& step, const YaieWrite& write, int64_t first, int64_t end) {
-    const char* rows = static_cast<const char*>(write.rows);
-    char* pool = static_cast<char*>(write.pool);
-    for (int64_t i = first; i < end; ++i) {
-        const char* row = rows + step.written_rows[i] * write.row_stride * write.element_bytes;
-        char* slot = pool + step.written_slots[i] * write.slot_stride * write.element_bytes;
-        for (int64_t head = 0; head < write.num_heads; ++head)
-            std::memcpy(slot + head * write.pool_head_stride * write.element_bytes,
-                        row + head * write.head_stride * write.element_bytes, write.row_bytes);
-    }
-}
-
-constexpr int64_t kRowsInWrite = 64;
-
-struct WriteCall {
-    const YaieStep* step;
-    const YaieWrite* writes[2];
-};
-
-void write_task(void* context, int64_t index, Scratch&) {
-    const WriteCall& call = *static_cast<const WriteCall*>(context);
-    int64_t first = index / 2 * kRowsInWrite;
-    int64_t end = std::min(first + kRowsInWrite, call.step->num_written);
-    copy_rows(*call.step, *call.writes[index % 2], first, end);
-}
-
 void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
-    AttentionKernels kernels = chosen()->attention(layer.dtype);
+    AttentionKernels kernels = chosen()->attention(layer.pool_dtype);
     AttentionState& state = attention_state();
     Schedule& schedule = state.schedule;
     schedule.make(step, layer, pool.threads());
@@ -184,15 +144,19 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
     call.step = &step;
     call.layer = &layer;
     call.schedule = &schedule;
-    if (!schedule.merged_rows.empty()) {
+    if (schedule.has_partials()) {
         int64_t width = padded(layer.value_width, chosen()->chunk);
         int64_t floats = schedule.num_partials * (width + 2);
         float* memory = reinterpret_cast<float*>(state.partials.get(floats * sizeof(float)));
         call.partial_values = memory;
         call.partial_max = memory + schedule.num_partials * width;
         call.partial_sum = call.partial_max + schedule.num_partials;
+        if (step.exact) std::fill_n(call.partial_max, schedule.num_partials, kHidden);
     }
-    pool.run(kernels.attend, &call, static_cast<int64_t>(schedule.tasks.size()));
+    for (int64_t end : schedule.level_ends) {
+        pool.run(kernels.attend, &call, end - call.first_task);
+        call.first_task = end;
+    }
     int64_t merged = static_cast<int64_t>(schedule.merged_rows.size());
     pool.run(kernels.merge, &call, (merged + kRowsInMerge - 1) / kRowsInMerge);
 }
@@ -200,6 +164,7 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
 }  // namespace
 }  // namespace yaie
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 int32_t yaie_abi() { return YAIE_ABI; }
@@ -219,7 +184,10 @@ int32_t yaie_is_available(const char* name) {
     return 0;
 }
 
-const char* yaie_chosen_instruction_set() { return yaie::chosen()->name; }
+// Null where the library has no set that this processor has: then nothing else may be called.
+const char* yaie_chosen_instruction_set() {
+    return yaie::chosen() ? yaie::chosen()->name : nullptr;
+}
 
 // 0 on success, 1 where this processor has no such instruction set.
 int32_t yaie_choose_instruction_set(const char* name) {
@@ -247,26 +215,26 @@ int32_t yaie_threads() {
 void yaie_write_kv(const YaieStep* step, const YaieWrite* keys, const YaieWrite* values) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     yaie::WriteCall call{step, {keys, values}};
-    int64_t blocks = (step->num_written + yaie::kRowsInWrite - 1) / yaie::kRowsInWrite;
-    if (blocks <= 1) {
-        yaie::copy_rows(*step, *keys, 0, step->num_written);
-        yaie::copy_rows(*step, *values, 0, step->num_written);
-    } else {
-        yaie::shared().get().run(yaie::write_task, &call, 2 * blocks);
-    }
+    yaie::shared().get().run(yaie::chosen()->attention(keys->pool_dtype).write, &call,
+                             (step->num_written + yaie::kRowsInWrite - 1) / yaie::kRowsInWrite);
 }
 
 // Attention of every row of the step over its whole path, in one layer.
 // 0 on success, 1 for an unknown dtype.
 int32_t yaie_attention(const YaieStep* step, const YaieLayer* layer) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
-    if (!yaie::chosen()->attention(layer->dtype).attend) return 1;
+    if (!yaie::chosen()->attention(layer->pool_dtype).attend) return 1;
     yaie::run_attention(yaie::shared().get(), *step, *layer);
     return 0;
 }
 
 // Outputs in a panel of packed weights, for the instruction set in use.
 int64_t yaie_panel_outputs() { return yaie::chosen()->chunk; }
+
+// Asks for huge pages behind memory that is not yet written to.
+void yaie_prefer_huge_pages(void* memory, int64_t bytes) {
+    yaie::prefer_huge_pages(memory, static_cast<size_t>(bytes));
+}
 
 // Packs weights [outputs, inputs]; `to` has room for whole panels.
 void yaie_pack(const void* from, void* to, int64_t outputs, int64_t inputs, int32_t kind,
@@ -275,6 +243,18 @@ void yaie_pack(const void* from, void* to, int64_t outputs, int64_t inputs, int3
     yaie::PackCall call{from, to, inputs, outputs, kind, gated};
     int64_t panel = yaie::chosen()->chunk;
     yaie::shared().get().run(yaie::chosen()->pack, &call, (outputs + panel - 1) / panel);
+}
+
+// The same for integers: values, scales and zero points are [outputs, inputs or groups].
+void yaie_pack_integers(const int8_t* values, const float* scales, const int8_t* zero_points,
+                        void* to, float* to_scales, uint8_t* to_zero_points, int64_t outputs,
+                        int64_t inputs, int64_t groups, int32_t kind, int32_t gated) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::PackIntegersCall call{{values, to, inputs, outputs, kind, gated},
+                                scales, zero_points, to_scales, to_zero_points, groups};
+    int64_t panel = yaie::chosen()->chunk;
+    int64_t panels = (outputs + panel - 1) / panel;
+    yaie::shared().get().run(yaie::chosen()->pack_integers, &call, panels);
 }
 
 // One linear layer: y [rows, outputs] from x [rows, inputs]; `store` is a YaieStore.
@@ -292,3 +272,4 @@ void yaie_decode(const YaieDecoder* decoder, const YaieStep* step, const YaieDec
                            yaie::run_attention);
 }
 }
+#pragma GCC visibility pop

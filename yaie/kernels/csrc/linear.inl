@@ -6,16 +6,15 @@
 //   bf16   [panels][inputs][kLanes] words     low half: output j, high half: output kLanes + j
 //   fp32   [panels][inputs][kChunk]
 //
+//   int8, int4   see linear_integer.inl
+//
 // Few rows: tiles of rows meet a panel while it is in cache and widen it on the way. Many rows: a
 // block of rows meets a panel that was widened once. Sums are float32.
 
-constexpr int64_t kFewRows = 2 * YAIE_TILE_ROWS;
+constexpr int64_t kFewRows = 4 * YAIE_TILE_ROWS;
 constexpr int64_t kLeastPanelBytes = 32 << 10;  // of weights in a task: a stream worth starting
 constexpr int64_t kRowBlockBytes = 768 << 10;   // of inputs in a block: they stay in the L2 cache
 constexpr int64_t kPrefetchWords = 1024;
-
-YAIE_INLINE int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
-YAIE_INLINE int64_t most_of(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // Where sums go. A gated pair of outputs lies in one panel: the gate in the first half, the value in
 // the second, and kLanes numbers come out of it.
@@ -94,11 +93,20 @@ struct FloatPanel {
     }
 };
 
-template <int Rows, class Panel>
+// A widened panel, while the words of the next one come nearer: with a few tiles of rows, waiting for
+// memory and multiplying would else take turns.
+struct WidePanel {
+    const float* floats;
+    const uint32_t* next;
+    static inline __attribute__((always_inline)) Pair at(const WidePanel& p, int64_t i) {
+        __builtin_prefetch(p.next + i * kLanes, 0, 2);
+        return load_chunk(p.floats + i * kChunk);
+    }
+};
+
+template <int Rows, int sums, class Panel>
 static void float_tile(const float* x, int64_t x_stride, Panel panel, const YaieLinear& linear,
                 int64_t row, int64_t first, const Target& target) {
-    // Fewer rows than it takes to hide the latency of an addition have several sums each.
-    constexpr int sums = Rows == 1 ? 4 : Rows <= 3 ? 2 : 1;
     Pair sum[sums][Rows];
     for (int s = 0; s < sums; ++s)
         for (int r = 0; r < Rows; ++r) sum[s][r] = {Vec{}, Vec{}};
@@ -110,8 +118,8 @@ static void float_tile(const float* x, int64_t x_stride, Panel panel, const Yaie
 #pragma GCC unroll 16
             for (int r = 0; r < Rows; ++r) {
                 Vec value = splat(x[r * x_stride + i + s]);
-                sum[s][r].a += value * w.a;
-                sum[s][r].b += value * w.b;
+                sum[s][r].a = fma(value, w.a, sum[s][r].a);
+                sum[s][r].b = fma(value, w.b, sum[s][r].b);
             }
         }
     }
@@ -120,8 +128,8 @@ static void float_tile(const float* x, int64_t x_stride, Panel panel, const Yaie
 #pragma GCC unroll 16
         for (int r = 0; r < Rows; ++r) {
             Vec value = splat(x[r * x_stride + i]);
-            sum[0][r].a += value * w.a;
-            sum[0][r].b += value * w.b;
+            sum[0][r].a = fma(value, w.a, sum[0][r].a);
+            sum[0][r].b = fma(value, w.b, sum[0][r].b);
         }
     }
 #pragma GCC unroll 16
@@ -136,9 +144,14 @@ static void float_tile(const float* x, int64_t x_stride, Panel panel, const Yaie
 template <class Panel, int Rows = YAIE_TILE_ROWS>
 static void float_rows(int64_t rows, const float* x, int64_t x_stride, Panel panel,
                 const YaieLinear& linear, int64_t row, int64_t first, const Target& target) {
+    // Fewer rows than it takes to hide the latency of an addition have several sums each, except
+    // where a row must be added up in the same order whatever the tile.
+    constexpr int sums = Rows == 1 ? 4 : Rows <= 3 ? 2 : 1;
     if constexpr (Rows > 0) {
-        if (rows == Rows)
-            float_tile<Rows>(x, x_stride, panel, linear, row, first, target);
+        if (rows == Rows && linear.exact)
+            float_tile<Rows, 1>(x, x_stride, panel, linear, row, first, target);
+        else if (rows == Rows)
+            float_tile<Rows, sums>(x, x_stride, panel, linear, row, first, target);
         else
             float_rows<Panel, Rows - 1>(rows, x, x_stride, panel, linear, row, first, target);
     }
@@ -157,13 +170,47 @@ static void float_block(int64_t first_row, int64_t end_row, const float* x, int6
     }
 }
 
+// Rows as signed bytes, for integer weights.
+struct IntegerRows {
+    int8_t* bytes;   // [rows, stride]
+    float* scales;   // [rows, groups]
+    int32_t* sums;   // [rows, groups] of the bytes
+    int64_t stride, groups, group_size;
+};
+
 struct LinearCall {
     const YaieLinear* linear;
     const float* x;
     int64_t x_stride, rows;
     Target target;
     int64_t row_block, panel_group, num_groups, num_panels;
+    IntegerRows integers;
 };
+
+constexpr int64_t kRowsInRound = 4;
+
+YAIE_INLINE bool has_integers(const YaieLinear& linear) {
+    return linear.weights_kind == YAIE_WEIGHTS_INT8 || linear.weights_kind == YAIE_WEIGHTS_INT4;
+}
+
+YAIE_INLINE int64_t padded_inputs(const YaieLinear& linear) {
+    return has_integers(linear) ? (linear.num_inputs + 3) / 4 * 4 : linear.num_inputs;
+}
+
+YAIE_INLINE int64_t panel_bytes(const YaieLinear& linear) {
+    int64_t weights = padded_inputs(linear) * kChunk;
+    switch (linear.weights_kind) {
+        case YAIE_WEIGHTS_FLOAT32: return weights * 4;
+        case YAIE_WEIGHTS_BFLOAT16: return weights * 2;
+        case YAIE_WEIGHTS_INT8: return weights;
+        default: return weights / 2;
+    }
+}
+
+static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_row,
+                          int64_t end_row);
+static IntegerRows round_rows(Pool& pool, const YaieLinear& linear, const float* x,
+                              int64_t x_stride, int64_t rows);
 
 YAIE_INLINE void widen_panel(const YaieLinear& linear, int64_t panel, float* out) {
     int64_t inputs = linear.num_inputs;
@@ -188,8 +235,9 @@ static void float_panel(const LinearCall& call, int64_t panel, int64_t first_row
     } else {
         float* wide = (float*)scratch.get(inputs * kChunk * 4);
         widen_panel(linear, panel, wide);
-        float_block(first_row, end_row, call.x, call.x_stride, FloatPanel{wide}, linear, first,
-                    call.target);
+        int64_t next = panel + 1 < call.num_panels ? panel + 1 : panel;
+        WidePanel both{wide, (const uint32_t*)linear.weights + next * inputs * kLanes};
+        float_block(first_row, end_row, call.x, call.x_stride, both, linear, first, call.target);
     }
 }
 
@@ -199,22 +247,26 @@ static void linear_task(void* context, int64_t index, Scratch& scratch) {
     int64_t first_row = block * call.row_block;
     int64_t end_row = least_of(first_row + call.row_block, call.rows);
     int64_t end = least_of((group + 1) * call.panel_group, call.num_panels);
-    for (int64_t panel = group * call.panel_group; panel < end; ++panel)
-        float_panel(call, panel, first_row, end_row, scratch);
+    for (int64_t panel = group * call.panel_group; panel < end; ++panel) {
+        if (has_integers(*call.linear))
+            integer_panel(call, panel, first_row, end_row);
+        else
+            float_panel(call, panel, first_row, end_row, scratch);
+    }
 }
 
 static void run_linear(Pool& pool, const YaieLinear& linear, const float* x, int64_t x_stride,
                        int64_t rows, const Target& target) {
     if (rows <= 0) return;
-    LinearCall call{&linear, x, x_stride, rows, target, 0, 0, 0, 0};
-    int64_t inputs = linear.num_inputs;
+    LinearCall call{&linear, x, x_stride, rows, target, 0, 0, 0, 0, {}};
+    if (has_integers(linear)) call.integers = round_rows(pool, linear, x, x_stride, rows);
+    int64_t row_bytes = padded_inputs(linear) * (has_integers(linear) ? 1 : 4);
     call.num_panels = (linear.num_outputs + kChunk - 1) / kChunk;
-    int64_t block = kRowBlockBytes / (4 * inputs) / YAIE_TILE_ROWS * YAIE_TILE_ROWS;
+    int64_t block = kRowBlockBytes / row_bytes / YAIE_TILE_ROWS * YAIE_TILE_ROWS;
     block = most_of(block, 4 * YAIE_TILE_ROWS);
     int64_t blocks = (rows + block - 1) / block;
     call.row_block = (rows + blocks - 1) / blocks;
-    int64_t panel_bytes = inputs * kChunk * (linear.weights_kind == YAIE_WEIGHTS_FLOAT32 ? 4 : 2);
-    int64_t least = most_of(1, kLeastPanelBytes / panel_bytes);
+    int64_t least = most_of(1, kLeastPanelBytes / panel_bytes(linear));
     int64_t wanted = (int64_t)pool.threads() * 8;
     call.panel_group = most_of(least, call.num_panels * blocks / wanted);
     call.panel_group = least_of(call.panel_group, call.num_panels);

@@ -21,6 +21,8 @@
 #include <pthread.h>
 #endif
 
+#include "memory.h"
+
 namespace yaie {
 
 inline void relax() {
@@ -39,12 +41,14 @@ public:
     char* get(size_t bytes) {
         if (bytes > size_) {
             std::free(memory_);
-            size_ = (bytes + 4095) / 4096 * 4096;
-            memory_ = static_cast<char*>(std::aligned_alloc(4096, size_));
+            size_t page = bytes < 2 * kHugePage ? 4096 : kHugePage;
+            size_ = (bytes + page - 1) / page * page;
+            memory_ = static_cast<char*>(std::aligned_alloc(page, size_));
             if (!memory_) {
                 size_ = 0;
                 throw std::bad_alloc();
             }
+            prefer_huge_pages(memory_, size_);
         }
         return memory_;
     }
@@ -68,6 +72,9 @@ public:
         wake();
         for (auto& worker : workers_) worker.join();
     }
+
+    // For what a caller of `run` hands to the tasks; nobody else's between two of its calls.
+    Scratch& caller_memory() { return caller_memory_; }
 
     int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -165,7 +172,8 @@ private:
     }
 
     std::vector<std::thread> workers_;
-    Scratch scratch_;  // the caller's
+    Scratch scratch_;  // of the tasks that the caller takes
+    Scratch caller_memory_;
     uint64_t epoch_ = 0;
     alignas(64) std::atomic<uint64_t> ticket_{kClosed};
     alignas(64) std::atomic<int64_t> remaining_{0};

@@ -10,28 +10,14 @@
 #include <vector>
 
 #include "abi.h"
+#include "exact_pieces.h"
+#include "piece.h"
 
 namespace yaie {
 
-// Query vectors per KV head up to which lanes run along the head; above it, along the queries.
-// Measured: below 16 the wide form computes lanes that nobody needs, from 16 on it is the faster.
-constexpr int64_t kNarrowLanes = 15;
-// Query vectors of a wide piece: keys are converted once for all of them, and their state
-// (widths x lanes x 4 bytes, twice) should stay in the second-level cache.
-constexpr int64_t kWideLanes = 128;
-constexpr int64_t kKeysInBlock = 64;
 // Shorter key ranges are not worth the merge.
 constexpr int64_t kLeastKeysInPiece = 128;
 constexpr int64_t kPiecesPerThread = 4;
-
-struct Piece {
-    const int64_t* slots;
-    int64_t num_keys;
-    int64_t first_position;
-    int64_t first_row, end_row;
-    int64_t partial;  // first of its places for (max, sum, values); each is a (KV head, lane)
-    bool narrow;
-};
 
 struct Work {
     int32_t piece;
@@ -42,10 +28,12 @@ struct Work {
 class Schedule {
 public:
     std::vector<Piece> pieces;
-    std::vector<Work> tasks;              // most expensive first
+    std::vector<Work> tasks;              // level by level, most expensive first
+    std::vector<int64_t> level_ends;      // of each level, into tasks
     std::vector<int32_t> pieces_of_row;   // all rows' pieces, one after the other
-    std::vector<int32_t> row_offsets;     // [num_rows + 1] into pieces_of_row
-    std::vector<int32_t> merged_rows;     // rows with more than one piece
+    // [num_rows + 1] into pieces_of_row; in an exact step, what a row adds up: its spans.
+    std::vector<int32_t> row_offsets;
+    std::vector<int32_t> merged_rows;     // rows with more than one piece, or span
     int64_t num_partials = 0;
 
     // Does nothing where it was made for an equal step and layer already.
@@ -54,14 +42,25 @@ public:
         if (key == key_) return;
         key_ = Key{};
         group_ = layer.num_heads / layer.num_kv_heads;
-        cut_rows(step, layer);
-        cut_keys(layer, threads);
-        find_pieces_of_rows(step.num_rows);
-        make_tasks(layer, threads);
+        num_partials = 0;
+        if (step.exact) {
+            exact_pieces_.cut(step, layer, pieces);
+            count_spans(step, layer);
+        } else {
+            cut_rows(step, layer);
+            cut_keys(layer, threads);
+            find_pieces_of_rows(step.num_rows);
+            place_partials(layer);
+        }
+        // The keys of an exact piece are not cut any further, so its heads are shared out earlier.
+        make_tasks(layer, threads, step.exact ? threads * kPiecesPerThread : threads);
         key_ = key;
     }
 
     void forget() { key_ = Key{}; }
+
+    // Whether a piece hands partial results to another or to the merge.
+    bool has_partials() const { return has_levels_ || !merged_rows.empty(); }
 
     bool is_merged(int64_t row) const { return row_offsets[row + 1] - row_offsets[row] > 1; }
 
@@ -155,23 +154,41 @@ private:
         for (size_t i = 0; i < pieces.size(); ++i)
             for (int64_t row = pieces[i].first_row; row < pieces[i].end_row; ++row)
                 pieces_of_row[next[row]++] = static_cast<int32_t>(i);
+        find_merged_rows(num_rows);
+    }
+
+    void find_merged_rows(int64_t num_rows) {
         merged_rows.clear();
         for (int64_t row = 0; row < num_rows; ++row)
             if (is_merged(row)) merged_rows.push_back(static_cast<int32_t>(row));
     }
 
-    void make_tasks(const YaieLayer& layer, int threads) {
+    void place_partials(const YaieLayer& layer) {
+        for (Piece& piece : pieces) {
+            piece.partial = num_partials;
+            num_partials += (piece.end_row - piece.first_row) * layer.num_heads;
+        }
+    }
+
+    // An exact step has a place for each row, span and head, whichever pieces compute it.
+    void count_spans(const YaieStep& step, const YaieLayer& layer) {
+        row_offsets.assign(step.num_rows + 1, 0);
+        for (int64_t row = 0; row < step.num_rows; ++row)
+            row_offsets[row + 1] =
+                row_offsets[row] + static_cast<int32_t>(step.positions[row] / kKeysInSpan) + 1;
+        num_partials = static_cast<int64_t>(row_offsets[step.num_rows]) * layer.num_heads;
+        find_merged_rows(step.num_rows);
+    }
+
+    void make_tasks(const YaieLayer& layer, int threads, int64_t wanted) {
         tasks.clear();
-        num_partials = 0;
         // The heads of a narrow piece stay together, because they lie together in memory;
         // only a step of very few narrow pieces gives them to several threads.
         int64_t parts = 1;
-        if (threads > 1 && static_cast<int64_t>(pieces.size()) < threads)
+        if (threads > 1 && static_cast<int64_t>(pieces.size()) < wanted)
             parts = std::min<int64_t>(layer.num_kv_heads, threads);
         for (size_t i = 0; i < pieces.size(); ++i) {
-            Piece& piece = pieces[i];
-            piece.partial = num_partials;
-            num_partials += (piece.end_row - piece.first_row) * layer.num_heads;
+            const Piece& piece = pieces[i];
             int64_t tasks_of_piece = piece.narrow ? parts : layer.num_kv_heads;
             double cost = cost_of(piece);
             for (int64_t t = 0; t < tasks_of_piece; ++t) {
@@ -183,13 +200,21 @@ private:
                 tasks.push_back(work);
             }
         }
-        if (threads > 1)
-            std::stable_sort(tasks.begin(), tasks.end(),
-                             [](const Work& a, const Work& b) { return a.cost > b.cost; });
+        std::stable_sort(tasks.begin(), tasks.end(), [&](const Work& a, const Work& b) {
+            int32_t level_a = pieces[a.piece].level, level_b = pieces[b.piece].level;
+            return level_a != level_b ? level_a < level_b : threads > 1 && a.cost > b.cost;
+        });
+        level_ends.clear();
+        has_levels_ = !tasks.empty() && pieces[tasks.back().piece].level > 0;
+        for (size_t i = 0; i < tasks.size(); ++i)
+            if (i + 1 == tasks.size() || pieces[tasks[i].piece].level != pieces[tasks[i + 1].piece].level)
+                level_ends.push_back(static_cast<int64_t>(i + 1));
     }
 
     Key key_;
     int64_t group_ = 1;
+    bool has_levels_ = false;
+    ExactPieces exact_pieces_;
 };
 
 }  // namespace yaie

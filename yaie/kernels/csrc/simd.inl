@@ -4,16 +4,20 @@
 // Two-byte elements are widened without shuffles: a vector of 2 x kLanes elements read as 32-bit
 // words becomes its even elements (shifted up) and its odd ones (masked). All kernels keep this order
 // ("even, then odd" within a chunk) for queries, keys, values and sums alike, and `store_chunk`
-// undoes it.
+// undoes it. Elements of other sizes keep the order in which they lie.
 
 constexpr int kLanes = YAIE_LANES;
 constexpr int kChunk = 2 * kLanes;
+constexpr int kQuad = 4;  // bytes whose products are summed at once
 
 typedef float Vec __attribute__((vector_size(kLanes * 4)));
 typedef int32_t Int __attribute__((vector_size(kLanes * 4)));
 typedef uint32_t Bits __attribute__((vector_size(kLanes * 4)));
 
 #define YAIE_INLINE static inline __attribute__((always_inline))
+
+YAIE_INLINE int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
+YAIE_INLINE int64_t most_of(int64_t a, int64_t b) { return a > b ? a : b; }
 
 YAIE_INLINE Vec load(const float* p) {
     Vec v;
@@ -27,6 +31,20 @@ YAIE_INLINE Vec splat(float x) { return x - Vec{}; }  // 0 + x would be an addit
 YAIE_INLINE Int splat(int32_t x) { return Int{} + x; }
 YAIE_INLINE Vec as_float(Bits v) { return (Vec)v; }
 YAIE_INLINE Bits as_bits(Vec v) { return (Bits)v; }
+// a * b + c, rounded once where the machine can. Written out where all copies of a loop must give the
+// same bits: the compiler contracts products and sums too, but in each copy as it likes.
+YAIE_INLINE Vec fma(Vec a, Vec b, Vec c) {
+#ifdef __aarch64__
+    return (Vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#elif YAIE_LANES == 16
+    return (Vec)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif YAIE_LANES == 8
+    return (Vec)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    return a * b + c;
+#endif
+}
+
 YAIE_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 YAIE_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
 
@@ -65,6 +83,11 @@ struct Bf16 {
 struct Fp16 {
     uint16_t bits;
 };
+// Times a scale that lies elsewhere.
+struct Int8 {
+    int8_t bits;
+};
+typedef int8_t Bytes __attribute__((vector_size(kLanes)));
 
 YAIE_INLINE Bits load_bits(const void* p) {
     Bits v;
@@ -92,6 +115,27 @@ YAIE_INLINE Pair load_chunk(const Fp16* p) {
     Bits v = load_bits(p);
     return {widen_half(v << 16), widen_half(v & 0xffff0000u)};
 }
+
+// Compilers make many instructions of the general conversion from bytes.
+YAIE_INLINE Vec widen_bytes(const Int8* p) {
+#if defined(__x86_64__) && YAIE_LANES == 16
+    return (Vec)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)));
+#elif defined(__x86_64__) && YAIE_LANES == 8
+    return (Vec)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i*)p)));
+#elif defined(__x86_64__)
+    int32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    __m128i bytes = _mm_cvtsi32_si128(word);
+    bytes = _mm_unpacklo_epi8(bytes, bytes);
+    return (Vec)_mm_cvtepi32_ps(_mm_srai_epi32(_mm_unpacklo_epi16(bytes, bytes), 24));
+#else
+    Bytes v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(__builtin_convertvector(v, Int), Vec);
+#endif
+}
+
+YAIE_INLINE Pair load_chunk(const Int8* p) { return {widen_bytes(p), widen_bytes(p + kLanes)}; }
 
 // The nearest bf16 (ties to even) in the upper 16 bits of each word.
 YAIE_INLINE Bits narrow_bf16(Vec v) {
@@ -157,6 +201,39 @@ template <int... I>
 struct MakeIndices<0, I...> {
     typedef Indices<I...> type;
 };
+
+template <class T>
+constexpr bool kParted = sizeof(T) == 2;  // whether its chunks are "even, then odd"
+
+template <int... I>
+YAIE_INLINE Pair part(Pair v, Indices<I...>) {
+#ifdef __clang__
+    return {__builtin_shufflevector(v.a, v.b, (2 * I)...),
+            __builtin_shufflevector(v.a, v.b, (2 * I + 1)...)};
+#else
+    return {__builtin_shuffle(v.a, v.b, Int{(2 * I)...}),
+            __builtin_shuffle(v.a, v.b, Int{(2 * I + 1)...})};
+#endif
+}
+
+template <int... I>
+YAIE_INLINE Pair join(Pair v, Indices<I...>) {
+#ifdef __clang__
+    return {__builtin_shufflevector(v.a, v.b, (I / 2 + I % 2 * kLanes)...),
+            __builtin_shufflevector(v.a, v.b, (I / 2 + I % 2 * kLanes + kLanes / 2)...)};
+#else
+    return {__builtin_shuffle(v.a, v.b, Int{(I / 2 + I % 2 * kLanes)...}),
+            __builtin_shuffle(v.a, v.b, Int{(I / 2 + I % 2 * kLanes + kLanes / 2)...})};
+#endif
+}
+
+// A chunk in the order of From, in the order of To.
+template <class From, class To>
+YAIE_INLINE Pair reorder(Pair v) {
+    if (kParted<From> == kParted<To>) return v;
+    typedef typename MakeIndices<kLanes>::type Lanes;
+    return kParted<To> ? part(v, Lanes()) : join(v, Lanes());
+}
 
 // Where lane i of the sum of two vectors comes from: x holds blocks of `step` partial sums of each
 // of its numbers, y likewise; the result holds blocks of step / 2, those of x first.

@@ -14,13 +14,18 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from yaie.attention.cpu import CpuBackend, pool_layer
 from yaie.attention.plan import Segment, StepPlan
-from yaie.kernels.decoder import GATED, WEIGHTS, Decoder, DecoderCall, DecoderLayer, Linear
-from yaie.kernels.structures import DTYPES
+from yaie.kernels.decoder import GATED, Decoder, DecoderCall, DecoderLayer
+from yaie.kernels.structures import DTYPES, Layer
 from yaie.kvcache.pool import KVPool
 from yaie.models.loader import LoadedModel
+from yaie.models.memory import MappedFiles, trim_heap
+from yaie.models.rewrites.exactness import check_exact, not_exact
+from yaie.models.rewrites.packing import KINDS, Packer
+from yaie.models.rewrites.snapshot import Snapshot
 from yaie.models.rewrites.structure import (
     DecoderParts,
     LayerParts,
@@ -31,13 +36,20 @@ from yaie.models.rewrites.structure import (
 
 log = logging.getLogger(__name__)
 
-_KINDS = {getattr(torch, name): number for name, number in WEIGHTS.items()}
 _DTYPES = {getattr(torch, name): number for name, number in DTYPES.items()}
 
 # How far the logits may be from the original's, as a share of their length. In bf16 the original
 # rounds after each operation, and the library only weights, keys and values; random weights with
 # sharp attention, the worst case, then differ by up to a tenth. A wrong operation differs by more.
 _TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.15}
+# The original keeps what quantized weights are multiplied with in floating point; the library
+# rounds it to bytes. Operations that are wrong give logits that are off by their whole length.
+_TOLERANCE_QUANTIZED = 0.4
+# Where the pool rounds, a difference of 1e-7 may turn a key or value to its neighbour.
+_TOLERANCE_OF_POOL = {torch.bfloat16: 0.01, torch.float16: 0.002, torch.int8: 0.02}
+_TOLERANCE_RESTORED = 0.02  # the same numbers, perhaps added in another order
+_SAMPLES = 4096
+_CPU = torch.device("cpu")
 
 Execute = Callable[[StepPlan], torch.Tensor]
 
@@ -50,103 +62,88 @@ class NativeDecoder:
     """A decoder whose weights the kernel library has packed."""
 
     def __init__(
-        self, loaded: LoadedModel, parts: DecoderParts, pool: KVPool, backend: CpuBackend
+        self,
+        backend: CpuBackend,
+        vocab_size: int,
+        decoder: Decoder,
+        held: list[object],
     ) -> None:
-        """Packs module by module and frees each original, so that both are never held at once."""
+        """`held`: the memory behind the addresses in `decoder`."""
+        self.structure = decoder
+        self.held = held
+        self.sample = np.empty(0, dtype=np.float32)  # of the logits of the comparison
         self._backend = backend
-        self._library = backend.library
-        self._device = loaded.device
-        self._vocab_size = parts.head.out_features
-        self._held: list[object] = []  # whatever the structures hold addresses of
-        is_tied = parts.is_tied
-        layers = (DecoderLayer * len(parts.layers))()
-        for index, layer in enumerate(parts.layers):
-            layers[index] = self._layer(layer, loaded, pool, index)
-        cosines, sines = _rotary_tables(parts, loaded.max_model_len)
-        embedding = None if is_tied else self._hold(parts.embedding.weight.detach())
-        self._decoder = Decoder(
-            num_layers=len(parts.layers),
-            hidden=parts.embedding.embedding_dim,
-            layers=ctypes.addressof(layers),
-            final_norm=self._floats(parts.final_norm.weight),
-            head=self._pack(LinearParts((parts.head,))),
-            embedding=embedding,
-            embedding_dtype=_DTYPES[loaded.dtype],
-            rotary_width=cosines.shape[-1],
-            cosines=self._hold(cosines),
-            sines=self._hold(sines),
-            epsilon=parts.final_norm.epsilon,
-            embedding_factor=parts.embedding_factor,
-            logit_factor=parts.logit_factor,
-        )
-        self._held.append(layers)
-        if is_tied:
-            parts.embedding.weight.data = torch.empty(0, dtype=loaded.dtype)
+        self._vocab_size = vocab_size
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """See `ModelRunner.execute`."""
-        step = self._backend.prepare(plan, self._device)
+        step = self._backend.prepare(plan, _CPU)
         token_ids = np.ascontiguousarray(plan.token_ids)
         logit_rows = np.ascontiguousarray(plan.logit_rows)
         logits = torch.empty((len(logit_rows), self._vocab_size), dtype=torch.float32)
         call = DecoderCall(
             token_ids.ctypes.data, logit_rows.ctypes.data, len(logit_rows), logits.data_ptr()
         )
-        self._library.decode(self._decoder, step.structure, call)
+        self._backend.library.decode(self.structure, step.structure, call)
         return logits
 
-    def _layer(
-        self, parts: LayerParts, loaded: LoadedModel, pool: KVPool, index: int
-    ) -> DecoderLayer:
+
+def _pack_decoder(
+    loaded: LoadedModel, parts: DecoderParts, pool: KVPool, backend: CpuBackend
+) -> NativeDecoder:
+    """Packs module by module and frees each original, so that both are never held at once."""
+    packer = Packer(backend.library, loaded.dtype, exact=backend.exact)
+    is_tied = parts.is_tied
+    layers = (DecoderLayer * len(parts.layers))()
+    originals = MappedFiles(loaded.path.glob("*.safetensors"))
+    for index, layer in enumerate(parts.layers):
+        originals.release()
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
-        self._held.append(attention)
-        norms = (parts.query_norm, parts.key_norm)
-        query_norm, key_norm = (
-            None if norm is None else self._floats(norm.weight) for norm in norms
-        )
-        return DecoderLayer(
-            attention_norm=self._floats(parts.attention_norm.weight),
-            mlp_norm=self._floats(parts.mlp_norm.weight),
-            query_norm=query_norm,
-            key_norm=key_norm,
-            qkv=self._pack(parts.qkv),
-            output=self._pack(parts.output),
-            gate_up=self._pack(parts.gate_up, gated=True),
-            down=self._pack(parts.down),
-            attention=attention,
-            epsilon=parts.attention_norm.epsilon,
-            residual_factor=parts.residual_factor,
-            rotates=parts.rotates,
-            activation=_gated(parts.activation),
-        )
+        layers[index] = _pack_layer(packer, layer, attention)
+    cosines, sines = _rotary_tables(parts, loaded.max_model_len)
+    embedding = None if is_tied else packer.hold(parts.embedding.weight.detach())
+    decoder = Decoder(
+        num_layers=len(parts.layers),
+        hidden=parts.embedding.embedding_dim,
+        layers=ctypes.addressof(layers),
+        final_norm=packer.floats(parts.final_norm.weight),
+        head=packer.pack(LinearParts((parts.head,))),
+        embedding=embedding,
+        embedding_dtype=_DTYPES[loaded.dtype],
+        rotary_width=cosines.shape[-1],
+        cosines=packer.hold(cosines),
+        sines=packer.hold(sines),
+        epsilon=parts.final_norm.epsilon,
+        embedding_factor=parts.embedding_factor,
+        logit_factor=parts.logit_factor,
+    )
+    packer.keep(layers)
+    if is_tied:
+        parts.embedding.weight.data = torch.empty(0, dtype=loaded.dtype)
+    originals.release()
+    trim_heap()
+    return NativeDecoder(backend, parts.head.out_features, decoder, packer.held)
 
-    def _pack(self, parts: LinearParts, *, gated: bool = False) -> Linear:
-        weight = parts.weight().contiguous()
-        num_outputs, num_inputs = weight.shape
-        padded = -(-num_outputs // self._library.panel_outputs) * self._library.panel_outputs
-        packed = torch.empty(padded * num_inputs, dtype=weight.dtype)
-        kind = _KINDS[weight.dtype]
-        self._library.pack(
-            weight.data_ptr(), packed.data_ptr(), num_outputs, num_inputs, kind, gated
-        )
-        bias = parts.bias()
-        bias_address = None
-        if bias is not None:
-            wide = torch.zeros(padded)
-            wide[:num_outputs] = bias
-            bias_address = self._hold(wide)
-        for module in parts.modules:
-            module.weight.data = torch.empty(0, dtype=weight.dtype)
-        return Linear(kind, num_inputs, num_outputs, 0, self._hold(packed), bias_address)
 
-    def _floats(self, tensor: torch.Tensor) -> int:
-        return self._hold(tensor.detach().float())
-
-    def _hold(self, tensor: torch.Tensor) -> int:
-        """Keep a tensor for as long as the library reads it; returns its address."""
-        tensor = tensor.contiguous()
-        self._held.append(tensor)
-        return tensor.data_ptr()
+def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderLayer:
+    packer.keep(attention)
+    norms = (parts.query_norm, parts.key_norm)
+    query_norm, key_norm = (None if norm is None else packer.floats(norm.weight) for norm in norms)
+    return DecoderLayer(
+        attention_norm=packer.floats(parts.attention_norm.weight),
+        mlp_norm=packer.floats(parts.mlp_norm.weight),
+        query_norm=query_norm,
+        key_norm=key_norm,
+        qkv=packer.pack(parts.qkv),
+        output=packer.pack(parts.output),
+        gate_up=packer.pack(parts.gate_up, gated=True),
+        down=packer.pack(parts.down),
+        attention=attention,
+        epsilon=parts.attention_norm.epsilon,
+        residual_factor=parts.residual_factor,
+        rotates=parts.rotates,
+        activation=_gated(parts.activation),
+    )
 
 
 def build_native_decoder(
@@ -155,24 +152,72 @@ def build_native_decoder(
     """The model's decoder in the library, or None where it is not recognised.
 
     `execute` runs the original; it can no longer do so afterwards. Raises `DecoderDiffers` when
-    the two disagree.
+    the two disagree, `ConfigError` where the backend is exact and the model cannot be.
     """
-    if loaded.dtype not in _KINDS:
-        return None
     try:
+        if loaded.dtype not in KINDS:
+            raise NotRecognised(f"the kernel library has no linear layers in {loaded.dtype}")
         parts = recognise(loaded.model)
     except NotRecognised as reason:
+        if backend.exact:
+            raise not_exact(str(reason)) from None
         log.info("transformers runs the model: %s", reason)
         return None
     plan = comparison_plan(loaded)
     expected = execute(plan)
-    decoder = NativeDecoder(loaded, parts, pool, backend)
+    decoder = _pack_decoder(loaded, parts, pool, backend)
     found = decoder.execute(plan)
-    error = float((found - expected).norm() / expected.norm().clamp_min(1e-6))
-    if not error <= _TOLERANCE[loaded.dtype]:  # a NaN is no agreement
-        raise DecoderDiffers(f"logits of the packed decoder are off by {error:.2%}")
+    decoder.sample = _sample(found)
+    error = check_agreement(loaded, found, expected)
+    if backend.exact:
+        check_exact(decoder.execute, plan, found)
     log.info("the kernel library runs the model; its logits are within %.1e", error)
     return decoder
+
+
+def check_agreement(loaded: LoadedModel, found: torch.Tensor, expected: torch.Tensor) -> float:
+    """How far logits are from the original's, as a share of their length.
+
+    Raises `DecoderDiffers` where that is more than rounding explains.
+    """
+    error = float((found - expected).norm() / expected.norm().clamp_min(1e-6))
+    bound = _TOLERANCE_QUANTIZED if loaded.quantization else _TOLERANCE[loaded.dtype]
+    bound = max(bound, _TOLERANCE_OF_POOL.get(loaded.kv_dtype, 0.0))
+    if not error <= bound:  # a NaN is no agreement
+        raise DecoderDiffers(f"logits of the packed weights are off by {error:.2%}")
+    return error
+
+
+def restore_native_decoder(
+    loaded: LoadedModel, snapshot: Snapshot, pool: KVPool, backend: CpuBackend
+) -> NativeDecoder:
+    """The decoder that an earlier start packed and compared with its original.
+
+    Raises `DecoderDiffers` if it does not compute what it computed then, `ConfigError` if the
+    backend is exact and it is not.
+    """
+    attentions = [
+        pool_layer(spec, pool.keys(index), pool.values(index))
+        for index, spec in enumerate(loaded.specs)
+    ]
+    structure, held = snapshot.structures(attentions)
+    decoder = NativeDecoder(backend, loaded.vocab_size, structure, held)
+    plan = comparison_plan(loaded)
+    logits = decoder.execute(plan)
+    found = decoder.sample = _sample(logits)
+    expected = snapshot.expected
+    if found.shape != expected.shape or not (
+        np.linalg.norm(found - expected) <= _TOLERANCE_RESTORED * np.linalg.norm(expected)
+    ):
+        raise DecoderDiffers("the packed weights on disk do not give the logits they gave")
+    if backend.exact:
+        check_exact(decoder.execute, plan, logits)
+    return decoder
+
+
+def _sample(logits: torch.Tensor) -> NDArray[np.float32]:
+    """Some numbers of each row, enough to tell whether weights are damaged."""
+    return logits.flatten()[:: max(1, logits.numel() // _SAMPLES)].numpy().astype(np.float32)
 
 
 def _gated(activation: str) -> int:

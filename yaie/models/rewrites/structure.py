@@ -17,6 +17,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
+
+_LINEAR = (nn.Linear, QuantizedLinear)
 _LAYER = {"self_attn", "mlp", "input_layernorm", "post_attention_layernorm"}
 _DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
 
@@ -29,12 +32,18 @@ class NotRecognised(Exception):
 class LinearParts:
     """Projections that are computed as one: their outputs follow each other."""
 
-    modules: tuple[nn.Linear, ...]
+    modules: tuple[nn.Linear | QuantizedLinear, ...]
 
-    def weight(self) -> torch.Tensor:
-        """[outputs, inputs]"""
-        weights = [module.weight.detach() for module in self.modules]
+    def weight(self, dtype: torch.dtype) -> torch.Tensor:
+        """[outputs, inputs]; what is quantized is widened to `dtype`."""
+        weights = [_numbers(module, dtype) for module in self.modules]
         return weights[0] if len(weights) == 1 else torch.cat(weights)
+
+    def quantized(self) -> QuantizedWeight | None:
+        """All parts as one quantized weight, or None where they are not quantized in one way."""
+        parts = [getattr(module, "quantized", None) for module in self.modules]
+        weights = [part for part in parts if isinstance(part, QuantizedWeight)]
+        return join(weights) if len(weights) == len(parts) else None
 
     def bias(self) -> torch.Tensor | None:
         """[outputs], or None where no part has one."""
@@ -46,6 +55,14 @@ class LinearParts:
                 for module in self.modules
             ]
         )
+
+
+def _numbers(module: nn.Linear | QuantizedLinear, dtype: torch.dtype) -> torch.Tensor:
+    if isinstance(module, nn.Linear):
+        return module.weight.detach()
+    if module.quantized is None:
+        raise RuntimeError("the weights of a layer were packed twice")
+    return module.quantized.widened(dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +98,15 @@ class DecoderParts:
     layers: tuple[LayerParts, ...]
     final_norm: NormParts
     rotary: nn.Module
-    head: nn.Linear
+    head: nn.Linear | QuantizedLinear
     embedding_factor: float
     logit_factor: float
 
     @property
     def is_tied(self) -> bool:
         """Whether the head's weights are the embedding's."""
+        if isinstance(self.head, QuantizedLinear):
+            return self.head.is_tied
         return self.head.weight.data_ptr() == self.embedding.weight.data_ptr()
 
 
@@ -96,7 +115,7 @@ def recognise(model: Any) -> DecoderParts:
     base = getattr(model, "model", None)
     head = getattr(model, "lm_head", None)
     layers = getattr(base, "layers", None)
-    if base is None or not isinstance(layers, nn.ModuleList) or not isinstance(head, nn.Linear):
+    if base is None or not isinstance(layers, nn.ModuleList) or not isinstance(head, _LINEAR):
         raise NotRecognised("not a stack of layers below a linear head")
     _require_children(base, {"embed_tokens", "layers", "norm", "rotary_emb"}, "the decoder")
     config = getattr(model, "config", None)
@@ -153,7 +172,7 @@ def _require_rotated_halves(attention: Any) -> None:
 def _linears(module: Any, *choices: Sequence[str]) -> LinearParts:
     for names in choices:
         found = [getattr(module, name, None) for name in names]
-        parts = tuple(part for part in found if isinstance(part, nn.Linear))
+        parts = tuple(part for part in found if isinstance(part, _LINEAR))
         if len(parts) == len(names):
             return LinearParts(parts)
     wanted = " or ".join("+".join(names) for names in choices)

@@ -3,7 +3,7 @@
 In order: a library that lies prebuilt in the package and fits this source, one compiled earlier by
 this user, one compiled now. Where none of it works there is no library, torch serves instead, and
 `status()` says why. YAIE_KERNELS=off refuses the library; the name of an instruction set
-(avx512, avx2, portable) forces that one.
+(vnni, avx512, avx2, portable) forces that one; `all` uses the best, of a library with every one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from yaie.errors import ConfigError
-from yaie.kernels import build
+from yaie.kernels import build, instruction_sets
 from yaie.kernels.decoder import Decoder, DecoderCall, Linear
 from yaie.kernels.structures import ABI, Layer, Step, Write
 
 VARIABLE = "YAIE_KERNELS"
-AUTO, OFF = "auto", "off"
+AUTO, ALL, OFF = "auto", "all", "off"
 PREBUILT = Path(__file__).parent / build.LIBRARY_NAME
 
 
@@ -36,7 +36,7 @@ class Library:
     """The loaded library. Its calls release Python's lock while they compute."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError if the file cannot be loaded or was made from another source."""
+        """Raises OSError if the file cannot be loaded, has another source or no set that fits."""
         self.path = path
         handle = ctypes.CDLL(str(path))
         try:
@@ -45,11 +45,17 @@ class Library:
             raise OSError(f"{path} is no kernel library: {error}") from None
         if handle.yaie_abi() != ABI or handle.yaie_source().decode() != build.source_digest():
             raise OSError(f"{path} was made from another version of the source")
+        if handle.yaie_chosen_instruction_set() is None:
+            raise OSError(f"{path} was made for another processor")
         self._handle = handle
         self.attention = handle.yaie_attention  # (Step *, Layer *) -> 0, or 1: unknown dtype
         self.decode = handle.yaie_decode  # (Decoder *, Step *, DecoderCall *)
         self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
         self.pack = handle.yaie_pack  # (from, to, outputs, inputs, weights kind, is gated)
+        # (values, scales, zero points, to, to scales, to zero points, outputs, inputs, groups,
+        # weights kind, is gated)
+        self.pack_integers = handle.yaie_pack_integers
+        self.prefer_huge_pages = handle.yaie_prefer_huge_pages  # (memory, bytes)
         self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
 
     def _declare(self, handle: ctypes.CDLL) -> None:
@@ -61,10 +67,12 @@ class Library:
         step, write = ctypes.POINTER(Step), ctypes.POINTER(Write)
         handle.yaie_attention.argtypes = [step, ctypes.POINTER(Layer)]
         handle.yaie_panel_outputs.restype = ctypes.c_int64
-        for function in (handle.yaie_pack, handle.yaie_linear, handle.yaie_decode):
-            function.restype = None
+        for name in ("pack", "pack_integers", "linear", "decode", "prefer_huge_pages"):
+            getattr(handle, f"yaie_{name}").restype = None
         address, size, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
         handle.yaie_pack.argtypes = [address, address, size, size, number, number]
+        handle.yaie_prefer_huge_pages.argtypes = [address, size]
+        handle.yaie_pack_integers.argtypes = [*[address] * 6, *[size] * 3, number, number]
         linear = ctypes.POINTER(Linear)
         handle.yaie_linear.argtypes = [linear, address, size, address, number, ctypes.c_float]
         call = ctypes.POINTER(DecoderCall)
@@ -73,7 +81,7 @@ class Library:
 
     @property
     def instruction_sets(self) -> list[str]:
-        """Those that this processor has, best first."""
+        """Those that are in the library and that this processor has, best first."""
         found: list[bytes] = []
         while (name := self._handle.yaie_instruction_set(len(found))) is not None:
             found.append(name)
@@ -88,10 +96,7 @@ class Library:
     def use_instruction_set(self, name: str) -> None:
         """Use another one from now on, in this process. Raises ConfigError if there is none."""
         if self._handle.yaie_choose_instruction_set(name.encode()):
-            known = ", ".join((AUTO, OFF, *self.instruction_sets))
-            raise ConfigError(
-                f"{VARIABLE} is {name!r}; on this machine it may be {known}", param=VARIABLE
-            )
+            raise _unknown(name)
 
     @property
     def panel_outputs(self) -> int:
@@ -152,16 +157,23 @@ def _find(wish: str) -> tuple[Library | None, str]:
         return None, f"switched off by {VARIABLE}=off"
     if not build.is_supported_platform():
         return None, "there are no kernels for this system"
+    if wish not in (AUTO, ALL, *instruction_sets.of_this_machine()):
+        raise _unknown(wish)
     try:
-        library, origin = _open()
+        library, origin = _open(wish)
     except (build.BuildFailed, OSError) as error:
         return None, str(error)
-    if wish != AUTO:
+    if wish not in (AUTO, ALL):
         library.use_instruction_set(wish)
     return library, f"{library.instruction_set}, {origin}"
 
 
-def _open() -> tuple[Library, str]:
+def _unknown(wish: str) -> ConfigError:
+    known = ", ".join((AUTO, ALL, OFF, *instruction_sets.of_this_machine()))
+    return ConfigError(f"{VARIABLE} is {wish!r}; on this machine it may be {known}", param=VARIABLE)
+
+
+def _open(wish: str) -> tuple[Library, str]:
     if PREBUILT.is_file():
         try:
             return Library(PREBUILT), "prebuilt"
@@ -170,11 +182,32 @@ def _open() -> tuple[Library, str]:
     compiler = build.find_compiler()
     if compiler is None:
         raise build.BuildFailed("there is no prebuilt library and no C++ compiler (g++ or clang++)")
-    target = build.cached_library(compiler)
-    if target.is_file():
+    failures: list[Exception] = []
+    for sets in _choices(wish):
         try:
-            return Library(target), "compiled before"
-        except OSError:
-            pass  # damaged: compile anew
-    build.compile_library(compiler, target)
+            return _compiled(compiler, sets)
+        except (build.BuildFailed, OSError) as error:
+            failures.append(error)
+    raise failures[0]
+
+
+def _choices(wish: str) -> list[tuple[str, ...]]:
+    """The instruction sets to compile, and what to try next where a compiler does not know them."""
+    if wish == ALL:
+        return [()]
+    if wish == AUTO:
+        return [(name,) for name in instruction_sets.of_this_machine()]
+    return [(wish,)]
+
+
+def _compiled(compiler: str, sets: tuple[str, ...]) -> tuple[Library, str]:
+    """A library with these sets, or with all: from the cache if it is there, else compiled now."""
+    for found in (build.cached_library(compiler, sets), build.cached_library(compiler)):
+        if found.is_file():
+            try:
+                return Library(found), "compiled before"
+            except OSError:
+                pass  # damaged: compile anew
+    target = build.cached_library(compiler, sets)
+    build.compile_library(compiler, target, sets)
     return Library(target), f"compiled with {compiler}"

@@ -10,20 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from yaie.kernels import build, library
-from yaie.kernels.library import Library
+from yaie.kernels import build, instruction_sets, loader
+from yaie.kernels.loader import Library
 
 HAS_COMPILER = build.find_compiler() is not None
 needs_compiler = pytest.mark.skipif(not HAS_COMPILER, reason="no C++ compiler")
 
 REPORT = """
 import json, sys
-from yaie.kernels import library
-loaded = library.load()
-status = library.status()
+from yaie.kernels import loader
+loaded = loader.load()
+status = loader.status()
 print(json.dumps({
     "loaded": status.loaded, "reason": status.reason, "torch": "torch" in sys.modules,
     "set": loaded.instruction_set if loaded else None,
+    "sets": loaded.instruction_sets if loaded else [],
 }))
 """
 
@@ -43,25 +44,32 @@ def report(**environment: str) -> dict[str, object]:
     return found
 
 
+# In the place of the kernels: one that knows `portable` and no other set, or all.
+SMALL_SOURCE = """
+#if YAIE_CHOSEN_SETS && !YAIE_WITH_portable
+#error "this compiler has never heard of it"
+#endif
+extern "C" int yaie_abi() { return 4; }
+extern "C" const char* yaie_source() { return YAIE_SOURCE; }
+"""
+
+
 @pytest.fixture
 def small_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A library of two functions in place of the kernels: compiled in a moment."""
     folder = tmp_path / "csrc"
     folder.mkdir()
-    (folder / "kernels.cpp").write_text(
-        'extern "C" int yaie_abi() { return 1; }\n'
-        'extern "C" const char* yaie_source() { return YAIE_SOURCE; }\n'
-    )
+    (folder / "kernels.cpp").write_text(SMALL_SOURCE)
     monkeypatch.setattr(build, "SOURCES", folder)
     monkeypatch.setattr(build, "MAIN_SOURCE", folder / "kernels.cpp")
-    monkeypatch.setattr(library, "PREBUILT", tmp_path / "none.so")
+    monkeypatch.setattr(loader, "PREBUILT", tmp_path / "none.so")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return folder
 
 
 @needs_compiler
 def test_a_fresh_process_loads_what_was_compiled_before_without_torch() -> None:
-    library.load()
+    loader.load()
     found = report()
     assert found["loaded"] is True
     assert found["torch"] is False
@@ -74,13 +82,74 @@ def test_it_can_be_switched_off() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("name", ["portable", "avx2", "avx512", "vnni"])
 def test_an_instruction_set_can_be_forced(name: str) -> None:
-    loaded = library.load()
+    loaded = loader.load()
     assert loaded is not None
     if name not in loaded.instruction_sets:
         pytest.skip(f"this processor has no {name}")
     assert report(YAIE_KERNELS=name)["set"] == name
+
+
+@needs_compiler
+def test_the_first_use_compiles_the_best_set_and_no_other(tmp_path: Path) -> None:
+    best = instruction_sets.of_this_machine()[0]
+    environment = {"YAIE_KERNELS": "auto", "XDG_CACHE_HOME": str(tmp_path)}
+    found = report(**environment)
+    assert found["sets"] == [found["set"]] == [best]
+    assert "compiled with" in str(found["reason"]) or loader.PREBUILT.is_file()
+    again = report(**environment)
+    assert again["set"] == best
+    assert "compiled before" in str(again["reason"]) or loader.PREBUILT.is_file()
+
+
+@needs_compiler
+def test_what_the_system_tells_of_the_processor_is_what_the_library_finds() -> None:
+    loaded = loader.load()
+    assert loaded is not None
+    assert loaded.instruction_sets == list(instruction_sets.of_this_machine())
+
+
+def test_a_system_that_tells_nothing_has_the_portable_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = tmp_path / "cpuinfo"
+    few.write_text("processor\t: 0\nflags\t\t: fpu fma avx2 avx512f\n")
+    monkeypatch.setattr(instruction_sets.platform, "machine", lambda: "x86_64")
+    for description, expected in ((tmp_path / "none", ("portable",)), (few, ("avx2", "portable"))):
+        monkeypatch.setattr(instruction_sets, "CPU_DESCRIPTION", description)
+        assert instruction_sets.of_this_machine.__wrapped__() == expected
+    monkeypatch.setattr(instruction_sets.platform, "machine", lambda: "riscv64")
+    assert instruction_sets.of_this_machine.__wrapped__() == ("portable",)
+
+
+@needs_compiler
+@pytest.mark.usefixtures("small_source")
+def test_a_set_that_the_compiler_does_not_know_leaves_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled: list[tuple[str, ...]] = []
+    real = build.compile_library
+
+    def compile_library(compiler: str, target: Path, sets: tuple[str, ...]) -> None:
+        compiled.append(sets)
+        real(compiler, target, sets)
+
+    monkeypatch.setattr(build, "compile_library", compile_library)
+    monkeypatch.setattr(instruction_sets, "of_this_machine", lambda: ("avx1024", "portable"))
+    found, reason = loader._find("auto")
+    assert compiled == [("avx1024",), ("portable",)]
+    assert found is None  # two functions are no kernel library
+    assert "never heard of it" in reason
+
+
+@needs_compiler
+@pytest.mark.usefixtures("small_source")
+def test_each_choice_of_sets_has_a_file_of_its_own() -> None:
+    compiler = build.find_compiler()
+    assert compiler is not None
+    files = {build.cached_library(compiler, sets) for sets in ((), ("portable",), ("avx2",))}
+    assert len(files) == 3
 
 
 @needs_compiler
@@ -100,7 +169,7 @@ def test_an_instruction_set_that_is_not_there_is_an_error_that_names_those_that_
 
 def test_without_a_compiler_there_is_no_library_and_a_reason(tmp_path: Path) -> None:
     found = report(PATH=str(tmp_path), CXX="", XDG_CACHE_HOME=str(tmp_path))
-    if library.PREBUILT.is_file():
+    if loader.PREBUILT.is_file():
         pytest.skip("a prebuilt library needs no compiler")
     assert found["loaded"] is False
     assert "no C++ compiler" in str(found["reason"])
@@ -150,6 +219,6 @@ def test_a_cache_that_cannot_be_written_is_a_reason_and_no_crash(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    found, reason = library._find("auto")
+    found, reason = loader._find("auto")
     assert found is None
     assert "cannot be written" in reason

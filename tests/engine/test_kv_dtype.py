@@ -1,0 +1,127 @@
+"""Pools of other dtypes than the model's: how far logits move, and that nothing else moves them.
+
+What a slot of an int8 pool holds depends on its own token's numbers alone, so a request must get
+the same answer whatever else runs; the judge here is the same engine, asked for one prompt alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.conformance.naive import NaiveCache
+from tests.engine.chaotic_model import write_chaotic_model
+from tests.engine.oracle import Oracle, Prompt, Said
+from tests.engine.test_schedules import MAX_NEW, Subject, builtin_folder, run_schedules
+from yaie.config import EngineConfig, KVDtype
+from yaie.engine.runner import ModelRunner
+from yaie.models.loader import load_model
+from yaie.text.tokenizer import load_tokenizer
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+TEXTS = (
+    "A radix tree keeps common beginnings once, and a slot is one place in the pool. " * 4,
+    "You are a careful assistant. Answer in one sentence. What is the capital of France?",
+)
+NUM_SLOTS = 512
+# Logits against those of a float32 pool: length of the difference over their length.
+BOUNDS: dict[KVDtype, float] = {"float16": 1e-3, "bfloat16": 6e-3, "int8": 0.02}
+
+
+def make_runner(folder: Path, kv_dtype: KVDtype, backend: str = "auto") -> ModelRunner:
+    config = EngineConfig(
+        model=str(folder), dtype="float32", device="cpu", num_slots=NUM_SLOTS, kv_dtype=kv_dtype
+    )
+    return ModelRunner(load_model(config), backend)  # type: ignore[arg-type]
+
+
+def logits_of(
+    runner: ModelRunner, tokens: list[int], *, cuts: tuple[int, ...] = ()
+) -> torch.Tensor:
+    """Of every token of a sequence, computed in chunks that end at the cuts."""
+    cache = NaiveCache(NUM_SLOTS)
+    found = []
+    for end in (*cuts, len(tokens)):
+        plan = cache.plan([tokens[:end]], all_logits=True)
+        found.append(runner.execute(plan)[-(end - sum(map(len, found))) :])
+    return torch.cat(found)
+
+
+def divergence(found: torch.Tensor, expected: torch.Tensor) -> float:
+    return float((found - expected).norm() / expected.norm())
+
+
+@pytest.fixture(scope="module")
+def builtin() -> Path:
+    return builtin_folder()
+
+
+@pytest.mark.parametrize("backend", ["auto", "reference"])
+@pytest.mark.parametrize("kv_dtype", BOUNDS)
+def test_logits_of_the_builtin_model_move_little(
+    builtin: Path, kv_dtype: KVDtype, backend: str
+) -> None:
+    exact, rounded = (
+        make_runner(builtin, "float32", backend),
+        make_runner(builtin, kv_dtype, backend),
+    )
+    for text in TEXTS:
+        tokens = load_tokenizer(builtin).encode(text)
+        expected, found = logits_of(exact, tokens), logits_of(rounded, tokens)
+        assert 0 < divergence(found, expected) < BOUNDS[kv_dtype]
+
+
+@pytest.mark.parametrize("backend", ["auto", "reference"])
+def test_a_hit_is_as_good_as_a_cold_cache(builtin: Path, backend: str) -> None:
+    """A prefix that is held was rounded as it is rounded anew: the logits are those of one pass."""
+    runner = make_runner(builtin, "int8", backend)
+    tokens = load_tokenizer(builtin).encode(TEXTS[0])
+    cold = logits_of(runner, tokens)
+    for cuts in ((len(tokens) // 2,), (1, 2, 3, 40), (len(tokens) - 1,)):
+        assert divergence(logits_of(runner, tokens, cuts=cuts), cold) < 2e-3
+
+
+class AloneOracle(Oracle):
+    """What the engine says to a prompt alone, each token from a cold cache."""
+
+    def __init__(self, folder: Path, kv_dtype: KVDtype) -> None:
+        self.runner = make_runner(folder, kv_dtype)
+        self.vocab_size = self.runner._loaded.vocab_size
+        self._said: dict[Prompt, Said] = {}
+
+    def says(self, prompt: Prompt) -> Said:
+        if prompt not in self._said:
+            tokens, logprobs, margins = list(prompt), [], []
+            for _ in range(MAX_NEW):
+                logits = self.runner.execute(NaiveCache(NUM_SLOTS).plan([tokens]))[0]
+                best = logits.topk(2)
+                tokens.append(int(best.indices[0]))
+                logprobs.append(float(logits.log_softmax(-1)[tokens[-1]]))
+                margins.append(float(best.values[0] - best.values[1]))
+            new = tuple(tokens[len(prompt) :])
+            self._said[prompt] = Said(new, tuple(logprobs), tuple(margins))
+        return self._said[prompt]
+
+    def logprobs(self, tokens: Prompt) -> torch.Tensor:
+        return logits_of(self.runner, list(tokens)).log_softmax(-1)
+
+
+@pytest.fixture(scope="module")
+def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    folder = write_chaotic_model(tmp_path_factory.mktemp("chaotic_model"))
+    # Rounding of 1e-7 may turn a key or value to its neighbour, 1/127 of the largest away.
+    made = Subject(
+        folder, AloneOracle(folder, "int8"), kv_dtype="int8", least_margin=0.1, tolerance=0.1
+    )
+    made.fill(seed=2)
+    return made
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_answers_do_not_depend_on_what_else_runs(subject: Subject, part: int) -> None:
+    stats = run_schedules(subject, range(5000 + 20 * part, 5020 + 20 * part))
+    assert sum(stat.num_evicted_tokens for stat in stats) > 250
+    assert sum(stat.cached_tokens for stat in stats) > 250

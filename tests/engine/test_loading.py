@@ -1,0 +1,129 @@
+"""A second start maps what the first one packed, computes the same, and trusts nothing blindly."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.tiny_model import write_tiny_model
+from yaie.config import EngineConfig
+from yaie.engine.loading import load_runner
+from yaie.engine.runner import ModelRunner
+from yaie.kernels import loader
+from yaie.models.loader import LoadedModel
+from yaie.models.packed_cache import ENDING
+from yaie.models.rewrites.decoder import comparison_plan
+
+pytestmark = pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> EngineConfig:
+    folder = write_tiny_model(tmp_path / "model")
+    return EngineConfig(
+        model=str(folder), num_slots=256, threads=1, weights_cache=str(tmp_path / "cache")
+    )
+
+
+def start(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, bool]:
+    """Model, runner, and whether it was packed in an earlier start."""
+    loaded, runner, saver = load_runner(config)
+    if saver is not None:
+        saver.wait()
+    return loaded, runner, loaded.model is None
+
+
+def logits(loaded: LoadedModel, runner: ModelRunner) -> torch.Tensor:
+    return runner.execute(comparison_plan(loaded))
+
+
+CHANGES = [
+    {},
+    {"dtype": "bfloat16"},
+    {"quantization": "int8"},
+    {"quantization": "int4"},
+    {"kv_dtype": "int8"},
+    {"exact": True},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_a_second_start_computes_the_same_from_the_mapped_file(
+    config: EngineConfig, change: dict[str, Any]
+) -> None:
+    config = dataclasses.replace(config, **change)
+    first, first_runner, was_packed = start(config)
+    assert not was_packed
+    expected = logits(first, first_runner)
+    second, second_runner, was_packed = start(config)
+    assert was_packed
+    assert torch.equal(logits(second, second_runner), expected)
+    for field in dataclasses.fields(LoadedModel):
+        if field.name not in ("model", "hf_config", "facts"):
+            assert getattr(second, field.name) == getattr(first, field.name), field.name
+
+
+def test_a_head_that_is_the_embedding_too(config: EngineConfig, tmp_path: Path) -> None:
+    folder = write_tiny_model(tmp_path / "tied", tie_word_embeddings=True)
+    config = dataclasses.replace(config, model=str(folder))
+    expected = logits(*start(config)[:2])
+    loaded, runner, was_packed = start(config)
+    assert was_packed
+    assert torch.equal(logits(loaded, runner), expected)
+
+
+def test_other_settings_and_other_weights_are_packed_anew(config: EngineConfig) -> None:
+    start(config)
+    assert start(dataclasses.replace(config, num_slots=200, policy="fcfs"))[2]
+    assert not start(dataclasses.replace(config, dtype="bfloat16"))[2]
+    write_tiny_model(Path(config.model), seed=5)
+    assert not start(config)[2]
+
+
+def test_a_larger_pool_that_allows_longer_contexts_is_no_overrun(config: EngineConfig) -> None:
+    """The tables of positions in the file are as long as the first start's contexts."""
+    small, *_ = start(dataclasses.replace(config, num_slots=64))
+    large, runner, was_packed = start(dataclasses.replace(config, num_slots=512))
+    assert small.max_model_len == 64 < large.max_model_len
+    assert not was_packed
+    assert bool(torch.isfinite(logits(large, runner)).all())
+
+
+def test_a_file_that_computes_something_else_is_removed_and_packed_anew(
+    config: EngineConfig,
+) -> None:
+    expected = logits(*start(config)[:2])
+    (path,) = Path(config.weights_cache).glob(f"*{ENDING}")
+    content = np.fromfile(path, dtype=np.uint8)
+    content[len(content) // 2 :] ^= 0x15
+    content.tofile(path)
+    loaded, runner, was_packed = start(config)
+    assert not was_packed
+    assert torch.equal(logits(loaded, runner), expected)
+    assert start(config)[2]
+
+
+def test_switched_off_nothing_is_kept(config: EngineConfig) -> None:
+    for _ in range(2):
+        assert not start(dataclasses.replace(config, weights_cache="off"))[2]
+    assert not Path(config.weights_cache).exists()
+
+
+def test_a_second_start_imports_no_transformers(config: EngineConfig) -> None:
+    start(config)
+    script = (
+        "import sys\n"
+        "from yaie.config import EngineConfig\n"
+        "from yaie.engine.core import EngineCore\n"
+        f"core = EngineCore({config!r})\n"
+        "assert core.info.execution == 'native'\n"
+        "assert 'transformers' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

@@ -1,0 +1,79 @@
+"""Which models `exact` is refused for, and the check at load."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.models.test_native_decoder import load_case, needs_library
+from yaie.config import EngineConfig
+from yaie.engine.core import EngineCore
+from yaie.engine.runner import ModelRunner
+from yaie.errors import ConfigError
+from yaie.llm import LLM
+from yaie.models.rewrites import decoder as rewrite
+from yaie.models.rewrites.decoder import comparison_plan
+from yaie.models.rewrites.exactness import check_exact
+
+pytestmark = needs_library
+
+
+@pytest.mark.parametrize("name", ["gemma2", "qwen3-moe", "gpt2"])
+def test_a_model_that_transformers_runs_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"exact is set, .* llama, mistral") as caught:
+        ModelRunner(load_case(name, tmp_path), exact=True)
+    assert caught.value.param == "exact"
+
+
+def test_float16_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no linear layers in torch.float16.*bfloat16"):
+        ModelRunner(load_case("llama", tmp_path, dtype="float16"), exact=True)
+
+
+def test_plain_torch_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="attention_backend is 'reference'"):
+        ModelRunner(load_case("llama", tmp_path), "reference", exact=True)
+
+
+def test_a_decoder_that_differs_from_its_original_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load_case("llama", tmp_path)
+    monkeypatch.setattr(rewrite, "_gated", lambda name: rewrite.GATED["gelu"])
+    with pytest.raises(ConfigError, match="off by"):
+        EngineCore(EngineConfig(model=str(tmp_path), num_slots=256, exact=True))
+
+
+def test_kernels_that_do_not_repeat_bits_are_refused(tmp_path: Path) -> None:
+    """The check at load finds that the usual kernels are not exact, and that the exact ones are."""
+    loaded = load_case("llama", tmp_path)
+    plan = comparison_plan(loaded)
+    runner = ModelRunner(loaded)
+    with pytest.raises(ConfigError, match="depend on the batch"):
+        check_exact(runner.execute, plan, runner.execute(plan))
+    exact = ModelRunner(load_case("llama", tmp_path), exact=True)
+    check_exact(exact.execute, plan, exact.execute(plan))
+
+
+def test_a_pool_too_small_for_the_check_is_served(tmp_path: Path) -> None:
+    load_case("llama", tmp_path)
+    core = EngineCore(EngineConfig(model=str(tmp_path), num_slots=4, exact=True))
+    assert core.info.exact
+
+
+def test_exact_is_near_the_default(tmp_path: Path) -> None:
+    loaded = load_case("qwen3", tmp_path)
+    plan = comparison_plan(loaded)
+    usual = ModelRunner(loaded).execute(plan)
+    exact = ModelRunner(load_case("qwen3", tmp_path), exact=True).execute(plan)
+    torch.testing.assert_close(exact, usual, atol=5e-5, rtol=5e-5)
+
+
+def test_from_python() -> None:
+    with LLM(exact=True, num_slots=512, threads=1) as llm:
+        assert llm.info.exact
+        assert llm.info.execution == "native"
+        first = llm.generate("What is a radix tree?")[0]
+        assert first.token_ids

@@ -1,0 +1,161 @@
+"""The folder of packed weights: whole files or none, a bounded size, no harm from a bad disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tiny_model import write_tiny_model
+from yaie.config import EngineConfig
+from yaie.models import packed_cache
+from yaie.models.packed_cache import ENDING, PackedCache, cache_key, open_cache
+
+NEVER = threading.Event()
+DATA = bytes(range(200)) * 50
+
+
+def write(cache: PackedCache, key: str, data: bytes = DATA) -> bool:
+    half = len(data) // 2
+    pieces = [memoryview(data)[:half], memoryview(data)[half:]]
+    return cache.write(key, {"name": key}, pieces, len(data), NEVER)
+
+
+def names(cache: PackedCache) -> list[str]:
+    return sorted(path.name.removesuffix(ENDING) for path in cache.folder.iterdir())
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> PackedCache:
+    return PackedCache(tmp_path / "packed", 5 * len(DATA))
+
+
+def test_what_is_written_is_read_back_from_an_aligned_mapping(cache: PackedCache) -> None:
+    assert cache.read("a") is None
+    assert write(cache, "a")
+    entry = cache.read("a")
+    assert entry is not None
+    assert entry.header["name"] == "a"
+    assert bytes(entry.data) == DATA
+    assert entry.data.readonly
+    assert names(cache) == ["a"]
+    assert cache.usage()[0] == 1
+
+
+@pytest.mark.parametrize("damage", ["short", "long", "magic", "header"])
+def test_a_damaged_file_is_removed_and_never_served(cache: PackedCache, damage: str) -> None:
+    write(cache, "a")
+    path = cache.folder / f"a{ENDING}"
+    content = path.read_bytes()
+    harmed = {
+        "short": content[:-1],
+        "long": content + b"x",
+        "magic": b"x" + content[1:],
+        "header": content[:20] + b"\xff" + content[21:],
+    }
+    path.write_bytes(harmed[damage])
+    assert cache.read("a") is None
+    assert not path.exists()
+
+
+def test_the_least_recently_used_go_when_there_is_no_room(cache: PackedCache) -> None:
+    for index, key in enumerate("abc"):
+        write(cache, key)
+        os.utime(cache.folder / f"{key}{ENDING}", (index, index))
+    cache.read("a")  # now the latest used
+    write(cache, "d")
+    assert names(cache) == ["a", "c", "d"]
+    assert cache.usage()[1] <= 5 * len(DATA)
+
+
+def test_what_is_larger_than_the_limit_is_not_written_and_evicts_nothing(
+    cache: PackedCache,
+) -> None:
+    write(cache, "a")
+    assert not write(cache, "b", DATA * 6)
+    assert names(cache) == ["a"]
+
+
+def test_a_full_disk_is_a_line_in_the_log(
+    cache: PackedCache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(packed_cache.os, "write", full)
+    with caplog.at_level(logging.WARNING):
+        assert not write(cache, "a")
+    assert "No space left on device" in caplog.text
+    assert names(cache) == []
+
+
+def test_a_folder_that_cannot_be_made_is_a_line_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    cache = PackedCache(tmp_path / "file" / "packed", 10**9)
+    with caplog.at_level(logging.WARNING):
+        assert not write(cache, "a")
+    assert "are not kept in" in caplog.text
+    assert cache.read("a") is None
+    assert cache.usage() == (0, 0)
+
+
+def test_one_that_is_told_to_stop_leaves_nothing(cache: PackedCache) -> None:
+    stop = threading.Event()
+    stop.set()
+    assert not cache.write("a", {}, [memoryview(DATA)], len(DATA), stop)
+    assert names(cache) == []
+
+
+def test_unfinished_files_of_the_dead_are_removed_and_others_are_not(cache: PackedCache) -> None:
+    cache.folder.mkdir()
+    old, new = cache.folder / "x.unfinished", cache.folder / "y.unfinished"
+    for path in (old, new):
+        path.write_bytes(b"half")
+    long_ago = time.time() - 7200
+    os.utime(old, (long_ago, long_ago))
+    write(cache, "a")
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_the_settings_say_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_cache(EngineConfig()) is None  # as the environment of the tests says
+    monkeypatch.delenv("YAIE_WEIGHTS_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = open_cache(EngineConfig())
+    assert found is not None
+    assert found.folder == tmp_path / "yaie" / "packed"
+    assert open_cache(EngineConfig(weights_cache="off")) is None
+    named = open_cache(EngineConfig(weights_cache=str(tmp_path / "own")))
+    assert named is not None
+    assert named.folder == tmp_path / "own"
+
+
+def test_a_key_is_of_everything_that_packed_weights_depend_on(tmp_path: Path) -> None:
+    folder = write_tiny_model(tmp_path / "model")
+    config = EngineConfig(model=str(folder))
+    key = cache_key(config, folder, "avx2")
+    assert key == cache_key(config, folder, "avx2")
+    others = {
+        "instruction set": cache_key(config, folder, "avx512"),
+        "dtype": cache_key(dataclasses.replace(config, dtype="float32"), folder, "avx2"),
+        "context": cache_key(dataclasses.replace(config, max_model_len=64), folder, "avx2"),
+    }
+    unrelated = dataclasses.replace(config, num_slots=77, threads=1, policy="fcfs", audit=True)
+    assert cache_key(unrelated, folder, "avx2") == key
+    weights = folder / "model.safetensors"
+    status = weights.stat()
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    os.utime(weights, ns=(status.st_atime_ns, status.st_mtime_ns))
+    others["weights of the same size and time"] = cache_key(config, folder, "avx2")
+    (folder / "config.json").write_text((folder / "config.json").read_text() + " ")
+    others["config"] = cache_key(config, folder, "avx2")
+    assert len({key, *others.values()}) == len(others) + 1

@@ -1,0 +1,85 @@
+"""Linear layers in the kernel library inside models that transformers runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from tests.models.test_native_decoder import load_case, needs_library
+from yaie.config import EngineConfig
+from yaie.engine.core import EngineCore
+from yaie.engine.runner import ModelRunner
+from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.rewrites import linears
+from yaie.models.rewrites.decoder import DecoderDiffers, comparison_plan
+from yaie.models.rewrites.linears import PackedLinear
+
+OTHERS = ["gemma2", "gemma3", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt", "gpt-neox"]
+
+
+@needs_library
+@pytest.mark.parametrize("name", OTHERS)
+def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
+    loaded = load_case(name, tmp_path)
+    expected = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
+    runner = ModelRunner(loaded)
+    assert not runner.has_native_decoder
+    assert any(isinstance(module, PackedLinear) for module in loaded.model.modules())
+    found = runner.execute(comparison_plan(loaded))
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+@needs_library
+def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
+    settings = {"dtype": "bfloat16"}
+    plain = load_case("olmo2", tmp_path, **settings)
+    rounded = ModelRunner(plain, native_decoder=False).execute(comparison_plan(plain))
+    loaded = load_case("olmo2", tmp_path, **settings)
+    found = ModelRunner(loaded).execute(comparison_plan(loaded))
+    assert (found - rounded).norm() / rounded.norm() < 0.1
+
+
+@needs_library
+@pytest.mark.parametrize("kind", ["int8", "int4"])
+def test_rounded_weights_are_computed_as_integers(kind: str, tmp_path: Path) -> None:
+    loaded = load_case("olmo2", tmp_path, quantization=kind)
+    expected = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
+    runner = ModelRunner(loaded)
+    assert not any(isinstance(module, QuantizedLinear) for module in loaded.model.modules())
+    found = runner.execute(comparison_plan(loaded))
+    assert 0 < (found - expected).norm() / expected.norm() < 0.25
+
+
+@needs_library
+def test_a_tied_head_stays(tmp_path: Path) -> None:
+    loaded = load_case("gemma2", tmp_path)
+    ModelRunner(loaded)
+    embedding = loaded.model.get_input_embeddings().weight  # type: ignore[operator]
+    assert loaded.model.get_output_embeddings().weight is embedding  # type: ignore[operator]
+
+
+@needs_library
+def test_one_that_differs_is_refused_and_the_engine_runs_the_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forward = PackedLinear.forward
+    monkeypatch.setattr(PackedLinear, "forward", lambda self, x: 1.5 * forward(self, x))
+    with pytest.raises(DecoderDiffers, match="off by"):
+        ModelRunner(load_case("olmo2", tmp_path))
+    core = EngineCore(EngineConfig(model=str(tmp_path), num_slots=256))
+    assert core.info.execution == "transformers"
+
+
+@needs_library
+def test_a_forward_that_reaches_into_its_layers_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reach(self: nn.Module, x: torch.Tensor) -> torch.Tensor:
+        return x @ self.weight.T
+
+    monkeypatch.setattr(linears.PackedLinear, "forward", reach)
+    with pytest.raises(DecoderDiffers, match="does not run with packed layers"):
+        ModelRunner(load_case("olmo2", tmp_path))

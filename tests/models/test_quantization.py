@@ -1,0 +1,181 @@
+"""Weights that are rounded at load: how far from the originals, and the same in both executions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from tests.conformance.zoo import CASES, save
+from tests.models.folders import make_llama
+from yaie.config import EngineConfig
+from yaie.engine.core import EngineCore
+from yaie.engine.runner import ModelRunner
+from yaie.errors import ConfigError
+from yaie.kernels.loader import load
+from yaie.models.loader import LoadedModel, load_model
+from yaie.models.quantization.quantize import quantize_weight
+from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
+from yaie.models.rewrites.decoder import comparison_plan
+
+_CASES = {case.name: case for case in CASES}
+KINDS = ["int8", "int4"]
+
+needs_library = pytest.mark.skipif(
+    load() is None, reason="no kernel library: there is no compiler here, and torch serves"
+)
+
+
+def load_case(name: str, folder: Path, kind: str | None) -> LoadedModel:
+    save(_CASES[name], _CASES[name].build(), folder)
+    return load_model(EngineConfig(model=str(folder), num_slots=256, quantization=kind))  # type: ignore[arg-type]
+
+
+def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
+    return float((found - expected).norm() / expected.norm())
+
+
+@pytest.mark.parametrize(("kind", "bound"), [("int8", 0.009), ("int4", 0.11)])
+def test_rounding_stays_near(kind: str, bound: float) -> None:
+    torch.manual_seed(0)
+    weight = torch.randn(1100, 256)
+    rounded = quantize_weight(weight, kind)
+    assert rounded.values.dtype == torch.int8
+    assert relative_error(rounded.widened(torch.float32), weight) < bound
+
+
+def test_int8_is_within_half_a_step_of_every_weight() -> None:
+    weight = torch.randn(40, 96) * torch.rand(40, 1) * 100
+    rounded = quantize_weight(weight, "int8")
+    error = (rounded.widened(torch.float32) - weight).abs()
+    assert bool((error <= rounded.scales * 0.5001).all())
+
+
+def test_rows_of_zeros_and_odd_widths_are_kept() -> None:
+    weight = torch.randn(6, 37)
+    weight[2] = 0
+    for kind in KINDS:  # no group divides 37: int4 becomes int8
+        rounded = quantize_weight(weight, kind)
+        assert rounded.bits == 8
+        assert torch.equal(rounded.widened(torch.float32)[2], torch.zeros(37))
+    assert quantize_weight(torch.randn(4, 96), "int4").group_size == 32
+
+
+def test_the_step_is_chosen_for_the_least_error() -> None:
+    torch.manual_seed(1)
+    weight = torch.randn(64, 64)
+    best = relative_error(quantize_weight(weight, "int4").widened(torch.float32), weight)
+    steps = weight.abs().amax(-1, keepdim=True) / 7
+    plain = (weight / steps).round().clamp(-8, 7) * steps
+    assert best < relative_error(plain, weight)
+
+
+def test_weights_of_unlike_kinds_are_not_joined() -> None:
+    bytes_, nibbles = (quantize_weight(torch.randn(8, 64), kind) for kind in KINDS)
+    assert join([bytes_, nibbles]) is None
+    joined = join([bytes_, bytes_])
+    assert joined is not None
+    assert joined.values.shape == (16, 64)
+
+
+def test_a_layer_follows_its_model_to_another_device() -> None:
+    layer = QuantizedLinear(quantize_weight(torch.randn(8, 64), "int4"), torch.zeros(8))
+    moved = layer.to("meta")
+    assert moved.quantized is not None
+    assert moved.quantized.values.device.type == "meta"
+    assert moved.bias is not None
+    assert moved.bias.device.type == "meta"
+    assert layer.to(torch.bfloat16).quantized.scales.dtype == torch.float32  # type: ignore[union-attr]
+
+
+def multiply_rounded(self: QuantizedLinear, x: torch.Tensor) -> torch.Tensor:
+    """What the kernels do with a layer: the rows become bytes too, with a scale for each group."""
+    assert self.quantized is not None
+    grouped = x.view(*x.shape[:-1], -1, self.quantized.group_size)
+    peak = grouped.abs().amax(-1, keepdim=True).clamp_min(1e-30)
+    rounded = ((grouped * (127 / peak)).round() * (peak / 127)).view(x.shape)
+    return nn.functional.linear(rounded, self.quantized.widened(x.dtype), self.bias)
+
+
+@needs_library
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["llama", "llama-tied", "qwen2", "qwen3", "granite", "phi3"])
+def test_the_kernels_compute_what_the_integers_say(
+    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In models where a number that is rounded the other way shows in every logit."""
+    loaded = load_case(name, tmp_path, kind)
+    plain = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
+    with monkeypatch.context() as patch:
+        patch.setattr(QuantizedLinear, "forward", multiply_rounded)
+        twin = load_case(name, tmp_path, kind)
+        expected = ModelRunner(twin, native_decoder=False).execute(comparison_plan(twin))
+    loaded = load_case(name, tmp_path, kind)
+    runner = ModelRunner(loaded)
+    assert runner.has_native_decoder
+    found = runner.execute(comparison_plan(loaded))
+    assert relative_error(found, expected) < 0.03
+    assert 0 < relative_error(found, plain) < 0.2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["gemma2", "gpt-oss", "olmo2", "qwen3-moe"])
+def test_models_that_transformers_runs_are_rounded_too(
+    name: str, kind: str, tmp_path: Path
+) -> None:
+    loaded = load_case(name, tmp_path, kind)
+    assert any(isinstance(module, QuantizedLinear) for module in loaded.model.modules())
+    found = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
+    plain = load_case(name, tmp_path, None)
+    runner = ModelRunner(plain, native_decoder=False)
+    original = runner.execute(comparison_plan(plain))
+    for layer_name, layer in loaded.model.named_modules():
+        if isinstance(layer, QuantizedLinear) and layer.quantized is not None:
+            weight = plain.model.get_submodule(layer_name).weight
+            weight.data.copy_(layer.quantized.widened(torch.float32))  # a tied one too
+    expected = runner.execute(comparison_plan(plain))
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    assert relative_error(found, original) > 1e-3
+
+
+@needs_library
+def test_tied_embeddings_are_the_rounded_head(tmp_path: Path) -> None:
+    loaded = load_case("llama-tied", tmp_path, "int8")
+    head = loaded.model.get_output_embeddings()  # type: ignore[operator]
+    assert isinstance(head, QuantizedLinear)
+    assert head.quantized is not None
+    embedding = loaded.model.get_input_embeddings().weight  # type: ignore[operator]
+    assert torch.equal(embedding, head.quantized.widened(embedding.dtype))
+
+
+def test_it_takes_the_memory_that_was_planned(tmp_path: Path) -> None:
+    make_llama(tmp_path, hidden_size=256, intermediate_size=512, num_attention_heads=4)
+    sizes = [
+        load_model(EngineConfig(model=str(tmp_path), num_slots=64, quantization=kind)).weight_bytes  # type: ignore[arg-type]
+        for kind in (None, "int8", "int4")
+    ]
+    assert sizes[1] < 0.3 * sizes[0]
+    assert sizes[2] < 0.19 * sizes[0]
+
+
+def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ConfigError, match="quantization is 'int3'; it must be one of int8, int4"):
+        EngineConfig(quantization="int3")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_engine_says_so(kind: str, tiny_model_dir: Path) -> None:
+    core = EngineCore(EngineConfig(model=str(tiny_model_dir), num_slots=256, quantization=kind))  # type: ignore[arg-type]
+    assert core.info.quantization == kind
+
+
+def test_widened_groups_have_their_own_zero_points() -> None:
+    weight = QuantizedWeight(
+        bits=4,
+        values=torch.tensor([[1, 2, 3, 4]], dtype=torch.int8),
+        scales=torch.tensor([[2.0, 10.0]]),
+        zero_points=torch.tensor([[1, -1]], dtype=torch.int8),
+    )
+    assert weight.widened(torch.float32).tolist() == [[0.0, 2.0, 40.0, 50.0]]

@@ -1,0 +1,299 @@
+"""Quantized checkpoints that are not served, or damaged: told before weights are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.conformance.zoo import CASES
+from tests.models.folders import edit_json
+from tests.models.quantized import Kind, write_pair
+from tests.models.test_quantized import load
+from yaie.errors import ModelUnsupported, NotEnoughMemory
+from yaie.models import loader
+from yaie.models.checkpoint import read_checkpoint, read_config
+from yaie.models.quantization.formats import SERVED, stored_quantization
+from yaie.models.quantization.layout import read_stored_layout
+
+LLAMA = {case.name: case for case in CASES}["llama"]
+MODULE = "model.layers.1.mlp.up_proj"
+CT, GPTQ, AWQ = (
+    Kind("pack-quantized", 4, 32, symmetric=False),
+    Kind("gptq", 4, 32),
+    Kind("awq", 4, 32, symmetric=False),
+)
+INT8 = Kind("int-quantized", 8)
+
+
+def with_group(kind: Kind, **changes: Any) -> dict[str, Any]:
+    """A compressed-tensors config with changed weights, or other keys of its group."""
+    config = kind.config()
+    group = config["config_groups"]["group_0"]
+    for key, value in changes.items():
+        if key in group["weights"]:
+            group["weights"][key] = value
+        else:
+            group[key] = value
+    return config
+
+
+STATIC = {"num_bits": 8, "type": "int", "strategy": "tensor", "dynamic": False}
+FP8 = {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True}
+UNSERVED = [
+    ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "the method bitsandbytes"),
+    ({"quant_method": "fp8", "activation_scheme": "dynamic"}, "the method fp8"),
+    ({"quant_method": "auto-round", "bits": 4}, "a GPTQ export"),
+    ({"load_in_8bit": True}, "an unknown method"),
+    (GPTQ.config() | {"bits": 3}, "have 3 bits"),
+    (GPTQ.config() | {"bits": 2}, "have 2 bits"),
+    (GPTQ.config() | {"checkpoint_format": "marlin"}, "checkpoint format marlin"),
+    (GPTQ.config() | {"is_marlin_format": True}, "checkpoint format marlin"),
+    (GPTQ.config() | {"pack_dtype": "int64"}, "packed into int64"),
+    (GPTQ.config() | {"dynamic": {r"+:.*mlp.*": {"bits": 3}}}, "have 3 bits"),
+    (AWQ.config() | {"version": "gemv"}, "AWQ version gemv"),
+    (AWQ.config() | {"bits": 8}, "AWQ packs 4 bits"),
+    (AWQ.config() | {"backend": "llm-awq"}, "AWQ version llm-awq"),
+    (with_group(CT, num_bits=3), "of group_0 have 3 bits"),
+    (with_group(CT, type="float"), "of group_0 are float numbers of 4 bits"),
+    (with_group(CT, strategy="block"), "scaled by block"),
+    (with_group(CT, dynamic=True), "quantized anew"),
+    (with_group(CT, format="nvfp4-pack-quantized"), "format nvfp4-pack-quantized"),
+    (CT.config() | {"format": "marlin-24"}, "format marlin-24"),
+    (CT.config() | {"format": "dense"}, "format dense"),
+    (CT.config() | {"sparsity_config": {"format": "sparse-24-bitmask"}}, "stored sparse"),
+    (CT.config() | {"transform_config": {"config_groups": {"u": {}}}}, "transform_config"),
+    (with_group(INT8, input_activations=STATIC), r"fixed beforehand \(static\)"),
+    (with_group(INT8, input_activations=FP8), "float numbers of 8 bits"),
+    (with_group(INT8, output_activations=STATIC), "the outputs of layers"),
+    (with_group(INT8, weights=None), "activations and no weights"),
+    (with_group(INT8, targets=["Embedding"]), "modules of class Embedding"),
+]
+
+
+@pytest.mark.parametrize(("config", "reason"), UNSERVED)
+def test_not_served(config: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ModelUnsupported, match=reason) as refused:
+        stored_quantization({"quantization_config": config})
+    assert SERVED in refused.value.message
+    assert "or use a checkpoint in bfloat16" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "int4",
+        CT.config() | {"config_groups": {}},
+        CT.config() | {"config_groups": {"W4A16": ["Linear"]}},
+        with_group(CT, targets=["re:*"]),
+        with_group(CT, group_size="many"),
+        GPTQ.config() | {"group_size": 0},
+        GPTQ.config() | {"dynamic": ["x"]},
+        GPTQ.config() | {"dynamic": {"+:(": {}}},
+    ],
+)
+def test_nonsense_in_the_config(config: object) -> None:
+    with pytest.raises(ModelUnsupported, match=r"quantization_config of config\.json is damaged"):
+        stored_quantization({"quantization_config": config})
+
+
+@pytest.mark.parametrize("none", [None, {}])
+def test_no_quantization(none: object) -> None:
+    assert stored_quantization({"quantization_config": none}) is None
+    assert stored_quantization({}) is None
+
+
+@pytest.fixture
+def never_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    def build(*_: object, **__: object) -> None:
+        raise AssertionError("weights were read")
+
+    monkeypatch.setattr(loader, "_build", build)
+
+
+Change = Callable[[dict[str, torch.Tensor]], object]
+
+
+def rewrite(folder: Path, change: Change) -> None:
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    change(tensors)
+    save_file({k: t.contiguous() for k, t in tensors.items()}, path, metadata={"format": "pt"})
+
+
+def without(part: str) -> Change:
+    return lambda tensors: tensors.pop(f"{MODULE}.{part}")
+
+
+def cut(part: str, *, rows: bool = True) -> Change:
+    def change(tensors: dict[str, torch.Tensor]) -> None:
+        name = f"{MODULE}.{part}"
+        tensors[name] = tensors[name][:-1] if rows else tensors[name][..., :-1]
+
+    return change
+
+
+def converted(part: str, dtype: torch.dtype) -> Change:
+    def change(tensors: dict[str, torch.Tensor]) -> None:
+        tensors[f"{MODULE}.{part}"] = tensors[f"{MODULE}.{part}"].to(dtype)
+
+    return change
+
+
+def stated_shape(*shape: int) -> Change:
+    return lambda tensors: tensors.update({f"{MODULE}.weight_shape": torch.tensor(shape)})
+
+
+@pytest.mark.usefixtures("never_built")
+@pytest.mark.parametrize(
+    ("kind", "change", "reason"),
+    [
+        (CT, without("weight_packed"), "is there, but the integers"),
+        (CT, without("weight_scale"), "weight_scale is missing"),
+        (CT, without("weight_shape"), "weight_shape is missing"),
+        (CT, without("weight_zero_point"), "weight_zero_point is missing"),
+        (CT, cut("weight_packed"), "weight_shape says"),
+        (CT, cut("weight_packed", rows=False), "do not hold 64 integers of 4 bits"),
+        (CT, cut("weight_scale"), "weight_scale has the shape"),
+        (CT, cut("weight_scale", rows=False), "weight_zero_point has the shape"),
+        (CT, cut("weight_zero_point"), "weight_zero_point has the shape"),
+        (CT, stated_shape(96, 64, 1), "weight_shape says"),
+        (CT, stated_shape(96, 0), "do not hold 0 integers"),
+        (CT, converted("weight_packed", torch.int64), "weight_packed is of type I64"),
+        (CT, converted("weight_scale", torch.int8), "weight_scale is of type I8"),
+        (INT8, without("weight_scale"), "weight_scale is missing"),
+        (INT8, cut("weight_scale"), "weight_scale has the shape"),
+        (INT8, converted("weight", torch.float8_e4m3fn), "weight is of type F8_E4M3"),
+        (GPTQ, without("qweight"), "is there, but the integers"),
+        (GPTQ, without("qzeros"), "qzeros is missing"),
+        (GPTQ, without("scales"), "scales is missing"),
+        (GPTQ, cut("qweight"), "g_idx orders 64 inputs, qweight has 56"),
+        (GPTQ, cut("qzeros", rows=False), "qzeros has the shape"),
+        (GPTQ, cut("scales"), "qzeros has the shape"),
+        (GPTQ, lambda t: t[f"{MODULE}.g_idx"].fill_(7), "groups that are not there"),
+        (GPTQ, lambda t: t[f"{MODULE}.g_idx"].neg_(), "groups that are not there"),
+        (AWQ, cut("qweight", rows=False), "do not belong together"),
+        (AWQ, cut("qzeros"), "do not belong together"),
+        (AWQ, without("scales"), "scales is missing"),
+    ],
+)
+def test_damaged_layers(kind: Kind, change: Change, reason: str, tmp_path: Path) -> None:
+    folder, _ = write_pair(LLAMA, kind, tmp_path)
+    rewrite(folder, change)
+    with pytest.raises(ModelUnsupported, match=reason) as refused:
+        load(folder)
+    assert MODULE in refused.value.message
+    assert refused.value.code == "model_damaged"
+
+
+@pytest.mark.usefixtures("never_built")
+@pytest.mark.parametrize(
+    ("kind", "config", "reason"),
+    [
+        (CT, with_group(CT, targets=["re:.*self_attn.*"]), "names no quantization for"),
+        (CT, with_group(CT, group_size=48), "inputs into groups of 48"),
+        (CT, with_group(CT, num_bits=8), "do not hold .* integers of 8 bits"),
+        (CT, GPTQ.config(), "names no quantization for"),
+        (GPTQ, GPTQ.config() | {"bits": 8}, "outputs with 8 bits"),
+        (INT8, AWQ.config(), "names no quantization for"),
+    ],
+)
+def test_a_config_that_does_not_fit_its_tensors(
+    kind: Kind, config: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    folder, _ = write_pair(LLAMA, kind, tmp_path)
+    edit_json(folder / "config.json", quantization_config=config)
+    with pytest.raises(ModelUnsupported, match=reason):
+        load(folder)
+
+
+@pytest.mark.usefixtures("never_built")
+def test_plain_weights_that_are_said_to_be_quantized(tmp_path: Path) -> None:
+    _, widened = write_pair(LLAMA, GPTQ, tmp_path)
+    edit_json(widened / "config.json", quantization_config=GPTQ.config())
+    with pytest.raises(ModelUnsupported, match=r"quantized \(gptq\), but none of them is"):
+        load(widened)
+
+
+@pytest.mark.usefixtures("never_built")
+def test_truncated(tmp_path: Path) -> None:
+    folder, _ = write_pair(LLAMA, AWQ, tmp_path)
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.raises(ModelUnsupported, match="it is truncated"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "reason"),
+    [
+        (GPTQ, lambda t: t[f"{MODULE}.scales"].fill_(torch.nan), f"{MODULE} .* not finite"),
+        (
+            Kind("int-quantized", 4, 32),
+            lambda t: t[f"{MODULE}.weight"].fill_(8),
+            f"{MODULE} .* integers beyond -8 to 7",
+        ),
+        (
+            GPTQ,
+            lambda t: t.update({k.replace("up_proj", "in_proj"): t.pop(k) for k in list(t)}),
+            r"in_proj, which is no linear layer of LlamaForCausalLM",
+        ),
+        (
+            INT8,
+            lambda t: t.update(
+                {
+                    f"{MODULE}.weight": torch.ones(95, 64, dtype=torch.int8),
+                    f"{MODULE}.weight_scale": torch.ones(95, 1),
+                }
+            ),
+            "have 95 outputs and 64 inputs, but the config makes it 96 and 64",
+        ),
+        (GPTQ, lambda t: t.pop("model.norm.weight"), "lack 1 tensors .* model.norm.weight"),
+        (
+            Kind("gptq", 8, 32),
+            lambda t: t[f"{MODULE}.scales"].fill_(torch.inf),
+            f"{MODULE} .* not finite",
+        ),
+    ],
+)
+def test_damage_that_shows_while_loading(
+    kind: Kind, change: Change, reason: str, tmp_path: Path
+) -> None:
+    folder, _ = write_pair(LLAMA, kind, tmp_path)
+    rewrite(folder, change)
+    with pytest.raises(ModelUnsupported, match=reason) as refused:
+        load(folder)
+    assert refused.value.code == "model_damaged"
+
+
+@pytest.mark.usefixtures("never_built")
+def test_memory_that_would_hold_the_integers_only_once_they_are_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = write_pair(LLAMA, CT, tmp_path)
+    layout = read_stored_layout(read_config(folder), read_checkpoint(folder))
+    assert layout is not None
+    free = layout.loading_nbytes(4) - 1
+    monkeypatch.setattr(loader, "activation_bytes", lambda **_: 0)
+    monkeypatch.setattr(loader, "free_bytes", lambda _: free)
+    with pytest.raises(NotEnoughMemory, match="while its weights are read they take"):
+        load(folder, num_slots=1, max_model_len=1)
+
+
+def test_the_config_of_a_folder_is_told_by_its_file(tmp_path: Path) -> None:
+    """What older GPTQ tools put into a file of its own counts as if it were in config.json."""
+    folder, _ = write_pair(LLAMA, GPTQ, tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    settings = config.pop("quantization_config")
+    (folder / "config.json").write_text(json.dumps(config))
+    del settings["quant_method"]
+    (folder / "quantize_config.json").write_text(json.dumps(settings))
+    assert load(folder).quantization == "int4"
+    (folder / "quantize_config.json").write_text(json.dumps(settings | {"bits": 3}))
+    with pytest.raises(ModelUnsupported, match="have 3 bits"):
+        load(folder)

@@ -1,0 +1,115 @@
+"""From what came back, and when, to figures: and whether it was the work that was asked for.
+
+Pure. The client and the in-process peers fill `Answer`; the runner asks for `Figures`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from yaie.bench.peers.workloads import Workload
+
+
+@dataclass(slots=True)
+class Answer:
+    """The answer to one request, as it arrived. Times are of one monotonic clock, in seconds."""
+
+    prompt_len: int
+    start_s: float
+    end_s: float = 0.0
+    # For each sample: when something arrived and how many tokens it was.
+    arrivals: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
+    token_ids: dict[int, list[int]] = field(default_factory=dict)
+    # What the peer itself counted; None where it does not say.
+    counted_prompt: int | None = None
+    counted_output: int | None = None
+    cached: int | None = None
+
+    def add(self, sample: int, token_ids: Sequence[int], num_tokens: int, now_s: float) -> None:
+        """Note that some tokens of a sample arrived."""
+        self.arrivals.setdefault(sample, []).append((now_s, num_tokens))
+        self.token_ids.setdefault(sample, []).extend(token_ids)
+
+    @property
+    def num_arrived(self) -> int:
+        """Tokens that arrived, of all samples."""
+        return sum(count for arrived in self.arrivals.values() for _, count in arrived)
+
+    @property
+    def first_token_s(self) -> float | None:
+        """Time from the request to its first token."""
+        times = [arrived[0][0] for arrived in self.arrivals.values() if arrived]
+        return min(times) - self.start_s if times else None
+
+    def gaps_s(self) -> list[float]:
+        """Time between tokens, for each sample; tokens that came together share their time."""
+        gaps = []
+        for arrived in self.arrivals.values():
+            for (before, _), (now, count) in itertools.pairwise(arrived):
+                gaps.extend([(now - before) / count] * count)
+        return gaps
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one run of a workload took. Times in seconds; None where a peer cannot say."""
+
+    wall_s: float
+    first_token_p50_s: float | None
+    first_token_max_s: float | None
+    between_tokens_p50_s: float | None
+    output_tokens_per_s: float
+    num_requests: int
+    prompt_tokens: int
+    output_tokens: int
+    cached_tokens: int | None
+    faults: tuple[str, ...]  # how the work differs from what was asked; empty: it does not
+
+
+def summarize(workload: Workload, answers: Sequence[Answer]) -> Figures:
+    """The figures of one run; wall time is from the first request to the end of the last answer."""
+    wall_s = max(a.end_s for a in answers) - min(a.start_s for a in answers)
+    first = [a.first_token_s for a in answers]
+    known_first = [value for value in first if value is not None]
+    gaps = [gap for answer in answers for gap in answer.gaps_s()]
+    cached = [a.cached for a in answers if a.cached is not None]
+    arrived = sum(a.num_arrived for a in answers)
+    return Figures(
+        wall_s=wall_s,
+        first_token_p50_s=statistics.median(known_first) if known_first else None,
+        first_token_max_s=max(known_first, default=None),
+        between_tokens_p50_s=statistics.median(gaps) if gaps else None,
+        output_tokens_per_s=arrived / wall_s,
+        num_requests=len(answers),
+        prompt_tokens=sum(a.prompt_len for a in answers),
+        output_tokens=arrived,
+        cached_tokens=sum(cached) if len(cached) == len(answers) else None,
+        faults=tuple(_faults(workload, answers, arrived)),
+    )
+
+
+def _faults(workload: Workload, answers: Sequence[Answer], arrived: int) -> list[str]:
+    """Every way in which the peer did other work than the workload says."""
+    faults = []
+    sent = sum(a.prompt_len for a in answers)
+    if sent != workload.num_prompt_tokens:
+        faults.append(f"{sent} prompt tokens sent of {workload.num_prompt_tokens}")
+    if arrived != workload.num_output_tokens:
+        faults.append(f"{arrived} output tokens came of {workload.num_output_tokens}")
+    counted = [a.counted_prompt for a in answers if a.counted_prompt is not None]
+    if counted and sum(counted) != workload.num_prompt_tokens:
+        faults.append(f"it counted {sum(counted)} prompt tokens of {workload.num_prompt_tokens}")
+    written = [a.counted_output for a in answers if a.counted_output is not None]
+    if written and sum(written) != workload.num_output_tokens:
+        faults.append(f"it counted {sum(written)} output tokens of {workload.num_output_tokens}")
+    short = [
+        answer
+        for answer in answers
+        if any(len(ids) != workload.shape.output_len for ids in answer.token_ids.values() if ids)
+    ]
+    if short:
+        faults.append(f"{len(short)} answers with samples of another length")
+    return faults

@@ -1,0 +1,210 @@
+"""How long a server takes from nothing to its first token, and how much memory it takes at most.
+
+Each start is a fresh `yaie serve` with one request for one token. Three kinds, one after the
+other and repeated, figures are medians: with no cache at all (kernels are compiled, unless the
+package holds them), with compiled kernels only, and with everything that earlier starts left.
+The weights' files are in the system's page cache. Memory is measured on the way, and in the last
+round under a load; called by `yaie bench start`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from yaie.bench.machine import describe_machine
+from yaie.bench.processes import MemoryWatch, can_measure
+from yaie.bench.shared_prefix import Workload
+from yaie.errors import RequestFailed
+
+ALLOWANCE = 600 * 1024**2  # bytes for everything but weights and pool, server and engine together
+KINDS = ("nothing_cached", "kernels_cached", "all_cached")
+_READY_S = 600.0
+_POLL_S = 0.01
+_FIRST_PROMPT = list(range(16))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Start:
+    """One start. Seconds from the moment the process was made."""
+
+    ready_s: float
+    first_token_s: float
+    watch: MemoryWatch
+    server_pid: int
+    info: dict[str, Any]  # what the engine said of itself
+
+
+def measure_start(
+    settings: dict[str, Any], workload: Workload, *, repeats: int, kinds: tuple[str, ...] = KINDS
+) -> dict[str, Any]:
+    """Start servers with these settings (names of `Settings`); returns what `--json` prints.
+
+    Raises `RequestFailed` if one does not start or does not answer.
+    """
+    # Little more than the load needs, so that the whole pool is touched and counts.
+    room = workload.shared_prefix + workload.requests * (workload.own + workload.output)
+    settings = {"num_slots": room + room // 16 + 64, "max_model_len": workload.longest} | settings
+    starts: dict[str, list[Start]] = {kind: [] for kind in kinds}
+    loads: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory(prefix="yaie-start-") as folder:
+        caches = Path(folder)
+        _start_once(settings, caches, None)  # pages of programs and weights are in memory now
+        for index in range(repeats):
+            for kind in kinds:
+                _forget(kind, caches)
+                load = workload if index == repeats - 1 and kind != KINDS[0] else None
+                start = _start_once(settings, caches, load)
+                starts[kind].append(start)
+                if load is not None and can_measure():
+                    loads[kind] = _memory(start)
+    return {
+        "benchmark": "start",
+        "machine": describe_machine(),
+        "model": starts[kinds[-1]][-1].info,
+        "repeats": repeats,
+        "starts": {kind: _medians(found) for kind, found in starts.items()},
+        "workload": dataclasses.asdict(workload),
+        "memory": loads,
+    }
+
+
+def _forget(kind: str, caches: Path) -> None:
+    """Remove the caches that this kind of start does not have."""
+    if kind == "nothing_cached":
+        shutil.rmtree(caches / "yaie", ignore_errors=True)
+    elif kind == "kernels_cached":
+        for path in (caches / "yaie").iterdir():
+            if path.name != "kernels":
+                shutil.rmtree(path)
+
+
+def _medians(starts: list[Start]) -> dict[str, float]:
+    return {
+        name: round(statistics.median(getattr(start, name) for start in starts), 3)
+        for name in ("ready_s", "first_token_s")
+    }
+
+
+def _memory(start: Start) -> dict[str, Any]:
+    """Peaks against the bound: weights, pool, and an allowance for everything else."""
+    server = start.watch.peaks[start.server_pid].resident
+    others = (p.resident for pid, p in start.watch.peaks.items() if pid != start.server_pid)
+    engine = max(others, default=0)  # compilers that ran before it do not count
+    weights = start.info["weight_bytes"]
+    pool = start.info["num_slots"] * start.info["kv_bytes_per_token"]
+    bound = weights + pool + ALLOWANCE
+    return {
+        "weights": weights,
+        "kv_pool": pool,
+        "allowance": ALLOWANCE,
+        "bound": bound,
+        "server_peak": server,
+        "engine_peak": engine,
+        "together": server + engine,
+        "beside_weights_and_pool": server + engine - weights - pool,
+        "together_proportional": start.watch.together,
+        "within_bound": server + engine <= bound,
+    }
+
+
+def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -> Start:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "yaie.cli", "serve", "--port", str(port)]
+    with tempfile.TemporaryFile() as log, requests.Session() as http:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command, env=_environment(settings, caches), stdout=log, stderr=log
+        )
+        try:
+            with MemoryWatch(process.pid) if can_measure() else _nothing(process.pid) as watch:
+                try:
+                    _wait_ready(http, url, process)
+                    ready_s = time.perf_counter() - began
+                    model = http.get(f"{url}/v1/models", timeout=60).json()["data"][0]["id"]
+                    _complete(http, url, model, _FIRST_PROMPT, 1)
+                    first_token_s = time.perf_counter() - began
+                    info = http.get(f"{url}/stats", timeout=60).json()["info"]
+                    if load is not None:
+                        _run_load(url, model, load, info["vocab_size"])
+                except (RequestFailed, requests.RequestException) as error:
+                    log.seek(0)
+                    said = log.read().decode(errors="replace").strip().splitlines()[-5:]
+                    raise RequestFailed("\n".join([str(error), *said])) from None
+        finally:
+            _stop(process)
+    return Start(ready_s, first_token_s, watch, process.pid, info)
+
+
+@contextlib.contextmanager
+def _nothing(pid: int) -> Iterator[MemoryWatch]:
+    """In place of a watch where the system shows no memory."""
+    yield MemoryWatch(pid)
+
+
+def _environment(settings: dict[str, Any], caches: Path) -> dict[str, str]:
+    """Ours, with caches of its own but for models, and this package where it is not installed."""
+    from huggingface_hub import constants
+
+    variables = {f"YAIE_{name.upper()}": str(value) for name, value in settings.items()}
+    places = {"XDG_CACHE_HOME": str(caches), "HF_HOME": constants.HF_HOME}
+    environment = {**os.environ, **variables, **places}
+    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+    return environment
+
+
+def _wait_ready(http: requests.Session, url: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + _READY_S
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RequestFailed(f"the server ended with exit status {process.returncode}")
+        with contextlib.suppress(requests.ConnectionError):
+            if http.get(f"{url}/readiness", timeout=60).status_code == 200:
+                return
+        time.sleep(_POLL_S)
+    raise RequestFailed(f"the server was not ready within {_READY_S:g} s")
+
+
+def _complete(
+    http: requests.Session, url: str, model: str, prompt: list[int], max_tokens: int
+) -> None:
+    body = {"model": model, "prompt": prompt, "max_tokens": max_tokens, "temperature": 0}
+    answer = http.post(f"{url}/v1/completions", json=body | {"ignore_eos": True}, timeout=600)
+    if answer.status_code != 200:
+        raise RequestFailed(f"the server answered {answer.status_code}: {answer.text[:200]}")
+
+
+def _run_load(url: str, model: str, load: Workload, vocab_size: int) -> None:
+    def ask(prompt: list[int]) -> None:
+        with requests.Session() as http:
+            _complete(http, url, model, prompt, load.output)
+
+    with ThreadPoolExecutor(load.requests) as threads:
+        list(threads.map(ask, load.prompts(vocab_size, seed=1)))
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

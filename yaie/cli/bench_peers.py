@@ -1,0 +1,211 @@
+"""`yaie bench peers` and `yaie bench models`: YAIE beside other engines on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from yaie.cli.failures import CommandFailed, usage_error
+from yaie.cli.options import parse_count
+
+if TYPE_CHECKING:
+    from yaie.bench.peers.definitions import Peer
+    from yaie.bench.peers.runner import ModelFacts, Options
+    from yaie.bench.peers.workloads import Shape
+
+_PLAIN_WIDTH = 132  # of the table where there is no terminal to fit it to
+_PRECISIONS = {"none": "bf16", "int8": "int8", "int4": "int4"}
+
+
+def models(
+    folder: Annotated[Path, typer.Argument(help="where the models go")],
+    shapes: Annotated[str, typer.Option(help="which, separated by commas [all]")] = "",
+) -> None:
+    """Write random-weight models in the shapes of real ones, with a tokenizer; no download."""
+    from yaie.bench.shapes import write_models
+
+    for path in write_models(folder, _names(shapes), tell=_remark):
+        print(path)
+
+
+def peers(
+    *,
+    models: Annotated[
+        str, typer.Option(help="folders or ids, separated by commas; see `yaie bench models`")
+    ] = "builtin",
+    workloads: Annotated[str, typer.Option(help="of w1 to w7 and w6-8k [all]")] = "",
+    peers: Annotated[
+        str, typer.Option(help="names or beginnings of names [all]; --list says which")
+    ] = "",
+    peers_home: Annotated[
+        Path, typer.Option(help="the folder with the peers' environments and builds")
+    ] = Path("peers"),
+    quantization: Annotated[
+        str, typer.Option(help="of none, int8, int4: which precisions to run")
+    ] = "none",
+    repeats: Annotated[int, typer.Option(min=1, help="rounds; figures are medians")] = 3,
+    kv_bytes: Annotated[
+        int, typer.Option(parser=parse_count, metavar="N", help="each peer's KV cache in bytes")
+    ] = parse_count("3G"),
+    restart: Annotated[
+        bool, typer.Option("--restart", help="end a peer between rounds: needs less memory")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="tiny workloads: shows that it works, not how fast")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="folder for the JSON and the SVG")] = Path(),
+    name: Annotated[str, typer.Option(help="name of those files [peers-MODEL]")] = "",
+    show: Annotated[
+        bool, typer.Option("--list", help="only say which peers are here and how to install them")
+    ] = False,
+) -> None:
+    """YAIE and every installed peer in turns, on the same requests: table, JSON and bars."""
+    from yaie.bench.peers.definitions import choose_peers
+    from yaie.bench.peers.runner import Options
+    from yaie.bench.peers.workloads import choose_shapes
+
+    home = peers_home.expanduser().resolve()
+    if show:
+        _list_peers(home)
+        return
+    chosen, absent = choose_peers(_names(peers), _precisions(quantization), home)
+    if not chosen:
+        raise CommandFailed(
+            "no peer to run",
+            why=f"none of {', '.join(peer.name for peer in absent)} is in {home}",
+            advice="yaie bench peers --list",
+            code="no-peer",
+        )
+    shapes = choose_shapes(_names(workloads), quick=quick)
+    options = Options(
+        home=home,
+        logs=Path(tempfile.mkdtemp(prefix="yaie-peers-")),
+        repeats=repeats,
+        kv_bytes=kv_bytes,
+        restart=restart,
+        tell=_remark,
+    )
+    for peer in absent:
+        _remark(f"{peer.title} is not installed in {home}; yaie bench peers --list says how")
+    is_good = True
+    with _stopping_in_order():
+        for model in _names(models):
+            stem = out / (name or f"peers-{_model_name(model)}{'-quick' if quick else ''}")
+            is_good &= _measure(model, chosen, shapes, options, stem)
+    if not is_good:
+        raise typer.Exit(1)
+
+
+def _measure(
+    model: str,
+    chosen: dict[str, tuple[Peer, Path]],
+    shapes: dict[str, Shape],
+    options: Options,
+    stem: Path,
+) -> bool:
+    """One model: measure, write, show. Whether YAIE did all the work that was asked."""
+    from rich.console import Console
+
+    from yaie.bench.peers import chart, report, runner
+
+    facts = _facts_of(model)
+    fitting = {n: shape for n, shape in shapes.items() if shape.longest <= facts.max_position}
+    for left_out in shapes.keys() - fitting.keys():
+        _remark(
+            f"{left_out} is left out: {shapes[left_out].longest} tokens do not fit into the "
+            f"context of {facts.max_position} of {facts.name}"
+        )
+    if not fitting:
+        raise usage_error("no workload fits into the model's context", advice="other --workloads")
+    results = runner.measure_peers(facts, chosen, fitting, options)
+    command = shlex.join(["yaie", *sys.argv[1:]])
+    fitting = {n: s for n, s in fitting.items() if any(r["workload"] == n for r in results.runs)}
+    made = report.make_report(facts, fitting, options, results, command)
+    merged = report.add_to_file(made, stem.with_name(f"{stem.name}.json"))
+    picture = stem.with_name(f"{stem.name}.svg")
+    picture.write_text(chart.draw_chart(merged), encoding="utf-8")
+    report.print_report(made, Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH))
+    _remark(f"wrote {stem}.json and {picture}; logs are in {options.logs}")
+    ours = [run for run in results.runs if chosen[run["peer"]][0].is_yaie]
+    return results.is_complete and all(report.is_good(run) for run in ours)
+
+
+def _facts_of(model: str) -> ModelFacts:
+    import torch
+    from transformers import AutoConfig
+
+    from yaie.bench.peers.runner import ModelFacts
+    from yaie.bench.peers.workloads import read_vocabulary
+    from yaie.kvcache.pool import bytes_per_token
+    from yaie.models.geometry import estimate_pool_shapes
+    from yaie.models.locate import resolve_model_path
+
+    folder = resolve_model_path(model)
+    config = AutoConfig.from_pretrained(folder)
+    return ModelFacts(
+        name=_model_name(model),
+        folder=folder,
+        max_position=config.max_position_embeddings,
+        kv_bytes_per_token=bytes_per_token(estimate_pool_shapes(config), torch.bfloat16),
+        vocabulary=read_vocabulary(folder),
+    )
+
+
+def _model_name(model: str) -> str:
+    return Path(model).expanduser().resolve().name
+
+
+def _list_peers(home: Path) -> None:
+    from yaie.bench.peers.definitions import PEERS
+
+    for peer in PEERS.values():
+        found = peer.find(home)
+        print(f"{peer.name:18} {f'found: {found}' if found else f'not in {home}'}")
+    for install in dict.fromkeys(p.install for p in PEERS.values() if p.find(home) is None):
+        names = ", ".join(p.title for p in PEERS.values() if p.install == install)
+        print(f"\nTo install {names}, in {home}:\n{install}")
+
+
+def _precisions(text: str) -> list[str]:
+    for given in _names(text):
+        if given not in _PRECISIONS:
+            raise usage_error(
+                f"there is no quantization {given!r}",
+                advice=f"--quantization {','.join(_PRECISIONS)}",
+            )
+    return [_PRECISIONS[given] for given in _names(text)]
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _remark(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _stopping_in_order() -> Iterator[None]:
+    """A signal ends the measurement: no server outlives it, and no figure is lost."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, _stop) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _stop(number: int, _: Any) -> None:
+    from yaie.bench.peers.runner import Interrupted
+
+    signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
+    raise Interrupted(signal.Signals(number).name)

@@ -1,0 +1,107 @@
+"""From a config to a model that runs: built and packed, or mapped as an earlier start packed it.
+
+Called by the engine core. Where a packed decoder is not what its original was, the original is
+loaded again and transformers runs it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import torch
+
+from yaie.attention.backend import choose_backend
+from yaie.attention.cpu import CpuBackend
+from yaie.config import EngineConfig
+from yaie.engine.runner import ModelRunner
+from yaie.errors import YaieError
+from yaie.models.loader import LoadedModel, load_model
+from yaie.models.locate import resolve_model_path
+from yaie.models.packed_cache import PackedCache, cache_key, open_cache
+from yaie.models.reload import reload_model
+from yaie.models.rewrites.decoder import DecoderDiffers
+from yaie.models.rewrites.exactness import not_exact
+from yaie.models.rewrites.snapshot import NotSavable, Saver, Snapshot, facts_of, specs_of
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the cache a model's packed weights are, or will be."""
+
+    cache: PackedCache
+    key: str
+
+
+def load_runner(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, Saver | None]:
+    """The model, its runner, and who is still writing it to disk.
+
+    Raises a `StartupError` that says what to do.
+    """
+    place = _find_place(config)
+    if place is not None:
+        restored = _restore(config, place)
+        if restored is not None:
+            return (*restored, None)
+    loaded = load_model(config)
+    try:
+        runner = ModelRunner(loaded, config.attention_backend, exact=config.exact)
+    except DecoderDiffers as error:
+        if config.exact:
+            raise not_exact(str(error)) from None
+        log.warning("%s; transformers runs the model instead, slower", error)
+        loaded = load_model(config)
+        return loaded, ModelRunner(loaded, config.attention_backend, native_decoder=False), None
+    return loaded, runner, None if place is None else _save(place, loaded, runner)
+
+
+def _find_place(config: EngineConfig) -> Place | None:
+    cache = open_cache(config)
+    is_cpu = config.device == "cpu" or not torch.cuda.is_available()
+    if cache is None or not is_cpu:
+        return None
+    backend = choose_backend(torch.device("cpu"), config.attention_backend, exact=config.exact)
+    if not isinstance(backend, CpuBackend):
+        return None
+    folder = resolve_model_path(config.model)
+    try:
+        return Place(cache, cache_key(config, folder, backend.library.instruction_set))
+    except OSError as error:
+        log.warning("packed weights are not kept: %s", error)
+        return None
+
+
+def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunner] | None:
+    entry = place.cache.read(place.key)
+    if entry is None:
+        return None
+    try:
+        snapshot = Snapshot(entry.header, entry.data)
+        folder = resolve_model_path(config.model)
+        loaded = reload_model(config, folder, snapshot.facts, specs_of(snapshot.facts))
+        if loaded.max_model_len > snapshot.facts["num_positions"]:
+            return None  # it was packed for a smaller pool
+        runner = ModelRunner(
+            loaded, config.attention_backend, exact=config.exact, snapshot=snapshot
+        )
+        return loaded, runner
+    except YaieError:
+        raise
+    except (DecoderDiffers, KeyError, TypeError, ValueError) as error:
+        log.warning("packed weights on disk are of no use and were removed: %s", error)
+        place.cache.remove(place.key)
+        return None
+
+
+def _save(place: Place, loaded: LoadedModel, runner: ModelRunner) -> Saver | None:
+    decoder = runner.decoder
+    if decoder is None:
+        return None
+    facts = facts_of(loaded.specs, num_positions=loaded.max_model_len, **loaded.facts)
+    try:
+        return Saver(place.cache, place.key, decoder, facts)
+    except NotSavable as error:
+        log.warning("packed weights are not kept: %s", error)
+        return None

@@ -1,0 +1,228 @@
+// Attention that gives a row the same bits beside any other rows, however its path is cut into nodes
+// and its prompt into chunks.
+//
+// One form of the inner loops serves any number of query vectors, the narrow one. A row's keys are
+// taken in blocks between multiples of kKeysInBlock positions, each block after the one before it,
+// and what is hidden from a row adds nothing at all to it. Spans of kKeysInSpan positions are added up by
+// themselves, so that several threads can share a long path, and are merged in order. Pieces end only
+// where blocks do; a later one goes on from the very numbers that an earlier one left.
+
+// Compiled once for each instruction set, so that no two callers can get different roundings.
+#ifdef __clang__
+#define YAIE_ONCE static __attribute__((noinline))
+#else
+#define YAIE_ONCE static __attribute__((noinline, noclone))
+#endif
+
+// The query vectors of one piece and one KV head.
+struct ExactState {
+    float* queries;  // [lanes, padded key width], scaled
+    float* sums;     // [lanes, padded value width]
+    float* maxima;   // [lanes]
+    float* totals;   // [lanes]
+};
+
+// As soften_narrow, but a hidden key weighs nothing.
+YAIE_ONCE float soften_exact(const Layer& layer, int n, const float* key_scales,
+                             const float* value_scales, int32_t first_position, int32_t position,
+                             float* scores, float* maximum, float* total) {
+    int32_t window = layer.at.sliding_window;
+    int32_t oldest = window > 0 ? position - window : -1;
+    Int lane;
+    for (int i = 0; i < kLanes; ++i) lane[i] = i;
+    Vec most = splat(*maximum);
+    for (int k = 0; k < n; k += kLanes) {
+        Vec score = load(scores + k);
+        if (key_scales) score *= load(key_scales + k);
+        if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
+        Int key = lane + (first_position + k);
+        Int seen = (key <= position) & (key > oldest) & (lane < n - k);
+        score = seen ? score : splat(kHidden);
+        store(scores + k, score);
+        most = larger(most, score);
+    }
+    float new_maximum = largest_lane(most);
+    Vec sum{};
+    for (int k = 0; k < n; k += kLanes) {
+        Vec score = load(scores + k);
+        Vec weight = score > splat(kHidden) ? exp2(score - new_maximum) : Vec{};
+        store(scores + k, value_scales ? weight * load(value_scales + k) : weight);
+        sum += weight;
+    }
+    float factor = exp2(splat(*maximum - new_maximum))[0];
+    *total = *total * factor + sum_of_lanes(sum);
+    *maximum = new_maximum;
+    return factor;
+}
+
+template <class T, int Queries>
+static void attend_exact_block(const NarrowBlock<T>& block, const Layer& layer, ExactState& state,
+                               int first, const int32_t* positions, int32_t first_position) {
+    alignas(64) float scores[Queries * kScoreStride];
+    float factors[Queries];
+    score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores, first == 0);
+    for (int m = 0; m < Queries; ++m)
+        factors[m] = soften_exact(layer, block.n, block.key_scales, block.value_scales, first_position,
+                                  positions[first + m], scores + m * kScoreStride, &state.maxima[first + m],
+                                  &state.totals[first + m]);
+    add_narrow<T, Queries>(block, layer, scores, factors, state.sums + first * layer.values);
+}
+
+template <class T>
+static void attend_exact_lanes(const NarrowBlock<T>& block, const Layer& layer, ExactState& state,
+                               int lanes, const int32_t* positions, int32_t at) {
+    int step = 4;
+    for (int first = 0; first < lanes; first += step) {
+        step = lanes - first < 4 ? lanes - first : 4;
+        bool seen = false;
+        for (int i = first; i < first + step; ++i) seen |= positions[i] >= at;
+        if (!seen && first) continue;  // the first lanes ask for the memory that comes next
+        switch (step) {
+            case 1: attend_exact_block<T, 1>(block, layer, state, first, positions, at); break;
+            case 2: attend_exact_block<T, 2>(block, layer, state, first, positions, at); break;
+            case 3: attend_exact_block<T, 3>(block, layer, state, first, positions, at); break;
+            default: attend_exact_block<T, 4>(block, layer, state, first, positions, at);
+        }
+    }
+}
+
+// Where the sums of a row, span and head are kept.
+YAIE_INLINE int64_t exact_place(const AttentionCall& call, int64_t row, int64_t span, int64_t head) {
+    return (call.schedule->row_offsets[row] + span) * call.layer->num_heads + head;
+}
+
+// Fetches the queries, and what the pieces above have added up already.
+template <class T>
+static void begin_exact(const AttentionCall& call, const Layer& layer, const Piece& piece, int kv_head,
+                        int lanes, ExactState& state) {
+    int64_t span = piece.first_position / kKeysInSpan;
+    for (int i = 0; i < lanes; ++i) {
+        int64_t row = piece.first_row + i / layer.group;
+        int64_t head = static_cast<int64_t>(kv_head) * layer.group + i % layer.group;
+        widen_query<T>(layer, row, head, state.queries + i * layer.keys);
+        state.maxima[i] = kHidden;
+        state.totals[i] = 0;
+        float* sums = state.sums + i * layer.values;
+        for (int d = 0; d < layer.values; d += kLanes) store(sums + d, Vec{});
+        if (!piece.level || call.step->positions[row] < piece.first_position) continue;
+        int64_t place = exact_place(call, row, span, head);
+        if (call.partial_max[place] == kHidden) continue;
+        state.maxima[i] = call.partial_max[place];
+        state.totals[i] = call.partial_sum[place];
+        const float* from = call.partial_values + place * layer.values;
+        for (int d = 0; d < layer.values; d += kLanes) store(sums + d, load(from + d));
+    }
+}
+
+// Writes what is complete as output, and keeps the rest for the pieces below and for the merge.
+template <class T>
+static void end_exact(const AttentionCall& call, const Layer& layer, const Piece& piece, int kv_head,
+                      int lanes, const ExactState& state) {
+    int64_t span = piece.first_position / kKeysInSpan;
+    int64_t end = piece.first_position + piece.num_keys;
+    for (int i = 0; i < lanes; ++i) {
+        int64_t row = piece.first_row + i / layer.group;
+        int64_t head = static_cast<int64_t>(kv_head) * layer.group + i % layer.group;
+        int64_t position = call.step->positions[row];
+        if (position < piece.first_position) continue;  // complete before this piece
+        const float* sums = state.sums + i * layer.values;
+        if (position < end && !call.schedule->is_merged(row)) {
+            write_output<T>(layer, row, head, sums, state.maxima[i], state.totals[i]);
+            continue;
+        }
+        int64_t place = exact_place(call, row, span, head);
+        call.partial_max[place] = state.maxima[i];
+        call.partial_sum[place] = state.totals[i];
+        float* to = call.partial_values + place * layer.values;
+        for (int d = 0; d < layer.values; d += kLanes) store(to + d, load(sums + d));
+    }
+}
+
+template <class T>
+static void attend_exact(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                         int first_head, int end_head, Scratch& scratch) {
+    const YaieLayer& at = layer.at;
+    int heads = end_head - first_head;
+    int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
+    size_t state_bytes = padded(heads * sizeof(ExactState) + lanes * sizeof(int32_t), 64);
+    int64_t lane_floats = padded(2 * lanes, 16);
+    int64_t floats = lane_floats + static_cast<int64_t>(lanes) * (layer.keys + layer.values);
+    char* memory = scratch.get(state_bytes + heads * floats * sizeof(float));
+    ExactState* states = reinterpret_cast<ExactState*>(memory);
+    int32_t* positions = reinterpret_cast<int32_t*>(states + heads);
+    float* vectors = reinterpret_cast<float*>(memory + state_bytes);
+    for (int i = 0; i < lanes; ++i)
+        positions[i] = static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
+    for (int h = 0; h < heads; ++h, vectors += floats) {
+        states[h].queries = vectors;
+        states[h].sums = vectors + lanes * layer.keys;
+        states[h].maxima = states[h].sums + lanes * layer.values;
+        states[h].totals = states[h].maxima + lanes;
+        begin_exact<T>(call, layer, piece, first_head + h, lanes, states[h]);
+    }
+    BlockScales<T> scales;
+    int64_t n = 0;
+    for (int64_t key = 0; key < piece.num_keys; key += n) {
+        int64_t position = piece.first_position + key, left = piece.num_keys - key;
+        n = least_of(kKeysInBlock - position % kKeysInBlock, left);
+        for (int h = 0; h < heads; ++h) {
+            NarrowBlock<T> block;
+            block.keys = static_cast<const T*>(at.keys) + (first_head + h) * at.key_head_stride;
+            block.values =
+                static_cast<const T*>(at.values) + (first_head + h) * at.value_head_stride;
+            block.key_stride = at.key_slot_stride;
+            block.value_stride = at.value_slot_stride;
+            block.slots = piece.slots + key;
+            block.n = static_cast<int>(n);
+            scales.gather(at, block.slots, block.n, first_head + h);
+            block.key_scales = scales.of_keys();
+            block.value_scales = scales.of_values();
+            block.next_keys = block.keys + at.key_head_stride;
+            block.next_slots = block.slots;
+            block.next_n = block.n;
+            if (h + 1 == heads) {
+                block.next_keys = static_cast<const T*>(at.keys) + first_head * at.key_head_stride;
+                block.next_slots = block.slots + n;
+                block.next_n = static_cast<int>(least_of(kKeysInBlock, left - n));
+            }
+            attend_exact_lanes(block, layer, states[h], lanes, positions,
+                               static_cast<int32_t>(position));
+        }
+    }
+    for (int h = 0; h < heads; ++h)
+        end_exact<T>(call, layer, piece, first_head + h, lanes, states[h]);
+}
+
+// Adds the sums of a later span to those of the spans before it.
+YAIE_ONCE void add_span(const Layer& layer, const float* from, float found, float found_sum,
+                        float* sums, float* maximum, float* sum) {
+    float most = found > *maximum ? found : *maximum;
+    Vec old_factor = exp2(splat(*maximum - most));
+    Vec factor = exp2(splat(found - most));
+    for (int d = 0; d < layer.values; d += kLanes)
+        store(sums + d, fma(load(from + d), factor, load(sums + d) * old_factor));
+    *sum = *sum * old_factor[0] + found_sum * factor[0];
+    *maximum = most;
+}
+
+template <class T>
+static void merge_exact(const AttentionCall& call, const Layer& layer, int64_t index, float* sums) {
+    const Schedule& schedule = *call.schedule;
+    int64_t end = least_of((index + 1) * kRowsInMerge, static_cast<int64_t>(schedule.merged_rows.size()));
+    for (int64_t i = index * kRowsInMerge; i < end; ++i) {
+        int64_t row = schedule.merged_rows[i];
+        int64_t spans = schedule.row_offsets[row + 1] - schedule.row_offsets[row];
+        for (int64_t head = 0; head < layer.at.num_heads; ++head) {
+            float maximum = kHidden, sum = 0;
+            for (int d = 0; d < layer.values; d += kLanes) store(sums + d, Vec{});
+            for (int64_t span = 0; span < spans; ++span) {
+                int64_t place = exact_place(call, row, span, head);
+                float found = call.partial_max[place];
+                if (found == kHidden) continue;  // outside the row's window
+                add_span(layer, call.partial_values + place * layer.values, found,
+                         call.partial_sum[place], sums, &maximum, &sum);
+            }
+            write_output<T>(layer, row, head, sums, maximum, sum);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+// Cuts the segments of an exact step into pieces: see attention_exact.inl.
+//
+// A row's keys are taken in blocks between multiples of kKeysInBlock positions, wherever the tree
+// branches. A node's piece therefore ends at such a border, and the keys behind it, fewer than a block,
+// are read again by each branch below, together with the branch's own. Within a span of kKeysInSpan
+// positions a piece goes on from the sums that the pieces above it left, so it comes a level later.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "abi.h"
+#include "piece.h"
+
+namespace yaie {
+
+// What is added up in one go; several spans of a row may be computed at the same time.
+constexpr int64_t kKeysInSpan = 4096;
+
+class ExactPieces {
+public:
+    // Pieces above others come first. Valid until the next call.
+    void cut(const YaieStep& step, const YaieLayer& layer, std::vector<Piece>& pieces) {
+        step_ = &step;
+        layer_ = &layer;
+        pieces_ = &pieces;
+        pieces.clear();
+        gathered_.clear();
+        std::vector<const YaieSegment*> order;
+        for (int64_t s = 0; s < step.num_segments; ++s)
+            if (step.segments[s].end_row > step.segments[s].first_row &&
+                step.segments[s].end_slot > step.segments[s].first_slot)
+                order.push_back(step.segments + s);
+        // Depth first: whoever has more rows below it begins no later, at a lower position.
+        std::sort(order.begin(), order.end(), [](const YaieSegment* a, const YaieSegment* b) {
+            return a->first_row != b->first_row ? a->first_row < b->first_row
+                                                : a->first_position < b->first_position;
+        });
+        std::vector<Above> path;
+        for (const YaieSegment* segment : order) {
+            while (!path.empty() && path.back().end_row <= segment->first_row) path.pop_back();
+            path.push_back(cut_segment(*segment, path.empty() ? Above{} : path.back()));
+        }
+    }
+
+private:
+    // Keys at consecutive positions.
+    struct Keys {
+        const int64_t* slots;
+        int64_t first, end;  // positions
+    };
+
+    // What a segment leaves to those below it.
+    struct Above {
+        int64_t end_row = 0;
+        Keys rest{};    // its last keys, fewer than a block
+        int level = 0;  // of the piece that goes on from it within the same span
+    };
+
+    Above cut_segment(const YaieSegment& segment, const Above& above) {
+        Keys keys = with_rest(segment, above.rest);
+        int64_t border = keys.end / kKeysInBlock * kKeysInBlock;
+        int64_t row = segment.first_row;
+        // Rows of the segment's own end within it; all others go on below it.
+        int64_t below = 0;
+        for (int64_t r = row; r < segment.end_row; ++r) below += position(r) >= keys.end;
+        Above left{segment.end_row, {keys.slots, keys.first, keys.end}, above.level};
+        if (!below) {
+            add(keys, row, segment.end_row, above.level);
+            return left;
+        }
+        if (border > keys.first) {
+            left.level = add(keys_between(keys, keys.first, border), row, segment.end_row, above.level);
+            left.rest = keys_between(keys, border, keys.end);
+        }
+        for (int64_t end; row < segment.end_row; row = end + 1) {
+            for (end = row; end < segment.end_row && position(end) < keys.end;) ++end;
+            while (row < end && position(row) < left.rest.first) ++row;
+            if (row < end) add(left.rest, row, end, left.level);
+        }
+        return left;
+    }
+
+    // The segment's keys behind those that the segment above has left.
+    Keys with_rest(const YaieSegment& segment, const Keys& rest) {
+        const int64_t* slots = step_->slots + segment.first_slot;
+        int64_t count = segment.end_slot - segment.first_slot, first = segment.first_position;
+        if (rest.end != first || rest.first == rest.end) return {slots, first, first + count};
+        gathered_.emplace_back(rest.slots, rest.slots + (rest.end - rest.first));
+        gathered_.back().insert(gathered_.back().end(), slots, slots + count);
+        return {gathered_.back().data(), rest.first, first + count};
+    }
+
+    static Keys keys_between(const Keys& keys, int64_t first, int64_t end) {
+        return {keys.slots + (first - keys.first), first, end};
+    }
+
+    // Cut at the borders of spans. Returns the level of what goes on behind these keys.
+    int add(const Keys& keys, int64_t first_row, int64_t end_row, int level) {
+        for (int64_t first = keys.first, end; first < keys.end; first = end) {
+            end = std::min(keys.end, (first / kKeysInSpan + 1) * kKeysInSpan);
+            if (first % kKeysInSpan == 0) level = 0;
+            add_blocks_of_rows(keys_between(keys, first, end), first_row, end_row, level);
+            level = end % kKeysInSpan == 0 ? 0 : level + 1;
+        }
+        return level;
+    }
+
+    void add_blocks_of_rows(const Keys& keys, int64_t first_row, int64_t end_row, int level) {
+        int64_t rows = end_row - first_row, group = layer_->num_heads / layer_->num_kv_heads;
+        int64_t blocks = std::min(rows, (rows * group + kWideLanes - 1) / kWideLanes);
+        for (int64_t b = 0; b < blocks; ++b) {
+            Piece piece{};
+            piece.first_row = first_row + rows * b / blocks;
+            piece.end_row = first_row + rows * (b + 1) / blocks;
+            piece.narrow = (piece.end_row - piece.first_row) * group <= kNarrowLanes;
+            piece.level = level;
+            if (limit_keys(keys, piece)) pieces_->push_back(piece);
+        }
+    }
+
+    // Leaves out whole blocks that no row of the piece sees; false if none is left.
+    bool limit_keys(const Keys& keys, Piece& piece) const {
+        const int64_t* from = step_->positions + piece.first_row;
+        const int64_t* to = step_->positions + piece.end_row;
+        int64_t first = keys.first, end = std::min(keys.end, *std::max_element(from, to) + 1);
+        if (layer_->sliding_window > 0) {
+            int64_t oldest = *std::min_element(from, to) - layer_->sliding_window + 1;
+            first = std::max(first, oldest / kKeysInBlock * kKeysInBlock);
+        }
+        piece.slots = keys.slots + (first - keys.first);
+        piece.first_position = first;
+        piece.num_keys = end - first;
+        return piece.num_keys > 0;
+    }
+
+    int64_t position(int64_t row) const { return step_->positions[row]; }
+
+    const YaieStep* step_ = nullptr;
+    const YaieLayer* layer_ = nullptr;
+    std::vector<Piece>* pieces_ = nullptr;
+    std::deque<std::vector<int64_t>> gathered_;
+};
+
+}  // namespace yaie

@@ -1,0 +1,295 @@
+// Linear layers with integer weights: included once for each instruction set, after linear.inl.
+//
+// Weights are unsigned bytes or nibbles, which stand for themselves minus an offset; rows of x become
+// signed bytes with a scale of their own. Four products at a time are summed in 32-bit integers,
+// which is exact, and scaled at the end of a group of inputs:
+//
+//   int8   [panels][inputs / 4][kChunk][4] bytes, offset 128; one group of all inputs
+//   int4   [panels][inputs / 4][kLanes][4] bytes; low nibbles: output j, high: output kLanes + j;
+//          offset 8, or the group's zero point; groups of a multiple of 4 inputs
+//
+// Scales are [panels][groups][kChunk] floats, zero points [panels][groups][kChunk] bytes. In int4
+// every group of a row of x has its own scale too: the errors of weights this coarse should not be
+// joined by those of an outlier elsewhere in the row.
+
+typedef int8_t SmallInt __attribute__((vector_size(kLanes)));
+typedef uint8_t Small __attribute__((vector_size(kLanes)));
+
+constexpr int32_t kByteOffset = 128;
+constexpr int32_t kNibbleOffset = 8;
+constexpr int64_t kPrefetchBytes = 4096;
+
+// sum + the four products of unsigned bytes in each lane of w with the signed bytes of x.
+YAIE_INLINE Int dot_quads(Int sum, Bits w, int32_t x) {
+#if defined(YAIE_VNNI)
+    return (Int)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)w, _mm512_set1_epi32(x));
+#elif YAIE_LANES == 8
+    // Products of pairs are summed in 16 bits: seven bits at a time cannot overflow them.
+    __m256i ones = _mm256_set1_epi16(1), all = _mm256_set1_epi32(x);
+    __m256i low = _mm256_maddubs_epi16((__m256i)(w & 0x7f7f7f7fu), all);
+    __m256i top = _mm256_maddubs_epi16((__m256i)((w >> 7) & 0x01010101u), all);
+    return sum + (Int)_mm256_madd_epi16(low, ones) + ((Int)_mm256_madd_epi16(top, ones) << 7);
+#elif YAIE_LANES == 16
+    __m512i ones = _mm512_set1_epi16(1), all = _mm512_set1_epi32(x);
+    __m512i low = _mm512_maddubs_epi16((__m512i)(w & 0x7f7f7f7fu), all);
+    __m512i top = _mm512_maddubs_epi16((__m512i)((w >> 7) & 0x01010101u), all);
+    return sum + (Int)_mm512_madd_epi16(low, ones) + ((Int)_mm512_madd_epi16(top, ones) << 7);
+#else
+    for (int i = 0; i < kQuad; ++i)
+        sum += (Int)((w >> (8 * i)) & 0xffu) * (int32_t)(int8_t)(x >> (8 * i));
+    return sum;
+#endif
+}
+
+// The same for weights below 16, where 16 bits hold the sum of a pair of products.
+YAIE_INLINE Int dot_nibbles(Int sum, Bits w, int32_t x) {
+#if !defined(YAIE_VNNI) && YAIE_LANES == 8
+    __m256i pairs = _mm256_maddubs_epi16((__m256i)w, _mm256_set1_epi32(x));
+    return sum + (Int)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+#elif !defined(YAIE_VNNI) && YAIE_LANES == 16
+    __m512i pairs = _mm512_maddubs_epi16((__m512i)w, _mm512_set1_epi32(x));
+    return sum + (Int)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+#else
+    return dot_quads(sum, w, x);
+#endif
+}
+
+struct IntPair {
+    Int a, b;
+};
+
+// The weights of four inputs, kChunk outputs.
+struct BytePanel {
+    const uint8_t* bytes;
+    static constexpr int kBytes = kQuad * kChunk;
+    static inline __attribute__((always_inline)) void add(const uint8_t* at, const int32_t* x,
+                                                          int64_t stride, IntPair* sum, int rows) {
+        __builtin_prefetch(at + kPrefetchBytes);
+        if (kBytes > 64) __builtin_prefetch(at + kPrefetchBytes + 64);
+        Bits low = load_bits(at), high = load_bits(at + kBytes / 2);
+#pragma GCC unroll 16
+        for (int r = 0; r < rows; ++r) {
+            sum[r].a = dot_quads(sum[r].a, low, x[r * stride]);
+            sum[r].b = dot_quads(sum[r].b, high, x[r * stride]);
+        }
+    }
+};
+
+struct NibblePanel {
+    const uint8_t* bytes;
+    static constexpr int kBytes = kQuad * kLanes;
+    static inline __attribute__((always_inline)) void add(const uint8_t* at, const int32_t* x,
+                                                          int64_t stride, IntPair* sum, int rows) {
+        __builtin_prefetch(at + kPrefetchBytes);
+        Bits both = load_bits(at);
+        Bits low = both & 0x0f0f0f0fu, high = (both >> 4) & 0x0f0f0f0fu;
+#pragma GCC unroll 16
+        for (int r = 0; r < rows; ++r) {
+            sum[r].a = dot_nibbles(sum[r].a, low, x[r * stride]);
+            sum[r].b = dot_nibbles(sum[r].b, high, x[r * stride]);
+        }
+    }
+};
+
+YAIE_INLINE Vec as_floats(Int v) { return __builtin_convertvector(v, Vec); }
+
+YAIE_INLINE Vec widen_small(const uint8_t* p) {
+    Small v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, Vec);
+}
+
+// One group of inputs of a tile: sums of products become numbers, added to what other groups gave.
+template <int Rows, class Panel>
+YAIE_INLINE void add_group(const IntegerRows& x, const Panel& panel, const YaieLinear& linear,
+                           int64_t row, int64_t panel_index, int64_t group, Pair* total) {
+    constexpr int sums = Rows == 1 ? 4 : Rows <= 3 ? 2 : 1;
+    IntPair sum[sums][Rows];
+    for (int s = 0; s < sums; ++s)
+        for (int r = 0; r < Rows; ++r) sum[s][r] = {Int{}, Int{}};
+    int64_t quads = x.group_size / kQuad, i = 0;
+    const int32_t* from = (const int32_t*)(x.bytes + row * x.stride) + group * quads;
+    const uint8_t* weights = panel.bytes + group * quads * Panel::kBytes;
+    int64_t stride = x.stride / kQuad;
+    for (; i + sums <= quads; i += sums)
+#pragma GCC unroll 4
+        for (int s = 0; s < sums; ++s)
+            Panel::add(weights + (i + s) * Panel::kBytes, from + i + s, stride, sum[s], Rows);
+    for (; i < quads; ++i) Panel::add(weights + i * Panel::kBytes, from + i, stride, sum[0], Rows);
+
+    int64_t at = (panel_index * x.groups + group) * kChunk;
+    Vec low = load(linear.scales + at), high = load(linear.scales + at + kLanes);
+    Vec zero_low = splat(Panel::kBytes == kQuad * kChunk ? (float)kByteOffset : (float)kNibbleOffset);
+    Vec zero_high = zero_low;
+    if (linear.zero_points) {
+        zero_low = widen_small(linear.zero_points + at);
+        zero_high = widen_small(linear.zero_points + at + kLanes);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+        for (int s = 1; s < sums; ++s) {
+            sum[0][r].a += sum[s][r].a;
+            sum[0][r].b += sum[s][r].b;
+        }
+        int64_t scale = (row + r) * x.groups + group;
+        Vec factor = splat(x.scales[scale]);
+        Vec all = splat((float)x.sums[scale]);
+        Vec shifted_low = fma(all, -zero_low, as_floats(sum[0][r].a));
+        Vec shifted_high = fma(all, -zero_high, as_floats(sum[0][r].b));
+        total[r].a = fma(shifted_low, factor * low, total[r].a);
+        total[r].b = fma(shifted_high, factor * high, total[r].b);
+    }
+}
+
+template <int Rows, class Panel>
+static void integer_tile(const IntegerRows& x, const Panel& panel, const YaieLinear& linear,
+                         int64_t row, int64_t panel_index, const Target& target) {
+    Pair total[Rows];
+    for (int r = 0; r < Rows; ++r) total[r] = {Vec{}, Vec{}};
+    for (int64_t group = 0; group < x.groups; ++group)
+        add_group<Rows>(x, panel, linear, row, panel_index, group, total);
+    finish(target, linear, row, panel_index * kChunk, total, Rows);
+}
+
+template <class Panel, int Rows = YAIE_TILE_ROWS>
+static void integer_tiles(int64_t rows, const IntegerRows& x, const Panel& panel,
+                          const YaieLinear& linear, int64_t row, int64_t panel_index,
+                          const Target& target) {
+    if constexpr (Rows > 0) {
+        if (rows == Rows)
+            integer_tile<Rows>(x, panel, linear, row, panel_index, target);
+        else
+            integer_tiles<Panel, Rows - 1>(rows, x, panel, linear, row, panel_index, target);
+    }
+}
+
+static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_row,
+                          int64_t end_row) {
+    const YaieLinear& linear = *call.linear;
+    const IntegerRows& x = call.integers;
+    int64_t rows = end_row - first_row, tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
+    const uint8_t* bytes = (const uint8_t*)linear.weights + panel * panel_bytes(linear);
+    for (int64_t t = 0; t < tiles; ++t) {
+        int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
+        if (linear.weights_kind == YAIE_WEIGHTS_INT8)
+            integer_tiles(end - row, x, BytePanel{bytes}, linear, row, panel, call.target);
+        else
+            integer_tiles(end - row, x, NibblePanel{bytes}, linear, row, panel, call.target);
+    }
+}
+
+// One group of a row as signed bytes: x = byte * scale, within half a scale.
+YAIE_INLINE void round_group(const float* x, int64_t count, int8_t* to, float* scale,
+                             int32_t* sum) {
+    Vec most{};
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        Vec v = load(x + i);
+        most = larger(most, larger(v, -v));
+    }
+    float peak = largest_lane(most);
+    for (; i < count; ++i) peak = peak > __builtin_fabsf(x[i]) ? peak : __builtin_fabsf(x[i]);
+    float factor = peak > 0 ? 127.0f / peak : 0.0f;
+    Int total{};
+    for (i = 0; i + kLanes <= count; i += kLanes) {
+        // Adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
+        Int number = (Int)as_bits(load(x + i) * factor + 12582912.0f) - 0x4b400000;
+        total += number;
+        SmallInt bytes = __builtin_convertvector(number, SmallInt);
+        __builtin_memcpy(to + i, &bytes, sizeof bytes);
+    }
+    int32_t all = 0;
+    for (int j = 0; j < kLanes; ++j) all += total[j];
+    for (; i < count; ++i) {
+        to[i] = (int8_t)__builtin_rintf(x[i] * factor);
+        all += to[i];
+    }
+    *scale = peak / 127.0f;
+    *sum = all;
+}
+
+struct RoundCall {
+    const float* x;
+    int64_t x_stride, inputs, rows;
+    IntegerRows to;
+};
+
+static void round_task(void* context, int64_t index, Scratch&) {
+    const RoundCall& call = *static_cast<const RoundCall*>(context);
+    const IntegerRows& to = call.to;
+    int64_t end = least_of((index + 1) * kRowsInRound, call.rows);
+    for (int64_t row = index * kRowsInRound; row < end; ++row)
+        for (int64_t group = 0; group < to.groups; ++group) {
+            int64_t first = group * to.group_size, at = row * to.groups + group;
+            int64_t count = least_of(to.group_size, call.inputs - first);
+            int8_t* bytes = to.bytes + row * to.stride + first;
+            round_group(call.x + row * call.x_stride + first, count, bytes, to.scales + at,
+                        to.sums + at);
+            for (int64_t i = count; i < to.group_size; ++i) bytes[i] = 0;
+        }
+}
+
+// Rounds all rows into memory that lasts until the next call.
+static IntegerRows round_rows(Pool& pool, const YaieLinear& linear, const float* x,
+                              int64_t x_stride, int64_t rows) {
+    IntegerRows to{};
+    int64_t padded = padded_inputs(linear);
+    to.group_size = linear.weights_kind == YAIE_WEIGHTS_INT8 ? padded : linear.group_size;
+    to.groups = padded / to.group_size;
+    to.stride = padded;
+    int64_t scales = rows * to.groups;
+    char* memory = pool.caller_memory().get(rows * padded + scales * 8 + 64);
+    to.scales = (float*)memory;
+    to.sums = (int32_t*)(memory + scales * 4);
+    to.bytes = (int8_t*)(memory + (scales * 8 + 63) / 64 * 64);
+    RoundCall call{x, x_stride, linear.num_inputs, rows, to};
+    pool.run(round_task, &call, (rows + kRowsInRound - 1) / kRowsInRound);
+    return to;
+}
+
+// Packing, once at load: values [outputs, inputs] are signed; scales and zero points are
+// [outputs, groups].
+static void pack_integer_task(void* context, int64_t panel, Scratch&) {
+    const PackIntegersCall& call = *static_cast<const PackIntegersCall*>(context);
+    const PackCall& rows = call.rows;
+    bool is_byte = rows.kind == YAIE_WEIGHTS_INT8;
+    int64_t padded = (rows.inputs + kQuad - 1) / kQuad * kQuad;
+    int64_t groups = call.groups, bytes = padded * kChunk / (is_byte ? 1 : 2);
+    uint8_t* to = (uint8_t*)rows.to + panel * bytes;
+    __builtin_memset(to, is_byte ? kByteOffset : kNibbleOffset * 0x11, bytes);
+    for (int64_t lane = 0; lane < kChunk; ++lane) {
+        int64_t row = packed_row(rows, panel, lane);
+        bool is_there = row < rows.outputs;
+        for (int64_t group = 0; group < groups; ++group) {
+            int64_t at = (panel * groups + group) * kChunk + lane, from = row * groups + group;
+            call.to_scales[at] = is_there ? call.scales[from] : 0.0f;
+            if (call.to_zero_points)
+                call.to_zero_points[at] =
+                    (uint8_t)(kNibbleOffset + (is_there ? call.zero_points[from] : 0));
+        }
+        if (!is_there) continue;
+        const int8_t* values = (const int8_t*)rows.from + row * rows.inputs;
+        for (int64_t i = 0; i < rows.inputs; ++i) {
+            int64_t quad = i / kQuad, within = i % kQuad;
+            if (is_byte) {
+                to[(quad * kChunk + lane) * kQuad + within] = (uint8_t)(values[i] + kByteOffset);
+                continue;
+            }
+            uint8_t* byte = to + (quad * kLanes + lane % kLanes) * kQuad + within;
+            uint8_t nibble = (uint8_t)((values[i] + kNibbleOffset) & 15);
+            *byte = lane < kLanes ? (uint8_t)((*byte & 0xf0) | nibble)
+                                  : (uint8_t)((*byte & 0x0f) | nibble << 4);
+        }
+    }
+}
+
+// One output's weights as numbers: a row of an embedding that is tied to the head.
+YAIE_INLINE void unpack_bytes(const YaieLinear& linear, int64_t output, float* to) {
+    int64_t panel = output / kChunk, lane = output % kChunk;
+    const uint8_t* from = (const uint8_t*)linear.weights + panel * panel_bytes(linear);
+    float scale = linear.scales[output];  // one group: [panels][kChunk]
+    for (int64_t i = 0; i < linear.num_inputs; ++i) {
+        int32_t byte = from[(i / kQuad * kChunk + lane) * kQuad + i % kQuad];
+        to[i] = (float)(byte - kByteOffset) * scale;
+    }
+}

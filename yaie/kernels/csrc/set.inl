@@ -1,0 +1,41 @@
+// The kernels once more, for one instruction set: kernels.cpp includes this file for each.
+//
+// Before it, define YAIE_NAMESPACE (the name of the set), YAIE_LANES (floats in a vector),
+// YAIE_TILE_ROWS (rows that a tile of a linear layer keeps in registers) and YAIE_REGISTERS (vectors
+// that the processor holds); YAIE_VNNI where it multiplies bytes; and YAIE_TARGET, what the compiler may use, where that is more than it
+// uses anyway. All of them are undefined afterwards.
+
+#ifdef YAIE_TARGET
+#ifdef __clang__
+YAIE_PRAGMA(clang attribute push(__attribute__((target(YAIE_TARGET))), apply_to = function))
+#else
+YAIE_PRAGMA(GCC push_options)
+YAIE_PRAGMA(GCC target(YAIE_TARGET, "prefer-vector-width=512"))
+#endif
+#endif
+
+namespace yaie {
+namespace YAIE_NAMESPACE {
+#include "simd.inl"
+#include "attention.inl"
+#include "linear.inl"
+#include "linear_integer.inl"
+#include "decoder.inl"
+}  // namespace YAIE_NAMESPACE
+}  // namespace yaie
+
+#ifdef YAIE_TARGET
+#ifdef __clang__
+YAIE_PRAGMA(clang attribute pop)
+#else
+YAIE_PRAGMA(GCC pop_options)
+#endif
+#endif
+
+#undef YAIE_NAMESPACE
+#undef YAIE_TARGET
+#undef YAIE_LANES
+#undef YAIE_TILE_ROWS
+#undef YAIE_REGISTERS
+#undef YAIE_VNNI
+#undef YAIE_INLINE

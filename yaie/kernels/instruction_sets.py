@@ -1,0 +1,43 @@
+"""The instruction sets that the kernels are written for, and which of them this machine has.
+
+Called by `yaie.kernels.loader` before there is a library: what is compiled on first use is the one
+set that will be used. A library says by itself which of its sets the processor has.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+from pathlib import Path
+
+PORTABLE = "portable"
+CPU_DESCRIPTION = Path("/proc/cpuinfo")
+
+# The blocks and rows of csrc/kernels.cpp, best first, with what Linux calls the features they need.
+X86_64: dict[str, tuple[str, ...]] = {
+    "vnni": ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "fma"),
+    "avx512": ("avx512f", "avx512bw", "avx512vl", "avx512dq", "fma"),
+    "avx2": ("avx2", "fma"),
+}
+
+
+@cache
+def of_this_machine() -> tuple[str, ...]:
+    """Their names, best first, `portable` last; only that where the system does not tell."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return (PORTABLE,)
+    has = _features()
+    return (*(name for name, needed in X86_64.items() if has.issuperset(needed)), PORTABLE)
+
+
+def _features() -> frozenset[str]:
+    """What the first processor can do. Linux leaves out what it does not save registers for."""
+    try:
+        with CPU_DESCRIPTION.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                name, _, value = line.partition(":")
+                if name.strip() == "flags":
+                    return frozenset(value.split())
+    except OSError:
+        pass  # another system, or one that hides it
+    return frozenset()

@@ -1,0 +1,266 @@
+"""A folder of packed weights, so that a second start maps what the first one packed.
+
+One file for each model, way of packing and kernel library: a header in JSON and the numbers behind
+it. Files appear whole or not at all, the least recently used ones go when the folder grows too
+large, and whatever goes wrong here is a line in the log: the weights are packed again. Called by
+the engine core and by `yaie doctor`.
+
+    magic (8 bytes) | length of the header (8) | header | zeros up to a page | data
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import logging
+import mmap
+import os
+import shutil
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from yaie.config import EngineConfig
+from yaie.kernels.build import cache_folder as kernels_folder
+from yaie.kernels.build import source_digest
+from yaie.models.checkpoint import read_checkpoint
+
+log = logging.getLogger(__name__)
+
+VARIABLE = "YAIE_WEIGHTS_CACHE"
+AUTO, OFF = "auto", "off"
+ENDING = ".packed"
+FORMAT = 1
+
+_MAGIC = b"YAIEPACK"
+_PAGE = 4096
+_CHUNK_BYTES = 8 * 1024**2  # written between two looks at whether to stop
+_FREE_DISK_BYTES = 2 * 1024**3  # that are left for others
+_UNFINISHED = ".unfinished"
+_FORGOTTEN_S = 3600  # after which an unfinished file belongs to nobody
+_SAMPLES = 64  # pieces of a weight file that its identity is made from
+_SAMPLE_BYTES = 4096
+# Settings that change nothing about packed weights; any other, also a new one, makes another file.
+_UNRELATED = {
+    *("served_model_name", "model", "num_slots", "max_step_rows", "max_running", "max_waiting"),
+    *("policy", "eviction", "prefix_cache", "threads", "audit"),
+    *("weights_cache", "weights_cache_bytes"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of the cache, mapped read-only; its pages are shared with whoever maps it too."""
+
+    header: dict[str, Any]
+    data: memoryview  # from the first byte behind the header
+
+
+class PackedCache:
+    """The folder. Several processes may use it at once."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        """`limit`: the most bytes that all files together may take."""
+        self.folder = folder
+        self._limit = limit
+
+    def read(self, key: str) -> Entry | None:
+        """The file of this key, or None where there is none that is whole."""
+        path = self._path(key)
+        try:
+            with path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+        except (OSError, ValueError):
+            return None
+        if hasattr(mmap, "MADV_WILLNEED"):
+            with contextlib.suppress(OSError):
+                mapped.madvise(mmap.MADV_WILLNEED)
+        try:
+            entry = _parse(mapped)
+        except (ValueError, KeyError, struct.error) as error:
+            log.warning("%s is damaged and was removed: %s", path, error)
+            self.remove(key)
+            return None
+        with contextlib.suppress(OSError):  # a folder that may only be read
+            os.utime(path)
+        return entry
+
+    def write(
+        self,
+        key: str,
+        header: dict[str, Any],
+        pieces: Iterable[memoryview],
+        nbytes: int,
+        stop: threading.Event,
+    ) -> bool:
+        """Write a file of `nbytes` of data; returns whether it is there. Logs what prevents it."""
+        path = self._path(key)
+        unfinished: Path | None = None
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self._make_room(nbytes):
+                return False
+            handle, name = tempfile.mkstemp(suffix=_UNFINISHED, dir=self.folder)
+            unfinished = Path(name)
+            with os.fdopen(handle, "wb", buffering=0) as file:
+                if not _fill(file.fileno(), header, pieces, nbytes, stop):
+                    return False
+                os.fsync(file.fileno())
+            unfinished.replace(path)
+        except OSError as error:
+            log.warning("packed weights are not kept in %s: %s", self.folder, error)
+            return False
+        finally:
+            if unfinished is not None:
+                with contextlib.suppress(OSError):
+                    unfinished.unlink(missing_ok=True)
+        log.info("packed weights are kept in %s (%.2f GiB)", path, nbytes / 1024**3)
+        return True
+
+    def remove(self, key: str) -> None:
+        """Forget a file; those who have mapped it keep it until they end."""
+        with contextlib.suppress(OSError):
+            self._path(key).unlink(missing_ok=True)
+
+    def usage(self) -> tuple[int, int]:
+        """Number of files and bytes in them."""
+        sizes = [status.st_size for _, status in self._files(ENDING)]
+        return len(sizes), sum(sizes)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}{ENDING}"
+
+    def _make_room(self, nbytes: int) -> bool:
+        """Remove what is least recently used until so many bytes fit."""
+        for path, status in self._files(_UNFINISHED):
+            if time.time() - status.st_mtime > _FORGOTTEN_S:
+                path.unlink(missing_ok=True)
+        files = sorted(self._files(ENDING), key=lambda file: file[1].st_mtime)
+        held = sum(status.st_size for _, status in files)
+        free = shutil.disk_usage(self.folder).free - _FREE_DISK_BYTES
+        if nbytes > self._limit or nbytes > free + held:
+            log.info(
+                "packed weights are not kept: %s has no room for %d bytes", self.folder, nbytes
+            )
+            return False
+        for path, status in files:
+            if held + nbytes <= self._limit and nbytes <= free:
+                break
+            path.unlink(missing_ok=True)
+            held -= status.st_size
+            free += status.st_size
+        return True
+
+    def _files(self, ending: str) -> Iterator[tuple[Path, os.stat_result]]:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            for path in list(self.folder.iterdir()):
+                if path.name.endswith(ending):
+                    with contextlib.suppress(FileNotFoundError):
+                        yield path, path.stat()
+
+
+def open_cache(config: EngineConfig) -> PackedCache | None:
+    """The cache that the settings name, or None where it is switched off."""
+    where = config.weights_cache
+    if where == AUTO:  # a process that reads no settings is told in the same way
+        where = os.environ.get(VARIABLE, AUTO)
+    if where == OFF:
+        return None
+    folder = kernels_folder().parent / "packed" if where == AUTO else Path(where).expanduser()
+    return PackedCache(folder, config.weights_cache_bytes)
+
+
+def cache_key(config: EngineConfig, folder: Path, instruction_set: str) -> str:
+    """Names everything that packed weights depend on: the checkpoint, the settings, the code.
+
+    Weight files are known by path, size, time of change and samples of their content.
+    """
+    parts: dict[str, Any] = {
+        "format": FORMAT,
+        "settings": {
+            name: value
+            for name, value in dataclasses.asdict(config).items()
+            if name not in _UNRELATED
+        },
+        "kernels": [source_digest(), instruction_set],
+        "code": _code_digest(),
+        "versions": [version("torch"), version("transformers")],
+        "weights": [_identity(path) for path in read_checkpoint(folder).files],
+        "texts": {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.glob("*.json"))
+        },
+    }
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _identity(path: Path) -> list[Any]:
+    status = path.stat()
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for index in range(_SAMPLES):
+            file.seek(max(0, status.st_size - _SAMPLE_BYTES) * index // (_SAMPLES - 1))
+            digest.update(file.read(_SAMPLE_BYTES))
+    return [str(path.resolve()), status.st_size, status.st_mtime_ns, digest.hexdigest()]
+
+
+def _code_digest() -> str:
+    """Of the modules that build, read and pack models."""
+    package = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256()
+    for part in ("attention", "kernels", "models"):
+        for path in sorted((package / part).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _parse(mapped: mmap.mmap) -> Entry:
+    whole = memoryview(mapped)
+    if bytes(whole[:8]) != _MAGIC:
+        raise ValueError("it does not begin as such a file does")
+    (length,) = struct.unpack("<Q", whole[8:16])
+    header = json.loads(bytes(whole[16 : 16 + length]))
+    first = _data_begins(length)
+    if len(whole) != first + header["nbytes"]:
+        raise ValueError(f"it has {len(whole)} bytes instead of {first + header['nbytes']}")
+    return Entry(header, whole[first:])
+
+
+def _fill(
+    handle: int,
+    header: dict[str, Any],
+    pieces: Iterable[memoryview],
+    nbytes: int,
+    stop: threading.Event,
+) -> bool:
+    """Write header and pieces; False if it was told to stop."""
+    text = json.dumps({**header, "nbytes": nbytes}).encode()
+    first = _data_begins(len(text))
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(handle, 0, first + nbytes)  # a full disk shows now
+    start = _MAGIC + struct.pack("<Q", len(text)) + text
+    written = 0
+    for piece in (memoryview(start.ljust(first, b"\0")), *pieces):
+        done = 0
+        while done < len(piece):
+            if stop.is_set():
+                return False
+            done += os.write(handle, piece[done : done + _CHUNK_BYTES])
+        written += done
+    if written != first + nbytes:
+        raise OSError(f"{written - first} bytes of data instead of {nbytes}")
+    return True
+
+
+def _data_begins(header_bytes: int) -> int:
+    return -(-(16 + header_bytes) // _PAGE) * _PAGE

@@ -1,0 +1,1 @@
+"""Weights held as integers: what they are, read from checkpoints or made at load."""

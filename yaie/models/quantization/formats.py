@@ -1,0 +1,245 @@
+"""What `config.json` says of a checkpoint's quantization, and which of it is served.
+
+Torch-free, as the front doors refuse a model by its config alone. Called by
+`yaie.models.support`, the loader and `yaie models`. Each reader below names the settings of one
+method as its own library writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from yaie.errors import ModelUnsupported
+
+Layout = Literal["int-quantized", "pack-quantized", "gptq", "gptq_v2", "awq"]
+
+SERVED = (
+    "compressed-tensors (int-quantized with dynamic activations, pack-quantized), GPTQ (gptq, "
+    "gptq_v2) and AWQ (gemm), each with weights of 4 or 8 bits"
+)
+_BITS = (4, 8)
+_REGEX = "re:"
+_ALL = "Linear"  # the class of module that a target means if it is no name
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFormat:
+    """How the weights of some linear layers are stored."""
+
+    layout: Layout
+    bits: int  # 4 or 8
+    group_size: int | None  # inputs that share a scale; None: all inputs of an output do
+    is_symmetric: bool  # zero points are all zero
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuantization:
+    """How a checkpoint is quantized."""
+
+    method: str  # "compressed-tensors", "gptq" or "awq"
+    targets: tuple[tuple[str, LayerFormat], ...]  # name, "re:" and a pattern, or "Linear"
+    has_kv_scales: bool = False  # for keys and values, which YAIE holds in its own way
+
+    def format_of(self, module: str) -> LayerFormat | None:
+        """The format of a module by its name, the most specific target first."""
+        by_name = [found for target, found in self.targets if target == module]
+        by_pattern = [
+            found
+            for target, found in self.targets
+            if target.startswith(_REGEX) and re.match(target.removeprefix(_REGEX), module)
+        ]
+        by_class = [found for target, found in self.targets if target == _ALL]
+        return next(iter(by_name + by_pattern + by_class), None)
+
+
+def stored_quantization(config: Mapping[str, Any]) -> StoredQuantization | None:
+    """How the weights beside this `config.json` are quantized; None if they are not.
+
+    Raises `ModelUnsupported` for what is not served, with the setting and what to do instead.
+    """
+    settings = config.get("quantization_config") or config.get("compression_config")
+    if not settings:
+        return None
+    if not isinstance(settings, Mapping):
+        raise _unreadable("quantization_config", settings)
+    method = str(settings.get("quant_method") or "an unknown method").replace("_", "-")
+    read = _METHODS.get(method)
+    if read is None:
+        hint = " (a GPTQ export of it would be)" if method in ("auto-round", "intel") else ""
+        raise _refused(f"the method {method} is not served{hint}")
+    return read(settings)
+
+
+def _read_gptq(settings: Mapping[str, Any]) -> StoredQuantization:
+    layout = str(settings.get("checkpoint_format") or settings.get("format") or "gptq").lower()
+    if settings.get("is_marlin_format"):
+        layout = "marlin"
+    if layout not in ("gptq", "gptq_v2"):
+        raise _refused(f"the GPTQ checkpoint format {layout} is packed for another engine")
+    _require_words_of_32_bits(settings)
+    dynamic = settings.get("dynamic") or {}
+    if not isinstance(dynamic, Mapping):
+        raise _unreadable("dynamic", dynamic)
+    targets = []
+    for rule, changes in dynamic.items():
+        sign, colon, pattern = str(rule).partition(":")
+        if colon and sign == "-":
+            continue  # such modules hold plain weights, and are found to
+        pattern = pattern if colon and sign == "+" else str(rule)
+        if not isinstance(changes, Mapping):
+            raise _unreadable(f"dynamic[{rule!r}]", changes)
+        targets.append((_pattern(pattern), _gptq_format(layout, {**settings, **changes})))
+    targets.append((_ALL, _gptq_format(layout, settings)))
+    return StoredQuantization("gptq", tuple(targets))
+
+
+def _gptq_format(layout: str, settings: Mapping[str, Any]) -> LayerFormat:
+    return LayerFormat(
+        layout="gptq_v2" if layout == "gptq_v2" else "gptq",
+        bits=_bits(settings.get("bits"), "GPTQ"),
+        group_size=_group_size(settings.get("group_size", -1)),
+        is_symmetric=bool(settings.get("sym", True)),
+    )
+
+
+def _read_awq(settings: Mapping[str, Any]) -> StoredQuantization:
+    version = str(settings.get("version") or settings.get("format") or "gemm").lower()
+    if settings.get("backend") == "llm-awq":
+        version = "llm-awq"
+    if version != "gemm":
+        raise _refused(f"the AWQ version {version} is not served, only gemm is")
+    bits = _bits(settings.get("bits", settings.get("w_bit")), "AWQ")
+    if bits != 4:
+        raise _refused(f"AWQ packs 4 bits, not {bits}")
+    _require_words_of_32_bits(settings)
+    group_size = settings.get("group_size", settings.get("q_group_size", -1))
+    is_symmetric = settings.get("zero_point", True) is False
+    found = LayerFormat("awq", bits, _group_size(group_size), is_symmetric)
+    return StoredQuantization("awq", ((_ALL, found),))
+
+
+def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization:
+    sparsity = settings.get("sparsity_config") or {}
+    if isinstance(sparsity, Mapping) and str(sparsity.get("format") or "dense") != "dense":
+        raise _refused(f"the weights are stored sparse ({sparsity['format']})")
+    transforms = settings.get("transform_config") or {}
+    if not isinstance(transforms, Mapping) or transforms.get("config_groups"):
+        raise _refused("its transform_config rotates weights and activations")
+    groups = settings.get("config_groups")
+    if not isinstance(groups, Mapping) or not groups:
+        raise _unreadable("config_groups", groups)
+    targets = []
+    for name, group in groups.items():
+        if not isinstance(group, Mapping) or not isinstance(group.get("targets"), list):
+            raise _unreadable(f"config_groups.{name}", group)
+        found = _group_format(str(name), group, settings.get("format"))
+        targets += [(_target(str(target)), found) for target in group["targets"]]
+    has_kv_scales = settings.get("kv_cache_scheme") is not None
+    return StoredQuantization("compressed-tensors", tuple(targets), has_kv_scales)
+
+
+def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerFormat:
+    weights = group.get("weights")
+    if not isinstance(weights, Mapping):
+        raise _refused(f"{name} quantizes activations and no weights")
+    layout = str(group.get("format") or shared)
+    if layout not in ("int-quantized", "pack-quantized"):
+        raise _refused(f"the format {layout} of {name} is not served")
+    kind = weights.get("type", "int")
+    if kind != "int":
+        raise _refused(
+            f"the weights of {name} are {kind} numbers of {weights.get('num_bits')} bits"
+        )
+    strategy = weights.get("strategy") or ("group" if weights.get("group_size") else "tensor")
+    if strategy == "group" and weights.get("group_size") == -1:
+        strategy = "channel"
+    if strategy not in ("tensor", "channel", "group"):
+        raise _refused(f"the weights of {name} are scaled by {strategy}")
+    if weights.get("dynamic"):
+        raise _refused(f"the weights of {name} are to be quantized anew while the model runs")
+    _check_activations(name, group)
+    return LayerFormat(
+        layout="int-quantized" if layout == "int-quantized" else "pack-quantized",
+        bits=_bits(weights.get("num_bits"), name),
+        group_size=_group_size(weights.get("group_size")) if strategy == "group" else None,
+        is_symmetric=bool(weights.get("symmetric", True)),
+    )
+
+
+def _check_activations(name: str, group: Mapping[str, Any]) -> None:
+    if group.get("output_activations") is not None:
+        raise _refused(f"{name} quantizes the outputs of layers")
+    inputs = group.get("input_activations")
+    if inputs is None:
+        return
+    if not isinstance(inputs, Mapping):
+        raise _unreadable(f"config_groups.{name}.input_activations", inputs)
+    if inputs.get("type", "int") != "int" or inputs.get("num_bits", 8) != 8:
+        kind = f"{inputs.get('type')} numbers of {inputs.get('num_bits')} bits"
+        raise _refused(f"the activations of {name} are {kind}; 8-bit integers are served")
+    if inputs.get("dynamic") is not True:
+        raise _refused(
+            f"the activations of {name} are quantized with scales fixed beforehand (static); "
+            f"dynamic activation quantization is served"
+        )
+
+
+_METHODS = {
+    "compressed-tensors": _read_compressed_tensors,
+    "gptq": _read_gptq,
+    "awq": _read_awq,
+}
+
+
+def _bits(value: object, what: str) -> int:
+    if value not in _BITS or isinstance(value, bool) or not isinstance(value, int):
+        raise _refused(f"the weights of {what} have {value} bits")
+    return value
+
+
+def _group_size(value: object) -> int | None:
+    if value is None or value == -1:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _unreadable("group_size", value)
+    return value
+
+
+def _require_words_of_32_bits(settings: Mapping[str, Any]) -> None:
+    word = str(settings.get("pack_dtype") or "int32").removeprefix("torch.")
+    if word != "int32":
+        raise _refused(f"the weights are packed into {word} instead of int32")
+
+
+def _target(target: str) -> str:
+    if target.startswith(_REGEX):
+        return _pattern(target.removeprefix(_REGEX))
+    if target != _ALL and "." not in target and target[:1].isupper():
+        raise _refused(f"it quantizes modules of class {target}, not only linear layers")
+    return target
+
+
+def _pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise _unreadable(f"the pattern of modules {pattern!r} ({error})", pattern) from None
+    return _REGEX + pattern
+
+
+def _refused(why: str) -> ModelUnsupported:
+    return ModelUnsupported(
+        f"the weights are quantized, and {why}. Served are {SERVED}; or use a checkpoint in "
+        f"bfloat16, float16 or float32"
+    )
+
+
+def _unreadable(what: str, value: object) -> ModelUnsupported:
+    return ModelUnsupported(
+        f"the quantization_config of config.json is damaged: {what} is {str(value)[:80]!r}; "
+        f"download the model again",
+        code="model_damaged",
+    )

@@ -1,0 +1,261 @@
+"""Which layers of a checkpoint are quantized, in what shape, and what becomes of each.
+
+Worked out from the headers of the weight files, so that a checkpoint which lacks or garbles a
+tensor is refused, and its memory known, before weights are read. Torch-free. Called by the loader
+and `yaie models`.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from typing import Any
+
+from yaie.errors import ModelUnsupported
+from yaie.models.checkpoint import Checkpoint, StoredTensor
+from yaie.models.quantization.formats import (
+    LayerFormat,
+    Layout,
+    StoredQuantization,
+    stored_quantization,
+)
+from yaie.models.quantization.shapes import damaged, read_integers, shape_of_layer
+
+INT4_GROUP_MULTIPLE = 4  # inputs whose products the kernels sum at once; others are widened
+
+# The tensors of a layer: the one that holds its integers, those that must stand beside it, and
+# those that may.
+_MARKERS: dict[Layout, str] = {
+    "int-quantized": "weight",
+    "pack-quantized": "weight_packed",
+    "gptq": "qweight",
+    "gptq_v2": "qweight",
+    "awq": "qweight",
+}
+_NEEDED: dict[Layout, tuple[str, ...]] = {
+    "int-quantized": ("weight_scale",),
+    "pack-quantized": ("weight_scale", "weight_shape"),
+    "gptq": ("qzeros", "scales"),
+    "gptq_v2": ("qzeros", "scales"),
+    "awq": ("qzeros", "scales"),
+}
+_OPTIONAL: dict[Layout, tuple[str, ...]] = {
+    "int-quantized": ("weight_zero_point",),
+    "pack-quantized": ("weight_zero_point", "weight_g_idx"),
+    "gptq": ("g_idx",),
+    "gptq_v2": ("g_idx",),
+    "awq": (),
+}
+_FLOATS = ("F16", "BF16", "F32")
+_IN_A_LAYER = re.compile(r"\.\d+\.|^\d+\.")
+_EXPERT = re.compile(r"\.experts\.\d+\.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuantizedLayer:
+    """A linear layer whose weights a checkpoint holds as integers."""
+
+    name: str  # of the module, as the checkpoint calls it
+    format: LayerFormat
+    num_outputs: int
+    num_inputs: int
+    num_groups: int
+    tensors: Mapping[str, StoredTensor]  # by the last part of their names
+    group_of_input: array[int] | None  # [inputs]; None: groups are runs of the same length
+    widened_because: str | None  # None: the integers are kept
+
+    @property
+    def num_weights(self) -> int:
+        """Numbers in its matrix."""
+        return self.num_outputs * self.num_inputs
+
+    def nbytes(self, wide: int) -> int:
+        """What it takes in memory, where a widened number takes `wide` bytes."""
+        if self.widened_because is not None:
+            return self.num_weights * wide
+        points = 0 if self.format.is_symmetric else 1
+        scales = self.num_outputs * self.num_groups * (4 + points)
+        return self.num_weights * self.format.bits // 8 + scales
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedLayout:
+    """What a quantized checkpoint holds."""
+
+    stored: StoredQuantization
+    layers: tuple[QuantizedLayer, ...]
+    plain: tuple[StoredTensor, ...]  # all other tensors
+
+    @property
+    def num_parameters(self) -> int:
+        """Of the model, as if it were not quantized."""
+        weights = sum(layer.num_weights for layer in self.layers)
+        return weights + sum(prod(tensor.shape) for tensor in self.plain)
+
+    @property
+    def kept(self) -> list[QuantizedLayer]:
+        """The layers whose integers are kept."""
+        return [layer for layer in self.layers if layer.widened_because is None]
+
+    def nbytes(self, wide: int) -> int:
+        """What the weights take in memory, where a number that is no integer takes `wide` bytes."""
+        plain = sum(prod(tensor.shape) for tensor in self.plain) * wide
+        return plain + sum(layer.nbytes(wide) for layer in self.layers)
+
+    def loading_nbytes(self, wide: int) -> int:
+        """The same at its most, while it is loaded.
+
+        Until they are packed, integers of 4 bits take a byte each, and a layer that is widened, for
+        the model or to run it once, passes through float32.
+        """
+        unpacked = sum(layer.num_weights for layer in self.kept if layer.format.bits == 4)
+        largest = max(layer.num_weights for layer in self.layers)
+        return self.nbytes(wide) + unpacked // 2 + 3 * 4 * largest
+
+    @property
+    def widened(self) -> Counter[str]:
+        """How many layers are widened for what reason."""
+        reasons = (layer.widened_because for layer in self.layers)
+        return Counter(reason for reason in reasons if reason is not None)
+
+    @property
+    def kind(self) -> str | None:
+        """What linear layers hold: int8, int4, or int4+int8; None where all are widened."""
+        return _kind(self.kept) or None
+
+    @property
+    def stored_kind(self) -> str:
+        """The same of the checkpoint."""
+        return _kind(self.layers)
+
+
+def _kind(layers: Iterable[QuantizedLayer]) -> str:
+    return "+".join(sorted({f"int{layer.format.bits}" for layer in layers}))
+
+
+def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> QuantizedLayout | None:
+    """The quantized layers of the checkpoint beside a `config.json`; None if it is not quantized.
+
+    Raises `ModelUnsupported` if that is not served, and as `read_layout` does.
+    """
+    quantization = stored_quantization(config)
+    return None if quantization is None else read_layout(checkpoint, quantization)
+
+
+def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> QuantizedLayout:
+    """The quantized layers of a checkpoint.
+
+    Reads headers, and the small tensors that tell shapes and the order of inputs. Raises
+    `ModelUnsupported` if a layer lacks a tensor, or if its tensors do not fit each other.
+    """
+    layers = []
+    used: set[str] = set()
+    for name, tensor in checkpoint.tensors.items():
+        module, _, part = name.rpartition(".")
+        if not _holds_integers(part, tensor):
+            continue
+        found = quantization.format_of(module)
+        if found is None or _MARKERS[found.layout] != part:
+            raise damaged(module, f"the config names no quantization for {name} ({tensor.kind})")
+        tensors = _tensors_of(checkpoint, module, found)
+        used |= {each.name for each in tensors.values()}
+        layers.append(_layer(module, found, tensors))
+    plain = tuple(tensor for name, tensor in checkpoint.tensors.items() if name not in used)
+    if not layers:
+        raise ModelUnsupported(
+            f"config.json says that the weights are quantized ({quantization.method}), but none "
+            f"of them is; remove its quantization_config if they are plain",
+            code="model_damaged",
+        )
+    for tensor in plain:
+        _check_not_left_over(tensor, checkpoint.tensors)
+    return QuantizedLayout(quantization, tuple(layers), plain)
+
+
+def _holds_integers(part: str, tensor: StoredTensor) -> bool:
+    if part == "weight":
+        return tensor.kind not in _FLOATS
+    return part in _MARKERS.values()
+
+
+def _tensors_of(checkpoint: Checkpoint, module: str, found: LayerFormat) -> dict[str, StoredTensor]:
+    needed = [_MARKERS[found.layout], *_NEEDED[found.layout]]
+    if found.layout == "pack-quantized" and not found.is_symmetric:
+        needed.append("weight_zero_point")
+    missing = [part for part in needed if f"{module}.{part}" not in checkpoint.tensors]
+    if missing:
+        raise damaged(module, f"{missing[0]} is missing")
+    parts = {*needed, *_OPTIONAL[found.layout]}
+    named = {part: checkpoint.tensors.get(f"{module}.{part}") for part in sorted(parts)}
+    return {part: tensor for part, tensor in named.items() if tensor is not None}
+
+
+def _check_not_left_over(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> None:
+    """Scales without integers: a file was not saved or copied whole."""
+    module, _, part = tensor.name.rpartition(".")
+    if part in ("weight_scale", "weight_shape", "qzeros", "scales"):
+        if part == "weight_scale" and f"{module}.weight" in tensors:
+            return  # of a layer that was left in floating point
+        raise damaged(module, f"{part} is there, but the integers that it belongs to are missing")
+
+
+def _layer(name: str, found: LayerFormat, tensors: dict[str, StoredTensor]) -> QuantizedLayer:
+    outputs, inputs, groups = shape_of_layer(name, found, tensors)
+    group_of_input = _group_of_input(name, found, tensors, inputs, groups)
+    return QuantizedLayer(
+        name=name,
+        format=found,
+        num_outputs=outputs,
+        num_inputs=inputs,
+        num_groups=groups,
+        tensors=tensors,
+        group_of_input=group_of_input,
+        widened_because=_why_widened(name, found, inputs, groups, group_of_input),
+    )
+
+
+def _why_widened(
+    name: str, found: LayerFormat, inputs: int, groups: int, group_of_input: array[int] | None
+) -> str | None:
+    """Why the integers of a layer are not kept: the kernels hold what is left here."""
+    odd_groups = (inputs // groups) % INT4_GROUP_MULTIPLE != 0
+    reasons = {
+        "outside of the decoder's layers": not _IN_A_LAYER.search(name),
+        "experts": _EXPERT.search(name),
+        "inputs ordered by activation, or groups of uneven size": group_of_input is not None,
+        "8 bits in groups": found.bits == 8 and groups > 1,
+        "8 bits with zero points": found.bits == 8 and not found.is_symmetric,
+        f"groups that are no multiple of {INT4_GROUP_MULTIPLE} inputs": (
+            found.bits == 4 and odd_groups
+        ),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _group_of_input(
+    name: str, found: LayerFormat, tensors: dict[str, StoredTensor], inputs: int, groups: int
+) -> array[int] | None:
+    """The group of each input, or None where they are runs of one length."""
+    order = tensors.get("g_idx") or tensors.get("weight_g_idx")
+    of_input = array("i") if order is None else read_integers(order)
+    if not any(of_input) or set(of_input) == {-1}:  # none, or never filled in
+        size = inputs if groups == 1 else found.group_size
+        if size is None or -(-inputs // size) != groups:
+            raise damaged(
+                name, f"{groups} groups do not divide {inputs} inputs into groups of {size}"
+            )
+        of_input = _runs(inputs, size)
+    elif len(of_input) != inputs or min(of_input) < 0 or max(of_input) >= groups:
+        raise damaged(name, "its order of inputs (g_idx) names groups that are not there")
+    is_even = inputs % groups == 0 and of_input == _runs(inputs, inputs // groups)
+    return None if is_even else of_input
+
+
+@cache
+def _runs(inputs: int, size: int) -> array[int]:
+    return array("i", [index // size for index in range(inputs)])

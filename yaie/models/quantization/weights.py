@@ -1,0 +1,102 @@
+"""Quantized weights, whatever made them, and the linear layer that holds them.
+
+A checkpoint's reader or the quantizer at load makes a `QuantizedWeight`; `QuantizedLinear` takes
+the place of `nn.Linear` in the model. The CPU's kernel library packs the integers; where it does
+not run the layer, the weights are widened for each call: correct, and slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedWeight:
+    """weight[o, i] = (values[o, i] - zero_points[o, g]) * scales[o, g], where g = i // group_size.
+
+    One group of all inputs is per-channel quantization.
+    """
+
+    bits: int  # 4 or 8
+    values: torch.Tensor  # int8 [outputs, inputs]; 4 bits: -8 to 7
+    scales: torch.Tensor  # float32 [outputs, groups]
+    zero_points: torch.Tensor | None  # int8 [outputs, groups]; None: all are zero
+
+    @property
+    def group_size(self) -> int:
+        """Inputs that share a scale."""
+        return int(self.values.shape[1]) // int(self.scales.shape[1])
+
+    def widened(self, dtype: torch.dtype) -> torch.Tensor:
+        """The weights as numbers of `dtype`, [outputs, inputs]."""
+        outputs, inputs = self.values.shape
+        grouped = self.values.view(outputs, -1, self.group_size).float()
+        if self.zero_points is not None:
+            grouped = grouped - self.zero_points[..., None]
+        return (grouped * self.scales[..., None]).view(outputs, inputs).to(dtype)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that a packed form of it needs: `bits` for a weight, and the scales."""
+        points = 0 if self.zero_points is None else self.zero_points.nbytes
+        return self.values.numel() * self.bits // 8 + self.scales.nbytes + points
+
+
+def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:
+    """Their outputs one after the other, or None where they are quantized in different ways."""
+    first = weights[0]
+    if len(weights) == 1:
+        return first
+    kinds = {(w.bits, w.group_size, w.zero_points is None) for w in weights}
+    if len(kinds) > 1:
+        return None
+    points = [w.zero_points for w in weights if w.zero_points is not None]
+    return QuantizedWeight(
+        bits=first.bits,
+        values=torch.cat([w.values for w in weights]),
+        scales=torch.cat([w.scales for w in weights]),
+        zero_points=torch.cat(points) if points else None,
+    )
+
+
+class QuantizedLinear(nn.Module):
+    """y = x W^T (+ bias) with a quantized W."""
+
+    def __init__(
+        self, weight: QuantizedWeight, bias: torch.Tensor | None, *, is_tied: bool = False
+    ) -> None:
+        """`is_tied`: the model's embedding holds these weights too, widened."""
+        super().__init__()
+        self.is_tied = is_tied
+        self.quantized: QuantizedWeight | None = weight
+        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
+        self.out_features, self.in_features = (int(n) for n in weight.values.shape)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [..., inputs] to [..., outputs], in x's dtype."""
+        if self.quantized is None:
+            raise RuntimeError("the weights were packed for the kernel library and are gone here")
+        return nn.functional.linear(x, self.quantized.widened(x.dtype), self.bias)
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Follow `.to(device)`; a change of dtype concerns the bias only."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if (weight := self.quantized) is not None:
+            device = fn(weight.scales.new_empty(0)).device
+            points = weight.zero_points
+            self.quantized = QuantizedWeight(
+                bits=weight.bits,
+                values=weight.values.to(device),
+                scales=weight.scales.to(device),
+                zero_points=None if points is None else points.to(device),
+            )
+        return self
+
+    def free(self) -> None:
+        """Let the weights go: they are held in another form."""
+        self.quantized = None

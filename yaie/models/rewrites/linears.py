@@ -1,0 +1,58 @@
+"""Linear layers in the kernel library inside a model that transformers runs.
+
+Where a decoder is not recognised as a whole, its linear layers are still most of its bytes and
+operations: each is packed and called by address, the rest runs as transformers wrote it. Called by
+the runner, which compares the model's logits before and after.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from yaie.kernels.decoder import SET, Linear
+from yaie.kernels.loader import Library
+from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.rewrites.packing import KINDS, Packer
+from yaie.models.rewrites.structure import LinearParts
+
+
+class PackedLinear(nn.Module):
+    """y = x W^T (+ bias) by the kernel library, computed in float32."""
+
+    def __init__(self, library: Library, linear: Linear) -> None:
+        super().__init__()
+        self.in_features, self.out_features = linear.num_inputs, linear.num_outputs
+        self._library = library
+        self._linear = linear
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """x [..., inputs] to [..., outputs], in x's dtype."""
+        rows = x.reshape(-1, self.in_features).float().contiguous()
+        y = torch.empty(rows.shape[0], self.out_features)
+        self._library.linear(self._linear, rows.data_ptr(), rows.shape[0], y.data_ptr(), SET, 0.0)
+        return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
+
+
+def pack_linears(model: nn.Module, library: Library, dtype: torch.dtype) -> Packer | None:
+    """Replace the plain and the quantized linear layers of a model, each original freed at once.
+
+    Returns the packer, which must live as long as the model runs, or None where nothing was
+    replaced. A head whose weights are the embedding's stays: they are needed as they are.
+    """
+    if dtype not in KINDS:
+        return None
+    embedding = model.get_input_embeddings()  # type: ignore[operator]
+    packer = Packer(library, dtype)
+    count = 0
+    for name, module in list(model.named_modules()):
+        if type(module) is nn.Linear:
+            if module.weight.data_ptr() == embedding.weight.data_ptr():
+                continue
+        elif not isinstance(module, QuantizedLinear):
+            continue
+        packed = PackedLinear(library, packer.pack(LinearParts((module,))))
+        parent, _, attribute = name.rpartition(".")
+        setattr(model.get_submodule(parent), attribute, packed)
+        count += 1
+    return packer if count else None

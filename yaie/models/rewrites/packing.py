@@ -1,0 +1,133 @@
+"""Packs linear layers for the kernel library and frees the originals. Called by the rewrites.
+
+What is packed has the structure that the library reads; the `Packer` keeps the memory behind it.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from yaie.kernels.decoder import WEIGHTS, Linear
+from yaie.kernels.loader import Library
+from yaie.models.quantization.layout import INT4_GROUP_MULTIPLE
+from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
+from yaie.models.rewrites.structure import LinearParts
+
+KINDS = {getattr(torch, name): WEIGHTS[name] for name in ("bfloat16", "float32")}
+_INTEGER_KINDS = {8: WEIGHTS["int8"], 4: WEIGHTS["int4"]}
+
+
+class Packer:
+    """Packs for the instruction set in use."""
+
+    def __init__(self, library: Library, dtype: torch.dtype, *, exact: bool = False) -> None:
+        """`dtype`: what weights are widened to that the library cannot hold as integers.
+
+        With `exact` the layers add each row up in one order, whatever is computed beside it.
+        """
+        self._library = library
+        self._exact = exact
+        self._dtype = dtype
+        self.held: list[object] = []  # whatever the structures hold addresses of
+
+    def pack(self, parts: LinearParts, *, gated: bool = False) -> Linear:
+        """The layer as the library reads it; the weights of the modules are empty afterwards.
+
+        `gated`: the first half of the outputs are gates of the second half.
+        """
+        quantized = parts.quantized()
+        if quantized is not None and can_hold(quantized):
+            linear = self._pack_integers(quantized, gated)
+        else:
+            linear = self._pack_floats(parts.weight(self._dtype).contiguous(), gated)
+        linear.exact = self._exact
+        bias = parts.bias()
+        if bias is not None:
+            wide = torch.zeros(self._padded(linear.num_outputs))
+            wide[: linear.num_outputs] = bias
+            linear.bias = self.hold(wide)
+        for module in parts.modules:
+            _empty(module)
+        return linear
+
+    def floats(self, tensor: torch.Tensor) -> int:
+        """The address of a tensor's numbers in float32."""
+        return self.hold(tensor.detach().float())
+
+    def hold(self, tensor: torch.Tensor) -> int:
+        """Keep a tensor for as long as the library reads it; returns its address."""
+        tensor = tensor.contiguous()
+        self.held.append(tensor)
+        return tensor.data_ptr()
+
+    def keep(self, structure: object) -> None:
+        """Keep a structure whose address another one holds."""
+        self.held.append(structure)
+
+    def _padded(self, num_outputs: int) -> int:
+        panel = self._library.panel_outputs
+        return -(-num_outputs // panel) * panel
+
+    def _stream(self, count: int, dtype: torch.dtype) -> torch.Tensor:
+        """Memory that every step reads from end to end."""
+        memory = torch.empty(count, dtype=dtype)
+        self._library.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
+        return memory
+
+    def _pack_floats(self, weight: torch.Tensor, gated: bool) -> Linear:
+        num_outputs, num_inputs = weight.shape
+        packed = self._stream(self._padded(num_outputs) * num_inputs, weight.dtype)
+        kind = KINDS[weight.dtype]
+        self._library.pack(
+            weight.data_ptr(), packed.data_ptr(), num_outputs, num_inputs, kind, gated
+        )
+        return Linear(kind, num_inputs, num_outputs, 0, self.hold(packed))
+
+    def _pack_integers(self, weight: QuantizedWeight, gated: bool) -> Linear:
+        num_outputs, num_inputs = weight.values.shape
+        padded, groups = self._padded(num_outputs), weight.scales.shape[1]
+        padded_inputs = -(-num_inputs // 4) * 4
+        packed = self._stream(padded * padded_inputs * weight.bits // 8, torch.uint8)
+        scales = torch.empty(padded * groups)
+        values, from_scales = weight.values.contiguous(), weight.scales.float().contiguous()
+        from_zeros = zeros = None
+        if weight.zero_points is not None:
+            from_zeros = weight.zero_points.contiguous()
+            zeros = torch.empty(padded * groups, dtype=torch.uint8)
+        self._library.pack_integers(
+            values.data_ptr(),
+            from_scales.data_ptr(),
+            None if from_zeros is None else from_zeros.data_ptr(),
+            packed.data_ptr(),
+            scales.data_ptr(),
+            None if zeros is None else zeros.data_ptr(),
+            num_outputs,
+            num_inputs,
+            groups,
+            kind := _INTEGER_KINDS[weight.bits],
+            gated,
+        )
+        return Linear(
+            weights_kind=kind,
+            num_inputs=num_inputs,
+            num_outputs=num_outputs,
+            group_size=weight.group_size,
+            weights=self.hold(packed),
+            scales=self.hold(scales),
+            zero_points=None if zeros is None else self.hold(zeros),
+        )
+
+
+def can_hold(weight: QuantizedWeight) -> bool:
+    """Whether the kernels compute with these integers as they are."""
+    if weight.bits == 8:
+        return weight.scales.shape[1] == 1 and weight.zero_points is None
+    return weight.bits == 4 and weight.group_size % INT4_GROUP_MULTIPLE == 0
+
+
+def _empty(module: nn.Linear | QuantizedLinear) -> None:
+    if isinstance(module, QuantizedLinear):
+        module.free()
+    else:
+        module.weight.data = torch.empty(0, dtype=module.weight.dtype)
