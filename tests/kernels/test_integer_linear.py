@@ -18,7 +18,7 @@ from yaie.models.rewrites.structure import LinearParts
 ADD, GATED_SILU = 1, GATED["silu"]
 
 
-@pytest.fixture(params=["vnni", "avx512", "avx2", "portable"])
+@pytest.fixture(params=["amx", "bf16", "vnni", "avx512", "avx2", "portable"])
 def library(request: pytest.FixtureRequest) -> Iterator[Library]:
     loaded = kernels.load()
     if loaded is None:

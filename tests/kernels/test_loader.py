@@ -82,7 +82,7 @@ def test_it_can_be_switched_off() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["portable", "avx2", "avx512", "vnni"])
+@pytest.mark.parametrize("name", ["portable", "avx2", "avx512", "vnni", "bf16", "amx"])
 def test_an_instruction_set_can_be_forced(name: str) -> None:
     loaded = loader.load()
     assert loaded is not None

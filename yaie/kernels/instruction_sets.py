@@ -14,9 +14,12 @@ PORTABLE = "portable"
 CPU_DESCRIPTION = Path("/proc/cpuinfo")
 
 # The blocks and rows of csrc/kernels.cpp, best first, with what Linux calls the features they need.
+_AVX512 = ("avx512f", "avx512bw", "avx512vl", "avx512dq", "fma")
 X86_64: dict[str, tuple[str, ...]] = {
-    "vnni": ("avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "fma"),
-    "avx512": ("avx512f", "avx512bw", "avx512vl", "avx512dq", "fma"),
+    "amx": (*_AVX512, "avx512_vnni", "avx512_bf16", "amx_tile", "amx_bf16", "amx_int8"),
+    "bf16": (*_AVX512, "avx512_vnni", "avx512_bf16"),
+    "vnni": (*_AVX512, "avx512_vnni"),
+    "avx512": _AVX512,
     "avx2": ("avx2", "fma"),
 }
 

@@ -3,7 +3,8 @@
 In order: a library that lies prebuilt in the package and fits this source, one compiled earlier by
 this user, one compiled now. Where none of it works there is no library, torch serves instead, and
 `status()` says why. YAIE_KERNELS=off refuses the library; the name of an instruction set
-(vnni, avx512, avx2, portable) forces that one; `all` uses the best, of a library with every one.
+(amx, bf16, vnni, avx512, avx2, portable) forces that one; `all` uses the best, of a library with
+every one.
 """
 
 from __future__ import annotations

@@ -101,9 +101,9 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> 
     """
     if device.type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)
-    count = math.prod(shape)
-    mapping = mmap.mmap(-1, max(1, count * dtype.itemsize), access=mmap.ACCESS_COPY)
-    return torch.frombuffer(mapping, dtype=dtype, count=count).view(shape)
+    size = dtype.itemsize * math.prod(shape)
+    mapping = mmap.mmap(-1, max(1, size), access=mmap.ACCESS_COPY)
+    return torch.frombuffer(mapping, dtype=torch.uint8)[:size].view(dtype).view(shape)
 
 
 def _present(rows: StoredRows | None, layer: int) -> StoredRows:

@@ -10,6 +10,10 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -74,8 +78,45 @@
 #include "set.inl"
 #endif
 
+#if defined(__x86_64__) && YAIE_WITH(bf16)
+#define YAIE_NAMESPACE bf16
+#define YAIE_TARGET "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16,fma"
+#define YAIE_LANES 16
+#define YAIE_TILE_ROWS 14
+#define YAIE_REGISTERS 32
+#define YAIE_VNNI
+#define YAIE_BF16
+#include "set.inl"
+#endif
+
+#if defined(__x86_64__) && YAIE_WITH(amx)
+#define YAIE_NAMESPACE amx
+#define YAIE_TARGET \
+    "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16,amx-tile,amx-bf16,amx-int8,fma"
+#define YAIE_LANES 16
+#define YAIE_TILE_ROWS 14
+#define YAIE_REGISTERS 32
+#define YAIE_VNNI
+#define YAIE_BF16
+#define YAIE_AMX
+#include "set.inl"
+#endif
+
 namespace yaie {
 namespace {
+
+#if defined(__x86_64__)
+// Linux gives a process room for the tile registers only when it asks; threads inherit the answer.
+bool may_use_tiles() {
+#ifdef __linux__
+    constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+    static const bool granted = syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+    return granted;
+#else
+    return false;
+#endif
+}
+#endif
 
 struct InstructionSet {
     const char* name;
@@ -97,8 +138,21 @@ struct InstructionSet {
     (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && \
      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
 
+#define YAIE_HAS_BF16                                             \
+    (YAIE_HAS_AVX512 && __builtin_cpu_supports("avx512vnni") && \
+     __builtin_cpu_supports("avx512bf16"))
+#define YAIE_HAS_AMX                                                                          \
+    (YAIE_HAS_BF16 && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") && \
+     __builtin_cpu_supports("amx-int8") && may_use_tiles())
+
 // Best first.
 const InstructionSet kInstructionSets[] = {
+#if defined(__x86_64__) && YAIE_WITH(amx)
+    YAIE_ROW(amx, YAIE_HAS_AMX),
+#endif
+#if defined(__x86_64__) && YAIE_WITH(bf16)
+    YAIE_ROW(bf16, YAIE_HAS_BF16),
+#endif
 #if defined(__x86_64__) && YAIE_WITH(vnni)
     YAIE_ROW(vnni, YAIE_HAS_AVX512 && __builtin_cpu_supports("avx512vnni")),
 #endif

@@ -2,7 +2,8 @@
 //
 // Before it, define YAIE_NAMESPACE (the name of the set), YAIE_LANES (floats in a vector),
 // YAIE_TILE_ROWS (rows that a tile of a linear layer keeps in registers) and YAIE_REGISTERS (vectors
-// that the processor holds); YAIE_VNNI where it multiplies bytes; and YAIE_TARGET, what the compiler may use, where that is more than it
+// that the processor holds); YAIE_VNNI, YAIE_BF16 and YAIE_AMX where it multiplies bytes, bf16
+// numbers, and tiles of both; and YAIE_TARGET, what the compiler may use, where that is more than it
 // uses anyway. All of them are undefined afterwards.
 
 #ifdef YAIE_TARGET
@@ -38,4 +39,6 @@ YAIE_PRAGMA(GCC pop_options)
 #undef YAIE_TILE_ROWS
 #undef YAIE_REGISTERS
 #undef YAIE_VNNI
+#undef YAIE_BF16
+#undef YAIE_AMX
 #undef YAIE_INLINE
