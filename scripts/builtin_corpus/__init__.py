@@ -30,8 +30,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 44, "sum": 18, "extraction": 20, "tool": 14, "choice": 12, "refusal": 10, "talk": 8,
-    "lookup": 4, "copy": 8,
+    "fact": 40, "sum": 18, "extraction": 24, "tool": 20, "choice": 14, "refusal": 10, "talk": 8,
+    "lookup": 6, "copy": 10,
 }  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def fact_turn(rng: Random) -> list[Message]:
         return _pair(noisy(ask(one, rng), rng), one.answer) + _pair(follow, two.answer)
     fact = rng.choice(FACTS)
     kind = rng.random()
-    if kind < 0.06:
+    if kind < 0.03:
         return _pair(finish(heap(fact.key, rng), rng), fact.answer)
     if kind < 0.85:
         return _pair(noisy(wording(fact.key, rng), rng), fact.answer)

@@ -162,13 +162,13 @@ def noisy(text: str, rng: Random) -> str:
     """A wording as a person might type it."""
     if rng.random() < 0.5:
         text = synonyms(text, rng, 0.4)
-    if rng.random() < 0.2:
+    if rng.random() < 0.12:
         text = drop_words(text, rng, 0.6)
-    if rng.random() < 0.1:
+    if rng.random() < 0.06:
         text = typo(text, rng)
-    if rng.random() < 0.05:
+    if rng.random() < 0.02:
         text = typo(text, rng)
-    if rng.random() < 0.15:
+    if rng.random() < 0.04:
         text = scatter(text, rng)
     if rng.random() < 0.22:
         text = expand(rng.choice(PREFIXES), rng) + " " + text
