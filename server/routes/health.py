@@ -19,6 +19,7 @@ router = APIRouter(tags=["operation"])
 def _state_json(service: Service) -> dict[str, Any]:
     is_busy = service.state is EngineState.READY and service.stats.num_running > 0
     return {
+        "server": "yaie",
         "status": "healthy" if service.state is EngineState.READY else service.state.value,
         "state": "busy" if is_busy else service.state.value,
         "reason": service.state_reason,

@@ -133,10 +133,13 @@ def test_only_a_server_that_says_it_is_yaie_is_found(
 ) -> None:
     monkeypatch.setattr(remote, "PROBE_S", 5.0)  # a busy machine shall not fail the test
     port = int(server.rsplit(":", 1)[1])
+    monkeypatch.setenv("YAIE_API_KEY", "secret")
     assert remote.find_server(port) == server
+    keys = []
 
     class Stranger(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            keys.append(self.headers["Authorization"])
             body = b'{"object": "list", "data": [{"id": "m", "owned_by": "somebody"}]}'
             self.send_response(200)
             self.end_headers()
@@ -149,6 +152,7 @@ def test_only_a_server_that_says_it_is_yaie_is_found(
         threading.Thread(target=stranger.serve_forever, daemon=True).start()
         assert remote.find_server(stranger.server_port) is None
         stranger.shutdown()
+    assert keys == [None]
     assert remote.find_server(stranger.server_port) is None
 
 

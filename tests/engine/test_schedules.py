@@ -72,10 +72,7 @@ def make_subject(folder: Path, device: str = "cpu") -> Subject:
 
 
 def builtin_folder() -> Path:
-    folder = Path(importlib.import_module("yaie.models.builtin").__file__ or "").parent
-    if not (folder / "model.safetensors").is_file():
-        pytest.skip("the built-in model has not been trained")
-    return folder
+    return Path(importlib.import_module("yaie.models.builtin").__file__ or "").parent
 
 
 @pytest.fixture(scope="module")

@@ -64,6 +64,7 @@ def test_starting(make_app: MakeApp) -> None:
 def test_ready_and_busy(make_app: MakeApp) -> None:
     http, engine = make_app()
     assert http.get("/health").json() == {
+        "server": "yaie",
         "status": "healthy",
         "state": "ready",
         "reason": "",

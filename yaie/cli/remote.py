@@ -28,19 +28,28 @@ _EXIT_CODES = {400: USAGE, 401: USAGE, 404: 3, 503: SERVER_UNREACHABLE}
 def find_server(port: int = DEFAULT_PORT) -> str | None:
     """The address of the YAIE server on this port of this machine, or None.
 
-    Waits at most a moment, and believes only a server that lists a model `owned_by` yaie.
+    Waits at most a moment, and believes only a server whose health says that it is YAIE and that
+    lists a model `owned_by` yaie. Whoever else listens there is not sent the API key.
     """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_S)
     try:
-        connection.request("GET", "/v1/models", headers=_headers())
-        reply = connection.getresponse()
-        models = json.loads(reply.read(65536)) if reply.status == http.client.OK else {}
-        owners = {model["owned_by"] for model in models.get("data", [])}
+        if _read(connection, "/health", {}).get("server") != "yaie":
+            return None
+        models = _read(connection, "/v1/models", _headers())
+        owners = {model["owned_by"] for model in models["data"]}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, http.client.HTTPException):
         return None  # nobody there, or somebody else
     finally:
         connection.close()
     return f"http://127.0.0.1:{port}" if owners == {"yaie"} else None
+
+
+def _read(connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> Any:
+    """A JSON object that the server answers with 200, else an empty one."""
+    connection.request("GET", path, headers=headers)
+    reply = connection.getresponse()
+    body = reply.read(65536)
+    return json.loads(body) if reply.status == http.client.OK else {}
 
 
 class ServerAnswers:
