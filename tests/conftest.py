@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.tiny_model import write_tiny_model
+from yaie.kernels import loader
 
 # Tests go through every instruction set of this machine; users compile the best one only.
 os.environ.setdefault("YAIE_KERNELS", "all")
@@ -18,6 +20,14 @@ os.environ.setdefault("YAIE_WEIGHTS_CACHE", "off")
 # A test must not fail because the machine is busy: no example has a time limit.
 settings.register_profile("yaie", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("yaie")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # A shell that runs the tests in the background has its programs ignore the interrupts that
+    # some tests send to themselves or to what they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not hasattr(config, "workerinput"):
+        loader.load()  # compiled here if need be: workers would each compile the same
 
 
 @pytest.fixture(scope="session")
