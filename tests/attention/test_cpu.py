@@ -40,7 +40,8 @@ pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
 BOUND = {torch.float32: 1e-5, torch.bfloat16: 2**-8, torch.float16: 2**-11}
 # Products of bytes have queries and weights of 16 bits: 2^-16 of the largest.
 BOUND_OF_BYTES = 5e-4
-# Products of tiles round weights to bf16, 2^-9 of each, and query vectors, which are rounded here before.
+# Products of tiles round weights to bf16: 2^-9 of each. They round query vectors too, which
+# therefore have no more bits here.
 BOUND_OF_TILES = 2**-8
 TILE_POOLS = (torch.bfloat16, torch.int8)
 

@@ -5,6 +5,8 @@
 // - wide (attention_wide.inl): lanes run along the query vectors. Keys and values are widened once to
 //   fp32 and broadcast, so nothing is transposed and softmax needs no horizontal step.
 // - wide over an int8 pool (attention_bytes.inl), where the processor multiplies bytes.
+// - tiles (attention_tiles.inl), where the processor multiplies tiles of bf16 numbers: instead of both
+//   wide ones over bf16 and int8 pools.
 // - narrow (attention_narrow.inl): lanes run along the head, for few query vectors.
 // T is what the pool holds, and gives the order within chunks; queries and output may be of another
 // type. The scales of an int8 pool multiply scores and weights, or keys and values as they are widened.

@@ -12,12 +12,17 @@
 constexpr int kTileRows = 16;
 constexpr int kTileWords = kTileRows * 16;  // of 32 bits
 constexpr int kTileDepth = 32;              // bf16 numbers in a row of a tile
-constexpr int kTileKeys = 128;              // keys of a block
+constexpr int kTileKeys = 256;              // keys of a block; fewer for few query vectors
+constexpr int kFewTileKeys = 64;
+constexpr int kManyTileQueries = 64;
 constexpr int kTileQueries = 2 * kTileRows; // query vectors whose scores are computed together
 // Of floats. What is beyond the keys keeps the rows out of the same few sets of the cache.
 constexpr int kTileScores = kTileKeys + 16;
 constexpr float kSlack = 8.0f;
 static_assert(kTileKeys % kTileDepth == 0, "a block is laid out in whole tiles");
+
+// Compilers may not know that tile instructions read memory.
+#define YAIE_MEMORY_IS_WRITTEN asm volatile("" ::: "memory")
 
 struct alignas(64) TileShapes {
     uint8_t palette = 1, first_row = 0, reserved[14] = {};
@@ -35,12 +40,10 @@ struct TileRegisters {
     ~TileRegisters() { _tile_release(); }
 };
 
-// Compilers may not know that tile instructions read memory.
-#define YAIE_MEMORY_IS_WRITTEN asm volatile("" ::: "memory")
-
-// 2 to the power of x, within 2^-13 of itself: weights are rounded to bf16 anyway.
+// 2 to the power of x, within 2^-13 of itself: weights are rounded to bf16 anyway. x below -100 counts as
+// -100: products of smaller numbers could become subnormal, which is slow.
 YAIE_INLINE Vec coarse_exp2(Vec x) {
-    x = larger(x, splat(-126.0f));
+    x = larger(x, splat(-100.0f));
     Vec f = (Vec)_mm512_reduce_ps((__m512)x, 1);  // x - floor(x)
     Vec p = splat(0.07802448f);
     p = fma(p, f, splat(0.22606728f));
@@ -51,11 +54,24 @@ YAIE_INLINE Vec coarse_exp2(Vec x) {
 
 YAIE_INLINE void store_words(void* to, __m512i words) { _mm512_storeu_si512(to, words); }
 
-// 32 elements of a pool as bf16. Bytes are exact.
-YAIE_INLINE __m512i bf16_chunk(const Bf16* p) { return _mm512_loadu_si512(p); }
-YAIE_INLINE __m512i bf16_chunk(const Int8* p) {
-    return (__m512i)_mm512_cvtne2ps_pbh((__m512)widen_bytes(p + kLanes), (__m512)widen_bytes(p));
-}
+// Asks for the keys and values of the next block, some at a time between other work: what is asked for in one
+// go would have to be waited for.
+template <class T>
+struct TilePrefetch {
+    const T* keys;
+    const T* values;
+    int64_t key_stride, value_stride;
+    int key_width, value_width;
+    const int64_t* slots;
+    int left;
+
+    void rows(int count) {
+        for (; count > 0 && left > 0; --count, --left, ++slots) {
+            prefetch_row(keys + *slots * key_stride, key_width);
+            prefetch_row(values + *slots * value_stride, value_width);
+        }
+    }
+};
 
 // One block of one KV head: words [keys / 16, key width / 32, 16 pairs of elements, 16 keys], and
 // [keys / 32, value width / 16, 16 pairs of keys, 16 elements], elements in the chunk order of T.
@@ -66,18 +82,21 @@ struct TileBlock {
     BlockScales<Int8, kTileKeys> scales;
 };
 
-// A tile of 16 keys, 32 of their elements, from rows of 64 bytes.
-YAIE_INLINE void transpose_words(const char* const* rows, uint32_t* to) {
+// A tile of 16 keys, 32 of their elements, from rows of 64 bytes at `offset`.
+YAIE_INLINE void transpose_words(const char* const* rows, int64_t offset, uint32_t* to) {
 #pragma GCC unroll 4
     for (int c = 0; c < 4; ++c) {
         __m512i v[4];
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) {
-            const char* const* row = rows + i;
-            __m512i x = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i*)(row[0] + 16 * c)));
-            x = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i*)(row[4] + 16 * c)), 1);
-            x = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i*)(row[8] + 16 * c)), 2);
-            v[i] = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i*)(row[12] + 16 * c)), 3);
+            __m128i part[4];
+#pragma GCC unroll 4
+            for (int g = 0; g < 4; ++g)
+                part[g] = _mm_loadu_si128((const __m128i*)(rows[i + 4 * g] + offset + 16 * c));
+            __m512i x = _mm512_castsi128_si512(part[0]);
+            x = _mm512_inserti32x4(x, part[1], 1);
+            x = _mm512_inserti32x4(x, part[2], 2);
+            v[i] = _mm512_inserti32x4(x, part[3], 3);
         }
         __m512i low[2] = {_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpacklo_epi32(v[2], v[3])};
         __m512i high[2] = {_mm512_unpackhi_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[2], v[3])};
@@ -89,27 +108,36 @@ YAIE_INLINE void transpose_words(const char* const* rows, uint32_t* to) {
     }
 }
 
+// 32 elements of 16 keys, from `offset` on, as rows for transpose_words.
+YAIE_INLINE void gather_tile(const Bf16* const* rows, int offset, uint32_t* to) {
+    transpose_words(reinterpret_cast<const char* const*>(rows), offset * sizeof(Bf16), to);
+}
+
+YAIE_INLINE void gather_tile(const Int8* const* rows, int offset, uint32_t* to) {
+    alignas(64) uint16_t widened[kTileRows][kTileDepth];
+    const char* at[kTileRows];
+    for (int i = 0; i < kTileRows; ++i) {
+        const Int8* row = rows[i] + offset;
+        store_words(widened[i], (__m512i)_mm512_cvtne2ps_pbh((__m512)widen_bytes(row + kLanes),
+                                                             (__m512)widen_bytes(row)));
+        at[i] = reinterpret_cast<const char*>(widened[i]);
+    }
+    transpose_words(at, 0, to);
+}
+
 // What lies beyond the block are copies of its last key, which nobody sees.
 template <class T>
 static void lay_out_tile_keys(const YaieLayer& at, int head, const int64_t* slots, int n,
-                              uint32_t* to) {
+                              uint32_t* to, TilePrefetch<T>& prefetch) {
     const T* base = static_cast<const T*>(at.keys) + head * at.key_head_stride;
-    int tiles = at.key_width / kTileDepth;
     for (int k = 0; k < (n + kTileDepth - 1) / kTileDepth * kTileDepth; k += kTileRows) {
         const T* rows[kTileRows];
         for (int i = 0; i < kTileRows; ++i)
             rows[i] = base + slots[k + i < n ? k + i : n - 1] * at.key_slot_stride;
-        for (int t = 0; t < tiles; ++t, to += kTileWords) {
-            const char* at_tile[kTileRows];
-            alignas(64) uint16_t widened[kTileRows][kTileDepth];
-            for (int i = 0; i < kTileRows; ++i) {
-                at_tile[i] = reinterpret_cast<const char*>(rows[i] + t * kTileDepth);
-                if (sizeof(T) == 2) continue;
-                store_words(widened[i], bf16_chunk(rows[i] + t * kTileDepth));
-                at_tile[i] = reinterpret_cast<const char*>(widened[i]);
-            }
-            transpose_words(at_tile, to);
-        }
+        prefetch.rows(2);
+        YAIE_MEMORY_IS_WRITTEN;  // compilers would keep the rows in vectors
+        for (int d = 0; d < at.key_width; d += kTileDepth, to += kTileWords)
+            gather_tile(rows, d, to);
     }
 }
 
@@ -132,11 +160,12 @@ YAIE_INLINE void pair_values(const Int8* first, const Int8* second, uint32_t* to
 // What lies beyond the block are copies of its last key's values: their weights are 0.
 template <class T>
 static void lay_out_tile_values(const YaieLayer& at, int head, const int64_t* slots, int n,
-                                uint32_t* to) {
+                                uint32_t* to, TilePrefetch<T>& prefetch) {
     const T* base = static_cast<const T*>(at.values) + head * at.value_head_stride;
     int chunks = at.value_width / kTileDepth;
     for (int k = 0; k < n; k += kTileDepth, to += chunks * 2 * kTileWords)
         for (int pair = 0; pair < kTileRows; ++pair) {
+            if (pair % 2 == 0) prefetch.rows(1);
             int key = k + 2 * pair;
             const T* first = base + slots[key < n ? key : n - 1] * at.value_slot_stride;
             const T* second = base + slots[key + 1 < n ? key + 1 : n - 1] * at.value_slot_stride;
@@ -286,9 +315,10 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
 }
 
 // One block of keys for up to kTileQueries query vectors.
+template <class T>
 static void attend_tile_block(const TileBlock& block, const Layer& layer, const TileState& state,
                               int lane, int lanes, const int32_t* positions,
-                              int32_t first_position, float* scores) {
+                              int32_t first_position, float* scores, TilePrefetch<T>& prefetch) {
     int32_t window = layer.at.sliding_window;
     int32_t lowest = positions[0], highest = positions[0];
     for (int i = 1; i < lanes; ++i) {
@@ -308,7 +338,9 @@ static void attend_tile_block(const TileBlock& block, const Layer& layer, const 
         score_tiles<2>(block, state, layer.keys, lane, begin, end, scores);
     else
         score_tiles<1>(block, state, layer.keys, lane, begin, end, scores);
+    int prefetched = (prefetch.left + lanes - 1) / lanes;
     for (int i = 0; i < lanes; ++i) {
+        prefetch.rows(prefetched);
         float* row = scores + i * kTileScores;
         float* sums = state.sums + static_cast<int64_t>(lane + i) * layer.values;
         float* maximum = state.maxima + lane + i;
@@ -328,10 +360,19 @@ static void attend_tile_block(const TileBlock& block, const Layer& layer, const 
         add_tiles<1>(block, state, layer.values, lane, begin, end, scores);
 }
 
-template <class From>
-static void round_query(const From* from, int width, uint16_t* to) {
+static void round_query(const float* from, int width, uint16_t* to) {
     for (int d = 0; d < width; d += kChunk)
-        store_chunk(reinterpret_cast<Bf16*>(to) + d, reorder<From, Bf16>(load_chunk(from + d)));
+        store_words(to + d, (__m512i)_mm512_cvtne2ps_pbh((__m512)load(from + d + kLanes),
+                                                         (__m512)load(from + d)));
+}
+
+static void round_query(const Bf16* from, int width, uint16_t* to) {
+    __builtin_memcpy(to, from, width * sizeof(uint16_t));
+}
+
+static void round_query(const Fp16* from, int width, uint16_t* to) {
+    for (int d = 0; d < width; d += kChunk)
+        store_chunk(reinterpret_cast<Bf16*>(to) + d, load_chunk(from + d));
 }
 
 static void put_tile_query(const Layer& layer, int64_t row, int64_t head, uint16_t* to) {
@@ -345,14 +386,6 @@ static void put_tile_query(const Layer& layer, int64_t row, int64_t head, uint16
         round_query(static_cast<const Fp16*>(at.queries) + first, at.key_width, to);
 }
 
-// Asks for the rows of a block that comes later.
-template <class T>
-static void prefetch_block(const void* pool, int64_t slot_stride, int64_t offset,
-                           const int64_t* slots, int n, int width) {
-    const T* base = static_cast<const T*>(pool) + offset;
-    for (int k = 0; k < n; ++k) prefetch_row(base + slots[k] * slot_stride, width);
-}
-
 template <class T>
 static void attend_tiles(const AttentionCall& call, const Layer& layer, const Piece& piece,
                          int first_head, int end_head, Scratch& scratch) {
@@ -361,7 +394,8 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
     int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
     int64_t padded_lanes = padded(lanes, kTileRows);
     // All parts are multiples of 64 bytes.
-    int64_t block_bytes = static_cast<int64_t>(kTileKeys) * (layer.keys + layer.values) * 2;
+    int block_keys = lanes > kManyTileQueries ? kTileKeys : kFewTileKeys;
+    int64_t block_bytes = static_cast<int64_t>(block_keys) * (layer.keys + layer.values) * 2;
     int64_t score_bytes = kTileQueries * kTileScores * sizeof(float);
     int64_t lane_bytes = layer.keys * 2 + (layer.values + 1 + kLanes) * sizeof(float);
     int64_t position_bytes = padded_lanes * sizeof(int32_t);
@@ -369,7 +403,7 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
         scratch.get(block_bytes + score_bytes + position_bytes + heads * padded_lanes * lane_bytes);
     TileBlock block;
     block.keys = reinterpret_cast<uint32_t*>(memory);
-    block.values = block.keys + kTileKeys * layer.keys / 2;
+    block.values = block.keys + block_keys * layer.keys / 2;
     float* scores = reinterpret_cast<float*>(memory + block_bytes);
     int32_t* positions = reinterpret_cast<int32_t*>(memory + block_bytes + score_bytes);
     char* states = memory + block_bytes + score_bytes + position_bytes;
@@ -397,30 +431,31 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
         __builtin_memset(state.sums, 0, padded_lanes * (layer.values + kLanes) * sizeof(float));
     }
     TileRegisters registers;
-    for (int64_t key = 0; key < piece.num_keys; key += kTileKeys) {
+    for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
         const int64_t* slots = piece.slots + key;
         int64_t left = piece.num_keys - key;
-        block.n = static_cast<int>(least_of(left, kTileKeys));
+        block.n = static_cast<int>(least_of(left, block_keys));
         for (int head = first_head; head < end_head; ++head) {
             // What is read next: the next head's part of the block, or the first one's of the next.
             int next_head = head + 1 < end_head ? head + 1 : first_head;
             const int64_t* next_slots = head + 1 < end_head ? slots : slots + block.n;
             int next_n = head + 1 < end_head
                              ? block.n
-                             : static_cast<int>(least_of(left - block.n, kTileKeys));
-            lay_out_tile_keys<T>(at, head, slots, block.n, block.keys);
-            prefetch_block<T>(at.keys, at.key_slot_stride, next_head * at.key_head_stride,
-                              next_slots, next_n, at.key_width);
-            lay_out_tile_values<T>(at, head, slots, block.n, block.values);
-            prefetch_block<T>(at.values, at.value_slot_stride, next_head * at.value_head_stride,
-                              next_slots, next_n, at.value_width);
+                             : static_cast<int>(least_of(left - block.n, block_keys));
+            TilePrefetch<T> prefetch{
+                static_cast<const T*>(at.keys) + next_head * at.key_head_stride,
+                static_cast<const T*>(at.values) + next_head * at.value_head_stride,
+                at.key_slot_stride, at.value_slot_stride, at.key_width, at.value_width,
+                next_slots, next_n};
+            lay_out_tile_keys<T>(at, head, slots, block.n, block.keys, prefetch);
+            lay_out_tile_values<T>(at, head, slots, block.n, block.values, prefetch);
             if (at.key_scales) block.scales.gather(at, slots, block.n, head);
             TileState state = state_of(head);
             for (int lane = 0; lane < lanes; lane += kTileQueries)
                 attend_tile_block(block, layer, state, lane,
                                   static_cast<int>(least_of(lanes - lane, kTileQueries)),
                                   positions + lane, static_cast<int32_t>(piece.first_position + key),
-                                  scores);
+                                  scores, prefetch);
         }
     }
     for (int head = first_head; head < end_head; ++head) {
