@@ -43,7 +43,7 @@ struct TileRegisters {
 // 2 to the power of x, within 2^-13 of itself: weights are rounded to bf16 anyway. x below -100 counts as
 // -100: products of smaller numbers could become subnormal, which is slow.
 YAIE_INLINE Vec coarse_exp2(Vec x) {
-    x = larger(x, splat(-100.0f));
+    x = (Vec)_mm512_max_ps((__m512)x, (__m512)splat(-100.0f));
     Vec f = (Vec)_mm512_reduce_ps((__m512)x, 1);  // x - floor(x)
     Vec p = splat(0.07802448f);
     p = fma(p, f, splat(0.22606728f));
@@ -284,10 +284,11 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
         most = larger(score, most);
     }
     if (!Plain) scale = 1;
-    float found = _mm512_reduce_max_ps((__m512)most) * scale;
     float old = *maximum;
     Vec sum = load(total);
-    if (found > old + kSlack) {
+    // Seldom: the lanes' maxima are not compared with each other before.
+    if (_mm512_cmp_ps_mask((__m512)(most * scale), (__m512)splat(old + kSlack), _CMP_GT_OQ)) {
+        float found = _mm512_reduce_max_ps((__m512)most) * scale;
         Vec factor = exp2(splat(old - found));
         sum *= factor;
         for (int d = 0; d < layer.values; d += kLanes) store(sums + d, load(sums + d) * factor);
