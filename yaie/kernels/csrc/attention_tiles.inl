@@ -12,9 +12,7 @@
 constexpr int kTileRows = 16;
 constexpr int kTileWords = kTileRows * 16;  // of 32 bits
 constexpr int kTileDepth = 32;              // bf16 numbers in a row of a tile
-constexpr int kTileKeys = 256;              // keys of a block; fewer for few query vectors
-constexpr int kFewTileKeys = 64;
-constexpr int kManyTileQueries = 64;
+constexpr int kTileKeys = 128;               // keys of a block
 constexpr int kTileQueries = 2 * kTileRows; // query vectors whose scores are computed together
 // Of floats. What is beyond the keys keeps the rows out of the same few sets of the cache.
 constexpr int kTileScores = kTileKeys + 16;
@@ -395,8 +393,7 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
     int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
     int64_t padded_lanes = padded(lanes, kTileRows);
     // All parts are multiples of 64 bytes.
-    int block_keys = lanes > kManyTileQueries ? kTileKeys : kFewTileKeys;
-    int64_t block_bytes = static_cast<int64_t>(block_keys) * (layer.keys + layer.values) * 2;
+    int64_t block_bytes = static_cast<int64_t>(kTileKeys) * (layer.keys + layer.values) * 2;
     int64_t score_bytes = kTileQueries * kTileScores * sizeof(float);
     int64_t lane_bytes = layer.keys * 2 + (layer.values + 1 + kLanes) * sizeof(float);
     int64_t position_bytes = padded_lanes * sizeof(int32_t);
@@ -404,7 +401,7 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
         scratch.get(block_bytes + score_bytes + position_bytes + heads * padded_lanes * lane_bytes);
     TileBlock block;
     block.keys = reinterpret_cast<uint32_t*>(memory);
-    block.values = block.keys + block_keys * layer.keys / 2;
+    block.values = block.keys + kTileKeys * layer.keys / 2;
     float* scores = reinterpret_cast<float*>(memory + block_bytes);
     int32_t* positions = reinterpret_cast<int32_t*>(memory + block_bytes + score_bytes);
     char* states = memory + block_bytes + score_bytes + position_bytes;
@@ -432,17 +429,17 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
         __builtin_memset(state.sums, 0, padded_lanes * (layer.values + kLanes) * sizeof(float));
     }
     TileRegisters registers;
-    for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
+    for (int64_t key = 0; key < piece.num_keys; key += kTileKeys) {
         const int64_t* slots = piece.slots + key;
         int64_t left = piece.num_keys - key;
-        block.n = static_cast<int>(least_of(left, block_keys));
+        block.n = static_cast<int>(least_of(left, kTileKeys));
         for (int head = first_head; head < end_head; ++head) {
             // What is read next: the next head's part of the block, or the first one's of the next.
             int next_head = head + 1 < end_head ? head + 1 : first_head;
             const int64_t* next_slots = head + 1 < end_head ? slots : slots + block.n;
             int next_n = head + 1 < end_head
                              ? block.n
-                             : static_cast<int>(least_of(left - block.n, block_keys));
+                             : static_cast<int>(least_of(left - block.n, kTileKeys));
             TilePrefetch<T> prefetch{
                 static_cast<const T*>(at.keys) + next_head * at.key_head_stride,
                 static_cast<const T*>(at.values) + next_head * at.value_head_stride,
