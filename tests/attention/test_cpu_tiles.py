@@ -11,6 +11,7 @@ import torch
 from tests.attention.test_cpu import NUM_SLOTS, SETS, Case, kernels, spec
 from yaie.attention.plan import Segment, StepPlan
 from yaie.kernels.loader import Library
+from yaie.kvcache.quantized import QuantizedRows
 
 __all__ = ["kernels"]
 
@@ -149,4 +150,14 @@ def test_values_that_are_not_finite_reach_those_who_see_them(kernels: Library) -
     case.values[40, 0, 5] = torch.nan
     found = case.found(kernels)
     assert bool(found[40:, :2, 5].isnan().all())
+    assert bool(found[:, 2:].isfinite().all())
+
+
+def test_a_scale_that_is_not_finite_stays_with_its_head(kernels: Library) -> None:
+    """Also where the next head's block is shorter than the one that had it."""
+    case = Case(prefix_and_tails(0, 1, 150), spec(**layer_of(64)), torch.float32, torch.int8)
+    assert isinstance(case.values, QuantizedRows)
+    case.values.scales[100, 0] = torch.nan
+    found = case.found(kernels)
+    assert bool(found[100:, :2].isnan().all())
     assert bool(found[:, 2:].isfinite().all())

@@ -13,7 +13,7 @@ constexpr int kTileRows = 16;
 constexpr int kTileWords = kTileRows * 16;  // of 32 bits
 constexpr int kTileDepth = 32;              // bf16 numbers in a row of a tile
 constexpr int kTileKeys = 128;               // keys of a block
-constexpr int kTileQueries = 2 * kTileRows; // query vectors whose scores are computed together
+constexpr int kTileQueries = 2 * kTileRows;  // query vectors whose scores are computed together
 // Of floats. What is beyond the keys keeps the rows out of the same few sets of the cache.
 constexpr int kTileScores = kTileKeys + 16;
 constexpr float kSlack = 8.0f;
@@ -299,10 +299,12 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
         for (int i = 0; i < 2; ++i) {
             weight[i] = coarse_exp2(fma(load(scores + k + i * kLanes), splat(scale), splat(-old)));
             if (!Plain) {
-                // Beyond the block nothing is there; in it, what is hidden counts as in other forms.
-                weight[i] = lane + (k + i * kLanes) < block.n ? weight[i] : Vec{};
-                sum += weight[i];
+                // Beyond the block nothing is there, not even a scale; in it, what is hidden counts
+                // as in other forms.
+                Int is_there = lane + (k + i * kLanes) < block.n;
+                sum += is_there ? weight[i] : Vec{};
                 if (layer.at.value_scales) weight[i] *= load(block.scales.values + k + i * kLanes);
+                weight[i] = is_there ? weight[i] : Vec{};
             } else {
                 sum += weight[i];
             }
@@ -326,7 +328,8 @@ static void attend_tile_block(const TileBlock& block, const Layer& layer, const 
     }
     // In keys of the block from here on.
     int end = static_cast<int>(least_of(block.n, int64_t{highest} + 1 - first_position));
-    int begin = window > 0 ? static_cast<int>(most_of(0, int64_t{lowest} - window + 1 - first_position)) : 0;
+    int64_t oldest = int64_t{lowest} - window + 1 - first_position;
+    int begin = window > 0 ? static_cast<int>(most_of(0, oldest)) : 0;
     if (begin >= end) return;
     begin = begin / kTileDepth * kTileDepth;
     end = (end + kTileDepth - 1) / kTileDepth * kTileDepth;
