@@ -40,6 +40,10 @@ pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
 BOUND = {torch.float32: 1e-5, torch.bfloat16: 2**-8, torch.float16: 2**-11}
 # Products of bytes have queries and weights of 16 bits: 2^-16 of the largest.
 BOUND_OF_BYTES = 5e-4
+# Products of tiles round weights to bf16: 2^-9 of each. They round query vectors too, which
+# therefore have no more bits here.
+BOUND_OF_TILES = 2**-8
+TILE_POOLS = (torch.bfloat16, torch.int8)
 
 
 @pytest.fixture(params=SETS)
@@ -96,12 +100,16 @@ class Case:
         return step.attend(self.spec, self.queries.float(), self.keys, self.values, self.sinks)
 
     def check(self, kernels: Library, threads: int = 1) -> None:
+        bound = BOUND[self.dtype]
+        pool_dtype = self.pool_dtype or self.dtype
+        if pool_dtype is torch.int8 and kernels.instruction_set in ("vnni", "bf16", "amx"):
+            bound = max(bound, BOUND_OF_BYTES)
+        if pool_dtype in TILE_POOLS and kernels.instruction_set == "amx":
+            bound += BOUND_OF_TILES
+            self.queries = self.queries.bfloat16().to(self.dtype)
         found = self.found(kernels, threads)
         assert found.dtype is self.dtype
         expected = self.reference()
-        bound = BOUND[self.dtype]
-        if self.pool_dtype is torch.int8 and kernels.instruction_set in ("vnni", "bf16", "amx"):
-            bound = max(bound, BOUND_OF_BYTES)
         error = float((found.float() - expected).abs().max())
         assert error <= bound * float(expected.abs().max())
 

@@ -7,7 +7,9 @@ import torch
 
 from tests.attention.dense import path_of
 from yaie.bench import attention
-from yaie.bench.attention import SPEC, Workload, measure_attention
+from yaie.bench.attention import SPEC, Workload, compare_instruction_sets, measure_attention
+from yaie.errors import ConfigError
+from yaie.kernels import loader
 
 
 def test_plans_cover_what_is_counted() -> None:
@@ -35,3 +37,26 @@ def test_every_backend_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     milliseconds = report["workloads"][0]["milliseconds"]
     assert {"reference", "sdpa"} <= set(milliseconds)
     assert all(value > 0 for value in milliseconds.values())
+
+
+@pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
+def test_instruction_sets_take_turns_and_the_usual_one_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = (Workload("small", sequences=2, shared=8, own=4, rows=1),)
+    monkeypatch.setattr(attention, "COMPARED", small)
+    monkeypatch.setattr(attention, "POOL_BYTES", 1)
+    monkeypatch.setattr(attention, "LEAST_TURN_S", 0)
+    library = loader.load()
+    assert library is not None
+    usual, threads = library.instruction_set, torch.get_num_threads()
+    last = library.instruction_sets[-1]
+    try:
+        report = compare_instruction_sets([usual, last], threads=1, repeats=1)
+        assert set(report["workloads"][0]["milliseconds"]) == {usual, last}
+        assert library.instruction_set == usual
+        with pytest.raises(ConfigError):
+            compare_instruction_sets([last, "none such"], threads=1, repeats=1)
+        assert library.instruction_set == usual
+    finally:
+        torch.set_num_threads(threads)

@@ -17,6 +17,7 @@ from tests.engine.oracle import Oracle, Prompt, Said
 from tests.engine.test_schedules import MAX_NEW, Subject, builtin_folder, run_schedules
 from yaie.config import EngineConfig, KVDtype
 from yaie.engine.runner import ModelRunner
+from yaie.kernels import loader
 from yaie.models.loader import load_model
 from yaie.text.tokenizer import load_tokenizer
 
@@ -80,8 +81,11 @@ def test_a_hit_is_as_good_as_a_cold_cache(builtin: Path, backend: str) -> None:
     runner = make_runner(builtin, "int8", backend)
     tokens = load_tokenizer(builtin).encode(TEXTS[0])
     cold = logits_of(runner, tokens)
+    # Products of tiles round the queries of many rows to bf16, not those of few.
+    library = loader.load() if backend == "auto" else None
+    bound = 4e-3 if library is not None and library.instruction_set == "amx" else 2e-3
     for cuts in ((len(tokens) // 2,), (1, 2, 3, 40), (len(tokens) - 1,)):
-        assert divergence(logits_of(runner, tokens, cuts=cuts), cold) < 2e-3
+        assert divergence(logits_of(runner, tokens, cuts=cuts), cold) < bound
 
 
 class AloneOracle(Oracle):

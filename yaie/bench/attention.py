@@ -4,6 +4,9 @@
 layer of a pool that is too large for the caches, and every figure is a median over the turns. The
 limits are measured in the same run. SDPA is torch's own attention, called for each sequence. Then
 the best backend decodes over a long shared prefix from pools of several dtypes, in turns as well.
+
+`--sets vnni,amx` compares instruction sets instead, in one process and in turns; YAIE_KERNELS=all
+compiles every one.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import itertools
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,9 +26,11 @@ import numpy as np
 import torch
 
 from yaie.attention.backend import AttentionBackend, PreparedStep, choose_backend
+from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.bench.machine import describe_machine
+from yaie.errors import ConfigError
 from yaie.kernels import loader
 from yaie.kvcache.pool import LayerShape
 from yaie.kvcache.quantized import QuantizedRows, StoredRows, quantize
@@ -121,6 +126,20 @@ DECODING = tuple(
 )
 POOL_DTYPES = (torch.bfloat16, torch.int8)
 
+# Many query vectors over the same keys, and few.
+COMPARED = (
+    Workload("prefill 512", sequences=1, shared=0, own=512, rows=512),
+    Workload("prefill 1,024", sequences=1, shared=0, own=1024, rows=1024),
+    Workload("prefill 64 below a shared 1,024", sequences=1, shared=1024, own=64, rows=64),
+    *(
+        Workload(f"decode {rows} below a shared {keys:,}", rows, keys, own=1, rows=1)
+        for keys in (3584, 8192)
+        for rows in (16, 32)
+    ),
+    Workload("decode 4 below a shared 8,192", sequences=4, shared=8192, own=1, rows=1),
+    Workload("decode 1 at 8,192", sequences=1, shared=0, own=8192, rows=1),
+)
+
 
 def measure_attention(
     *, threads: int, repeats: int, dtype: torch.dtype = torch.bfloat16
@@ -145,6 +164,66 @@ def measure_attention(
             _measure(workload, backends, dtype, repeats, limits) for workload in WORKLOADS
         ],
         "pool_dtypes": [_compare_pools(workload, best, repeats, limits) for workload in DECODING],
+    }
+
+
+def compare_instruction_sets(
+    names: Sequence[str], *, threads: int, repeats: int, dtype: torch.dtype = torch.bfloat16
+) -> dict[str, Any]:
+    """The same work by several instruction sets; queries are float32, as whole decoders have them.
+
+    Raises ConfigError for one that is not there.
+    """
+    torch.set_num_threads(threads)
+    library = loader.load()
+    if library is None:
+        raise ConfigError(loader.status().reason)
+    backend, usual = CpuBackend(library, threads), library.instruction_set
+    try:
+        results = [_compare_sets(each, names, backend, dtype, repeats) for each in COMPARED]
+    finally:
+        library.use_instruction_set(usual)
+    return {
+        "benchmark": "attention by instruction set",
+        "machine": describe_machine() | {"threads": threads},
+        "layer": dataclasses.asdict(SPEC),
+        "pool_dtype": str(dtype).removeprefix("torch."),
+        "repeats": repeats,
+        "limits": dataclasses.asdict(_limits()),
+        "workloads": results,
+    }
+
+
+def _compare_sets(
+    workload: Workload, names: Sequence[str], backend: CpuBackend, dtype: torch.dtype, repeats: int
+) -> dict[str, Any]:
+    plan = workload.plan()
+    queries = torch.randn(plan.num_rows, SPEC.num_heads, SPEC.key_width)
+    layers = _pool(workload, dtype)
+
+    def attending(name: str) -> Callable[[int], object]:
+        attend = _attending(backend.prepare(plan, torch.device("cpu")), queries, layers)
+
+        def run(layer: int) -> object:
+            backend.library.use_instruction_set(name)
+            return attend(layer)
+
+        return run
+
+    times = _take_turns({name: attending(name) for name in names}, len(layers), repeats)
+    return {
+        "name": workload.name,
+        "milliseconds": {name: round(value * 1e3, 4) for name, value in times.items()},
+        "gflop_s": {
+            name: round(workload.operations(SPEC) / value / 1e9, 1) for name, value in times.items()
+        },
+        "gb_s": {
+            name: round(workload.bytes_read(SPEC, dtype) / value / 1e9, 2)
+            for name, value in times.items()
+        },
+        f"{names[0]}_time_over": {
+            name: round(times[names[0]] / times[name], 2) for name in names[1:]
+        },
     }
 
 
@@ -296,9 +375,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--dtype", choices=("bfloat16", "float32", "float16"), default="bfloat16")
+    parser.add_argument("--sets", help="instruction sets to compare, with commas between them")
     options = parser.parse_args()
+    measure: Callable[..., dict[str, Any]] = measure_attention
+    if options.sets:
+        measure = partial(compare_instruction_sets, options.sets.split(","))
     with torch.inference_mode():
-        report = measure_attention(
+        report = measure(
             threads=options.threads, repeats=options.repeats, dtype=getattr(torch, options.dtype)
         )
     print(json.dumps(report, indent=2))

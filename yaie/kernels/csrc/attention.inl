@@ -5,6 +5,8 @@
 // - wide (attention_wide.inl): lanes run along the query vectors. Keys and values are widened once to
 //   fp32 and broadcast, so nothing is transposed and softmax needs no horizontal step.
 // - wide over an int8 pool (attention_bytes.inl), where the processor multiplies bytes.
+// - tiles (attention_tiles.inl), where the processor multiplies tiles of bf16 numbers: instead of both
+//   wide ones over bf16 and int8 pools.
 // - narrow (attention_narrow.inl): lanes run along the head, for few query vectors.
 // T is what the pool holds, and gives the order within chunks; queries and output may be of another
 // type. The scales of an int8 pool multiply scores and weights, or keys and values as they are widened.
@@ -115,6 +117,36 @@ static void finish_lane(const AttentionCall& call, const Layer& layer, const Pie
 #ifdef YAIE_VNNI
 #include "attention_bytes.inl"
 #endif
+#ifdef YAIE_AMX
+#include "attention_tiles.inl"
+#endif
+
+// Whether many query vectors of a layer are products of tiles.
+static bool has_tiles(const YaieLayer& layer) {
+#ifdef YAIE_AMX
+    return (layer.pool_dtype == YAIE_BFLOAT16 || layer.pool_dtype == YAIE_INT8) &&
+           layer.key_width % kTileDepth == 0 && layer.value_width % kTileDepth == 0 &&
+           layer.scale > 0;
+#else
+    (void)layer;
+    return false;
+#endif
+}
+
+#ifdef YAIE_AMX
+template <class T>
+static void attend_by_tiles(const AttentionCall&, const Layer&, const Piece&, int, int, Scratch&) {}
+template <>
+void attend_by_tiles<Bf16>(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                           int first_head, int end_head, Scratch& scratch) {
+    attend_tiles<Bf16>(call, layer, piece, first_head, end_head, scratch);
+}
+template <>
+void attend_by_tiles<Int8>(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                           int first_head, int end_head, Scratch& scratch) {
+    attend_tiles<Int8>(call, layer, piece, first_head, end_head, scratch);
+}
+#endif
 
 template <class T>
 static void attend_task(void* context, int64_t index, Scratch& scratch) {
@@ -124,8 +156,12 @@ static void attend_task(void* context, int64_t index, Scratch& scratch) {
     Layer layer(*call.layer);
     if (call.step->exact) {
         attend_exact<T>(call, layer, piece, work.first_head, work.end_head, scratch);
-    } else if (piece.narrow) {
+    } else if (piece.form == Form::narrow) {
         attend_narrow<T>(call, layer, piece, work.first_head, work.end_head, scratch);
+#ifdef YAIE_AMX
+    } else if (piece.form == Form::tiles) {
+        attend_by_tiles<T>(call, layer, piece, work.first_head, work.end_head, scratch);
+#endif
     } else {
         for (int head = work.first_head; head < work.end_head; ++head) {
 #ifdef YAIE_VNNI

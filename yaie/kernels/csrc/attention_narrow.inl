@@ -28,17 +28,17 @@ struct NarrowBlock {
 };
 
 // The scales of a block of one KV head, next to each other; there are none but in an int8 pool.
-template <class T>
+template <class T, int Keys = static_cast<int>(kKeysInBlock)>
 struct BlockScales {
     void gather(const YaieLayer&, const int64_t*, int, int) {}
     const float* of_keys() const { return nullptr; }
     const float* of_values() const { return nullptr; }
 };
 
-template <>
-struct BlockScales<Int8> {
-    alignas(64) float keys[kKeysInBlock] = {};
-    alignas(64) float values[kKeysInBlock] = {};
+template <int Keys>
+struct BlockScales<Int8, Keys> {
+    alignas(64) float keys[Keys] = {};
+    alignas(64) float values[Keys] = {};
 
     void gather(const YaieLayer& at, const int64_t* slots, int n, int head) {
         for (int k = 0; k < n; ++k) {

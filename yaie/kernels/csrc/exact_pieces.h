@@ -115,7 +115,8 @@ private:
             Piece piece{};
             piece.first_row = first_row + rows * b / blocks;
             piece.end_row = first_row + rows * (b + 1) / blocks;
-            piece.narrow = (piece.end_row - piece.first_row) * group <= kNarrowLanes;
+            bool narrow = (piece.end_row - piece.first_row) * group <= kNarrowLanes;
+            piece.form = narrow ? Form::narrow : Form::wide;
             piece.level = level;
             if (limit_keys(keys, piece)) pieces_->push_back(piece);
         }

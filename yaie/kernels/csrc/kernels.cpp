@@ -122,6 +122,7 @@ struct InstructionSet {
     const char* name;
     bool (*available)();
     AttentionKernels (*attention)(int32_t pool_dtype);
+    bool (*has_tiles)(const YaieLayer&);
     int64_t chunk;  // widths are padded to it; outputs of a panel
     Task pack;      // index: a panel
     Task pack_integers;
@@ -131,8 +132,9 @@ struct InstructionSet {
 };
 
 #define YAIE_ROW(set, condition)                                                              \
-    {#set,           [] { return bool(condition); }, set::attention_kernels, set::kChunk, \
-     set::pack_task, set::pack_integer_task,         set::whole_linear,      set::run_decoder}
+    {#set,        [] { return bool(condition); }, set::attention_kernels,  set::has_tiles,    \
+     set::kChunk, set::pack_task,                 set::pack_integer_task, set::whole_linear, \
+     set::run_decoder}
 
 #define YAIE_HAS_AVX512                                                      \
     (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && \
@@ -193,7 +195,7 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
     AttentionKernels kernels = chosen()->attention(layer.pool_dtype);
     AttentionState& state = attention_state();
     Schedule& schedule = state.schedule;
-    schedule.make(step, layer, pool.threads());
+    schedule.make(step, layer, pool.threads(), chosen()->has_tiles(layer));
     AttentionCall call{};
     call.step = &step;
     call.layer = &layer;

@@ -12,6 +12,15 @@ constexpr int64_t kNarrowLanes = 15;
 // (widths x lanes x 4 bytes, twice) should stay in the second-level cache.
 constexpr int64_t kWideLanes = 128;
 constexpr int64_t kKeysInBlock = 64;
+// Query vectors per KV head from which products of tiles are the fastest, and of a piece of them: keys
+// are laid out once for all, which costs about as much as 32 query vectors do.
+constexpr int64_t kLeastTileLanes = 7;
+constexpr int64_t kTileLanes = 512;
+// Up to that many query vectors over several KV heads are one task, which then reads the pool as it lies.
+constexpr int64_t kTileLanesTogether = 256;
+
+// The form of the inner loops: see attention.inl.
+enum class Form : int32_t { narrow, wide, tiles };
 
 struct Piece {
     const int64_t* slots;
@@ -19,7 +28,7 @@ struct Piece {
     int64_t first_position;
     int64_t first_row, end_row;
     int64_t partial;  // first of its places for (max, sum, values); each is a (KV head, lane)
-    bool narrow;
+    Form form;
     int32_t level;  // those of a lower level are done before; see exact_pieces.h
 };
 

@@ -37,8 +37,9 @@ public:
     int64_t num_partials = 0;
 
     // Does nothing where it was made for an equal step and layer already.
-    void make(const YaieStep& step, const YaieLayer& layer, int threads) {
-        Key key{step.id, layer.num_kv_heads, layer.num_heads, layer.sliding_window, threads};
+    // `tiles`: whether many query vectors are products of tiles.
+    void make(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) {
+        Key key{step.id, layer.num_kv_heads, layer.num_heads, layer.sliding_window, threads, tiles};
         if (key == key_) return;
         key_ = Key{};
         group_ = layer.num_heads / layer.num_kv_heads;
@@ -47,7 +48,7 @@ public:
             exact_pieces_.cut(step, layer, pieces);
             count_spans(step, layer);
         } else {
-            cut_rows(step, layer);
+            cut_rows(step, layer, threads, tiles);
             cut_keys(layer, threads);
             find_pieces_of_rows(step.num_rows);
             place_partials(layer);
@@ -68,33 +69,51 @@ private:
     struct Key {
         int64_t step = -1;
         int32_t kv_heads = 0, heads = 0, window = 0, threads = 0;
+        bool tiles = false;
 
         bool operator==(const Key& other) const {
             return step == other.step && kv_heads == other.kv_heads && heads == other.heads &&
-                   window == other.window && threads == other.threads;
+                   window == other.window && threads == other.threads && tiles == other.tiles;
         }
     };
+
+    // KV heads in one task: for few query vectors all, because they lie together in memory.
+    int64_t heads_together(const Piece& piece, const YaieLayer& layer) const {
+        if (piece.form == Form::narrow) return layer.num_kv_heads;
+        if (piece.form == Form::wide) return 1;
+        int64_t lanes = (piece.end_row - piece.first_row) * group_;
+        return std::clamp<int64_t>(kTileLanesTogether / lanes, 1, layer.num_kv_heads);
+    }
 
     // What reading a key costs for one KV head, and what each query vector adds, in the same unit.
     double cost_of(const Piece& piece) const {
         int64_t lanes = (piece.end_row - piece.first_row) * group_;
-        if (!piece.narrow) lanes = (lanes + 15) / 16 * 16;
+        if (piece.form != Form::narrow) lanes = (lanes + 15) / 16 * 16;
+        if (piece.form == Form::tiles) lanes = lanes / 8;
         return static_cast<double>(piece.num_keys + 8) * static_cast<double>(lanes + 4);
     }
 
-    void cut_rows(const YaieStep& step, const YaieLayer& layer) {
+    void cut_rows(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) {
         pieces.clear();
         for (int64_t s = 0; s < step.num_segments; ++s) {
             const YaieSegment& segment = step.segments[s];
             int64_t rows = segment.end_row - segment.first_row;
             if (rows <= 0) continue;
             int64_t lanes = rows * group_;
-            int64_t blocks = std::min(rows, (lanes + kWideLanes - 1) / kWideLanes);
+            Form form = lanes <= kNarrowLanes ? Form::narrow : Form::wide;
+            int64_t most = kWideLanes;
+            if (tiles && lanes >= kLeastTileLanes) {
+                form = Form::tiles;
+                // Rows make better tasks than keys, whose partial results have to be merged.
+                int64_t fair = lanes * layer.num_kv_heads / (threads * kPiecesPerThread);
+                most = std::clamp(fair, kWideLanes, kTileLanes);
+            }
+            int64_t blocks = std::min(rows, (lanes + most - 1) / most);
             for (int64_t b = 0; b < blocks; ++b) {
                 Piece piece{};
                 piece.first_row = segment.first_row + rows * b / blocks;
                 piece.end_row = segment.first_row + rows * (b + 1) / blocks;
-                piece.narrow = (piece.end_row - piece.first_row) * group_ <= kNarrowLanes;
+                piece.form = form;
                 if (limit_keys(step, layer, segment, piece)) pieces.push_back(piece);
             }
         }
@@ -128,8 +147,7 @@ private:
         std::vector<Piece> whole;
         whole.swap(pieces);
         for (const Piece& piece : whole) {
-            // A wide piece is one task for each head, a narrow one a single task.
-            double cost = cost_of(piece) * (piece.narrow ? layer.num_kv_heads : 1);
+            double cost = cost_of(piece) * static_cast<double>(heads_together(piece, layer));
             int64_t parts = static_cast<int64_t>(cost / most) + 1;
             parts = std::min(parts, (piece.num_keys + kLeastKeysInPiece - 1) / kLeastKeysInPiece);
             int64_t step = (piece.num_keys + parts - 1) / parts;
@@ -182,14 +200,16 @@ private:
 
     void make_tasks(const YaieLayer& layer, int threads, int64_t wanted) {
         tasks.clear();
-        // The heads of a narrow piece stay together, because they lie together in memory;
-        // only a step of very few narrow pieces gives them to several threads.
+        // Only a step of very few pieces gives heads that could stay together to several threads.
         int64_t parts = 1;
         if (threads > 1 && static_cast<int64_t>(pieces.size()) < wanted)
             parts = std::min<int64_t>(layer.num_kv_heads, threads);
         for (size_t i = 0; i < pieces.size(); ++i) {
             const Piece& piece = pieces[i];
-            int64_t tasks_of_piece = piece.narrow ? parts : layer.num_kv_heads;
+            int64_t together = heads_together(piece, layer);
+            int64_t tasks_of_piece =
+                std::max(std::min<int64_t>(parts, layer.num_kv_heads),
+                         (layer.num_kv_heads + together - 1) / together);
             double cost = cost_of(piece);
             for (int64_t t = 0; t < tasks_of_piece; ++t) {
                 Work work{};

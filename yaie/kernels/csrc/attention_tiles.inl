@@ -1,0 +1,470 @@
+// Many query vectors by products of tiles: included where the processor has tiles of bf16 numbers.
+//
+// A tile is 16 rows of 64 bytes; one instruction adds the product of 16 x 32 and 32 x 16 numbers to
+// 16 x 16 float32 sums, and wants its second operand as pairs of rows, interleaved. A block of keys
+// is laid out so once for all query vectors of a piece: keys transposed, values as they lie. Query
+// vectors are then rows of a tile all the way, from the queries to the sums, and lanes run along the
+// keys in between. Queries and weights are rounded to bf16, sums are float32.
+//
+// Weights are relative to a maximum that may be too small by kSlack, so that the sums of a row are
+// rarely scaled: rounding is relative, and float32 has room for the larger numbers.
+
+constexpr int kTileRows = 16;
+constexpr int kTileWords = kTileRows * 16;  // of 32 bits
+constexpr int kTileDepth = 32;              // bf16 numbers in a row of a tile
+constexpr int kTileKeys = 128;               // keys of a block
+constexpr int kTileQueries = 2 * kTileRows;  // query vectors whose scores are computed together
+// Of floats. What is beyond the keys keeps the rows out of the same few sets of the cache.
+constexpr int kTileScores = kTileKeys + 16;
+constexpr float kSlack = 8.0f;
+static_assert(kTileKeys % kTileDepth == 0, "a block is laid out in whole tiles");
+
+// Compilers may not know that tile instructions read memory.
+#define YAIE_MEMORY_IS_WRITTEN asm volatile("" ::: "memory")
+
+struct alignas(64) TileShapes {
+    uint8_t palette = 1, first_row = 0, reserved[14] = {};
+    uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+// The tile registers belong to a task while this lives. A thread that has let go of them costs the
+// system nothing to put aside, and leaves them to whoever shares the thread.
+struct TileRegisters {
+    TileRegisters() {
+        TileShapes shapes;
+        _tile_loadconfig(&shapes);
+    }
+    ~TileRegisters() { _tile_release(); }
+};
+
+// 2 to the power of x, within 2^-13 of itself: weights are rounded to bf16 anyway. x below -100 counts as
+// -100: products of smaller numbers could become subnormal, which is slow.
+YAIE_INLINE Vec coarse_exp2(Vec x) {
+    x = (Vec)_mm512_max_ps((__m512)x, (__m512)splat(-100.0f));
+    Vec f = (Vec)_mm512_reduce_ps((__m512)x, 1);  // x - floor(x)
+    Vec p = splat(0.07802448f);
+    p = fma(p, f, splat(0.22606728f));
+    p = fma(p, f, splat(0.69583346f));
+    p = fma(p, f, splat(0.99992523f));
+    return (Vec)_mm512_scalef_ps((__m512)p, (__m512)x);
+}
+
+YAIE_INLINE void store_words(void* to, __m512i words) { _mm512_storeu_si512(to, words); }
+
+// Asks for the keys and values of the next block, some at a time between other work: what is asked for in one
+// go would have to be waited for.
+template <class T>
+struct TilePrefetch {
+    const T* keys;
+    const T* values;
+    int64_t key_stride, value_stride;
+    int key_width, value_width;
+    const int64_t* slots;
+    int left;
+
+    void rows(int count) {
+        for (; count > 0 && left > 0; --count, --left, ++slots) {
+            prefetch_row(keys + *slots * key_stride, key_width);
+            prefetch_row(values + *slots * value_stride, value_width);
+        }
+    }
+};
+
+// One block of one KV head: words [keys / 16, key width / 32, 16 pairs of elements, 16 keys], and
+// [keys / 32, value width / 16, 16 pairs of keys, 16 elements], elements in the chunk order of T.
+struct TileBlock {
+    uint32_t* keys;
+    uint32_t* values;
+    int n;
+    BlockScales<Int8, kTileKeys> scales;
+};
+
+// A tile of 16 keys, 32 of their elements, from rows of 64 bytes at `offset`.
+YAIE_INLINE void transpose_words(const char* const* rows, int64_t offset, uint32_t* to) {
+#pragma GCC unroll 4
+    for (int c = 0; c < 4; ++c) {
+        __m512i v[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+            __m128i part[4];
+#pragma GCC unroll 4
+            for (int g = 0; g < 4; ++g)
+                part[g] = _mm_loadu_si128((const __m128i*)(rows[i + 4 * g] + offset + 16 * c));
+            __m512i x = _mm512_castsi128_si512(part[0]);
+            x = _mm512_inserti32x4(x, part[1], 1);
+            x = _mm512_inserti32x4(x, part[2], 2);
+            v[i] = _mm512_inserti32x4(x, part[3], 3);
+        }
+        __m512i low[2] = {_mm512_unpacklo_epi32(v[0], v[1]), _mm512_unpacklo_epi32(v[2], v[3])};
+        __m512i high[2] = {_mm512_unpackhi_epi32(v[0], v[1]), _mm512_unpackhi_epi32(v[2], v[3])};
+        uint32_t* words = to + c * 4 * 16;
+        store_words(words, _mm512_unpacklo_epi64(low[0], low[1]));
+        store_words(words + 16, _mm512_unpackhi_epi64(low[0], low[1]));
+        store_words(words + 32, _mm512_unpacklo_epi64(high[0], high[1]));
+        store_words(words + 48, _mm512_unpackhi_epi64(high[0], high[1]));
+    }
+}
+
+// 32 elements of 16 keys, from `offset` on, as rows for transpose_words.
+YAIE_INLINE void gather_tile(const Bf16* const* rows, int offset, uint32_t* to) {
+    transpose_words(reinterpret_cast<const char* const*>(rows), offset * sizeof(Bf16), to);
+}
+
+YAIE_INLINE void gather_tile(const Int8* const* rows, int offset, uint32_t* to) {
+    alignas(64) uint16_t widened[kTileRows][kTileDepth];
+    const char* at[kTileRows];
+    for (int i = 0; i < kTileRows; ++i) {
+        const Int8* row = rows[i] + offset;
+        store_words(widened[i], (__m512i)_mm512_cvtne2ps_pbh((__m512)widen_bytes(row + kLanes),
+                                                             (__m512)widen_bytes(row)));
+        at[i] = reinterpret_cast<const char*>(widened[i]);
+    }
+    transpose_words(at, 0, to);
+}
+
+// What lies beyond the block are copies of its last key, which nobody sees.
+template <class T>
+static void lay_out_tile_keys(const YaieLayer& at, int head, const int64_t* slots, int n,
+                              uint32_t* to, TilePrefetch<T>& prefetch) {
+    const T* base = static_cast<const T*>(at.keys) + head * at.key_head_stride;
+    for (int k = 0; k < (n + kTileDepth - 1) / kTileDepth * kTileDepth; k += kTileRows) {
+        const T* rows[kTileRows];
+        for (int i = 0; i < kTileRows; ++i)
+            rows[i] = base + slots[k + i < n ? k + i : n - 1] * at.key_slot_stride;
+        prefetch.rows(2);
+        YAIE_MEMORY_IS_WRITTEN;  // compilers would keep the rows in vectors
+        for (int d = 0; d < at.key_width; d += kTileDepth, to += kTileWords)
+            gather_tile(rows, d, to);
+    }
+}
+
+// Two keys' values as pairs: elements of the first half of the chunk, and of the second.
+YAIE_INLINE void pair_values(const Bf16* first, const Bf16* second, uint32_t* to) {
+    __m512i a = _mm512_loadu_si512(first), b = _mm512_loadu_si512(second);
+    store_words(to, _mm512_mask_blend_epi16(0xaaaaaaaau, a, _mm512_slli_epi32(b, 16)));
+    store_words(to + kTileWords, _mm512_mask_blend_epi16(0xaaaaaaaau, _mm512_srli_epi32(a, 16), b));
+}
+
+YAIE_INLINE void pair_values(const Int8* first, const Int8* second, uint32_t* to) {
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+        Bits a = as_bits(widen_bytes(first + half * kLanes));
+        Bits b = as_bits(widen_bytes(second + half * kLanes));
+        store_words(to + half * kTileWords, (__m512i)((a >> 16) | b));
+    }
+}
+
+// What lies beyond the block are copies of its last key's values: their weights are 0.
+template <class T>
+static void lay_out_tile_values(const YaieLayer& at, int head, const int64_t* slots, int n,
+                                uint32_t* to, TilePrefetch<T>& prefetch) {
+    const T* base = static_cast<const T*>(at.values) + head * at.value_head_stride;
+    int chunks = at.value_width / kTileDepth;
+    for (int k = 0; k < n; k += kTileDepth, to += chunks * 2 * kTileWords)
+        for (int pair = 0; pair < kTileRows; ++pair) {
+            if (pair % 2 == 0) prefetch.rows(1);
+            int key = k + 2 * pair;
+            const T* first = base + slots[key < n ? key : n - 1] * at.value_slot_stride;
+            const T* second = base + slots[key + 1 < n ? key + 1 : n - 1] * at.value_slot_stride;
+            for (int c = 0; c < chunks; ++c)
+                pair_values(first + c * kTileDepth, second + c * kTileDepth,
+                            to + c * 2 * kTileWords + pair * 16);
+        }
+}
+
+// The query vectors of one piece and one KV head; lanes are rounded up to kTileRows.
+struct TileState {
+    uint16_t* queries;  // [lanes, key width], not scaled
+    float* sums;        // [lanes, value width], in the chunk order of T
+    float* maxima;      // [lanes]
+    float* totals;      // [lanes, kLanes], lane by lane of the keys
+};
+
+// scores[q, k] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors and keys from begin to end.
+template <int Tiles>
+static void score_tiles(const TileBlock& block, const TileState& state, int width, int lane,
+                        int begin, int end, float* scores) {
+    const uint16_t* queries = state.queries + static_cast<int64_t>(lane) * width;
+    int64_t stride = width * sizeof(uint16_t);
+    int steps = width / kTileDepth;
+    YAIE_MEMORY_IS_WRITTEN;
+    for (int k = begin; k < end; k += kTileDepth) {
+        const uint32_t* keys = block.keys + static_cast<int64_t>(k / kTileRows) * steps * kTileWords;
+        const uint32_t* next = keys + steps * kTileWords;
+        _tile_zero(0);
+        _tile_zero(1);
+        if (Tiles == 2) {
+            _tile_zero(2);
+            _tile_zero(3);
+        }
+        for (int t = 0; t < steps; ++t) {
+            _tile_loadd(4, queries + t * kTileDepth, stride);
+            _tile_loadd(6, keys + t * kTileWords, 64);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(7, next + t * kTileWords, 64);
+            _tile_dpbf16ps(1, 4, 7);
+            if (Tiles == 2) {
+                _tile_loadd(5, queries + kTileRows * width + t * kTileDepth, stride);
+                _tile_dpbf16ps(2, 5, 6);
+                _tile_dpbf16ps(3, 5, 7);
+            }
+        }
+        _tile_stored(0, scores + k, kTileScores * 4);
+        _tile_stored(1, scores + k + kTileRows, kTileScores * 4);
+        if (Tiles == 2) {
+            _tile_stored(2, scores + kTileRows * kTileScores + k, kTileScores * 4);
+            _tile_stored(3, scores + kTileRows * kTileScores + k + kTileRows, kTileScores * 4);
+        }
+    }
+}
+
+// sums[q, :] += weights[q, k] * values[k, :], for Tiles x 16 query vectors and keys from begin to end.
+template <int Tiles>
+static void add_tiles(const TileBlock& block, const TileState& state, int width, int lane,
+                      int begin, int end, const float* weights) {
+    float* sums = state.sums + static_cast<int64_t>(lane) * width;
+    int64_t stride = width * sizeof(float);
+    int columns = width / kTileRows;
+    const uint16_t* rows = reinterpret_cast<const uint16_t*>(weights);
+    YAIE_MEMORY_IS_WRITTEN;
+    for (int c = 0; c < columns; c += 2) {
+        float* at = sums + c * kTileRows;
+        _tile_loadd(0, at, stride);
+        _tile_loadd(1, at + kTileRows, stride);
+        if (Tiles == 2) {
+            _tile_loadd(2, at + kTileRows * width, stride);
+            _tile_loadd(3, at + kTileRows * width + kTileRows, stride);
+        }
+        for (int k = begin; k < end; k += kTileDepth) {
+            const uint32_t* values =
+                block.values + (static_cast<int64_t>(k / kTileDepth) * columns + c) * kTileWords;
+            _tile_loadd(4, rows + k, kTileScores * 4);
+            _tile_loadd(6, values, 64);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(7, values + kTileWords, 64);
+            _tile_dpbf16ps(1, 4, 7);
+            if (Tiles == 2) {
+                _tile_loadd(5, rows + kTileRows * 2 * kTileScores + k, kTileScores * 4);
+                _tile_dpbf16ps(2, 5, 6);
+                _tile_dpbf16ps(3, 5, 7);
+            }
+        }
+        _tile_stored(0, at, stride);
+        _tile_stored(1, at + kTileRows, stride);
+        if (Tiles == 2) {
+            _tile_stored(2, at + kTileRows * width, stride);
+            _tile_stored(3, at + kTileRows * width + kTileRows, stride);
+        }
+    }
+}
+
+// The running softmax of one query vector, which sees the keys from `first` to before `last`: scores
+// to weights, bf16 in the same place. Keys from `begin` to `end`, whole chunks.
+template <bool Plain>
+YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begin, int end,
+                            int first, int last, float* scores, float* sums, float* maximum,
+                            float* total) {
+    float scale = layer.query_scale;
+    Int lane;
+    for (int i = 0; i < kLanes; ++i) lane[i] = i;
+    Vec most = splat(kHidden);
+    for (int k = begin; k < end; k += kLanes) {
+        Vec score = load(scores + k);
+        if (!Plain) {
+            score *= scale;
+            if (layer.at.key_scales) score *= load(block.scales.keys + k);
+            if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
+            Int key = lane + k;
+            score = ((key >= first) & (key < last)) ? score : splat(kHidden);
+            store(scores + k, score);
+        }
+        most = larger(score, most);
+    }
+    if (!Plain) scale = 1;
+    float old = *maximum;
+    Vec sum = load(total);
+    // Seldom: the lanes' maxima are not compared with each other before.
+    if (_mm512_cmp_ps_mask((__m512)(most * scale), (__m512)splat(old + kSlack), _CMP_GT_OQ)) {
+        float found = _mm512_reduce_max_ps((__m512)most) * scale;
+        Vec factor = exp2(splat(old - found));
+        sum *= factor;
+        for (int d = 0; d < layer.values; d += kLanes) store(sums + d, load(sums + d) * factor);
+        *maximum = old = found;
+    }
+    uint16_t* weights = reinterpret_cast<uint16_t*>(scores);
+    for (int k = begin; k < end; k += 2 * kLanes) {
+        Vec weight[2];
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; ++i) {
+            weight[i] = coarse_exp2(fma(load(scores + k + i * kLanes), splat(scale), splat(-old)));
+            if (!Plain) {
+                // Beyond the block nothing is there, not even a scale; in it, what is hidden counts
+                // as in other forms.
+                Int is_there = lane + (k + i * kLanes) < block.n;
+                sum += is_there ? weight[i] : Vec{};
+                if (layer.at.value_scales) weight[i] *= load(block.scales.values + k + i * kLanes);
+                weight[i] = is_there ? weight[i] : Vec{};
+            } else {
+                sum += weight[i];
+            }
+        }
+        store_words(weights + k,
+                    (__m512i)_mm512_cvtne2ps_pbh((__m512)weight[1], (__m512)weight[0]));
+    }
+    store(total, sum);
+}
+
+// One block of keys for up to kTileQueries query vectors.
+template <class T>
+static void attend_tile_block(const TileBlock& block, const Layer& layer, const TileState& state,
+                              int lane, int lanes, const int32_t* positions,
+                              int32_t first_position, float* scores, TilePrefetch<T>& prefetch) {
+    int32_t window = layer.at.sliding_window;
+    int32_t lowest = positions[0], highest = positions[0];
+    for (int i = 1; i < lanes; ++i) {
+        if (positions[i] < lowest) lowest = positions[i];
+        if (positions[i] > highest) highest = positions[i];
+    }
+    // In keys of the block from here on.
+    int end = static_cast<int>(least_of(block.n, int64_t{highest} + 1 - first_position));
+    int64_t oldest = int64_t{lowest} - window + 1 - first_position;
+    int begin = window > 0 ? static_cast<int>(most_of(0, oldest)) : 0;
+    if (begin >= end) return;
+    begin = begin / kTileDepth * kTileDepth;
+    end = (end + kTileDepth - 1) / kTileDepth * kTileDepth;
+    bool plain = end <= block.n && end <= int64_t{lowest} + 1 - first_position &&
+                 (window <= 0 || begin > int64_t{highest} - window - first_position) &&
+                 layer.softcap_log2 <= 0 && !layer.at.key_scales;
+    if (lanes > kTileRows)
+        score_tiles<2>(block, state, layer.keys, lane, begin, end, scores);
+    else
+        score_tiles<1>(block, state, layer.keys, lane, begin, end, scores);
+    int prefetched = (prefetch.left + lanes - 1) / lanes;
+    for (int i = 0; i < lanes; ++i) {
+        prefetch.rows(prefetched);
+        float* row = scores + i * kTileScores;
+        float* sums = state.sums + static_cast<int64_t>(lane + i) * layer.values;
+        float* maximum = state.maxima + lane + i;
+        float* total = state.totals + (lane + i) * kLanes;
+        if (plain) {
+            soften_row<true>(block, layer, begin, end, 0, 0, row, sums, maximum, total);
+        } else {
+            int32_t position = positions[i] - first_position;
+            int first = window > 0 ? position - window + 1 : 0;
+            int last = static_cast<int>(least_of(block.n, int64_t{position} + 1));
+            soften_row<false>(block, layer, begin, end, first, last, row, sums, maximum, total);
+        }
+    }
+    if (lanes > kTileRows)
+        add_tiles<2>(block, state, layer.values, lane, begin, end, scores);
+    else
+        add_tiles<1>(block, state, layer.values, lane, begin, end, scores);
+}
+
+static void round_query(const float* from, int width, uint16_t* to) {
+    for (int d = 0; d < width; d += kChunk)
+        store_words(to + d, (__m512i)_mm512_cvtne2ps_pbh((__m512)load(from + d + kLanes),
+                                                         (__m512)load(from + d)));
+}
+
+static void round_query(const Bf16* from, int width, uint16_t* to) {
+    __builtin_memcpy(to, from, width * sizeof(uint16_t));
+}
+
+static void round_query(const Fp16* from, int width, uint16_t* to) {
+    for (int d = 0; d < width; d += kChunk)
+        store_chunk(reinterpret_cast<Bf16*>(to) + d, load_chunk(from + d));
+}
+
+static void put_tile_query(const Layer& layer, int64_t row, int64_t head, uint16_t* to) {
+    const YaieLayer& at = layer.at;
+    int64_t first = row * at.query_row_stride + head * at.query_head_stride;
+    if (at.dtype == YAIE_FLOAT32)
+        round_query(static_cast<const float*>(at.queries) + first, at.key_width, to);
+    else if (at.dtype == YAIE_BFLOAT16)
+        round_query(static_cast<const Bf16*>(at.queries) + first, at.key_width, to);
+    else
+        round_query(static_cast<const Fp16*>(at.queries) + first, at.key_width, to);
+}
+
+template <class T>
+static void attend_tiles(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                         int first_head, int end_head, Scratch& scratch) {
+    const YaieLayer& at = layer.at;
+    int heads = end_head - first_head;
+    int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
+    int64_t padded_lanes = padded(lanes, kTileRows);
+    // All parts are multiples of 64 bytes.
+    int64_t block_bytes = static_cast<int64_t>(kTileKeys) * (layer.keys + layer.values) * 2;
+    int64_t score_bytes = kTileQueries * kTileScores * sizeof(float);
+    int64_t lane_bytes = layer.keys * 2 + (layer.values + 1 + kLanes) * sizeof(float);
+    int64_t position_bytes = padded_lanes * sizeof(int32_t);
+    char* memory =
+        scratch.get(block_bytes + score_bytes + position_bytes + heads * padded_lanes * lane_bytes);
+    TileBlock block;
+    block.keys = reinterpret_cast<uint32_t*>(memory);
+    block.values = block.keys + kTileKeys * layer.keys / 2;
+    float* scores = reinterpret_cast<float*>(memory + block_bytes);
+    int32_t* positions = reinterpret_cast<int32_t*>(memory + block_bytes + score_bytes);
+    char* states = memory + block_bytes + score_bytes + position_bytes;
+    auto state_of = [&](int head) {
+        TileState state;
+        char* at_state = states + (head - first_head) * padded_lanes * lane_bytes;
+        state.queries = reinterpret_cast<uint16_t*>(at_state);
+        state.sums = reinterpret_cast<float*>(state.queries + padded_lanes * layer.keys);
+        state.totals = state.sums + padded_lanes * layer.values;
+        state.maxima = state.totals + padded_lanes * kLanes;
+        return state;
+    };
+    for (int i = 0; i < lanes; ++i)
+        positions[i] = static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
+    for (int head = first_head; head < end_head; ++head) {
+        TileState state = state_of(head);
+        for (int i = 0; i < lanes; ++i) {
+            put_tile_query(layer, piece.first_row + i / layer.group,
+                           static_cast<int64_t>(head) * layer.group + i % layer.group,
+                           state.queries + i * layer.keys);
+            state.maxima[i] = kHidden;
+        }
+        __builtin_memset(state.queries + lanes * layer.keys, 0,
+                         (padded_lanes - lanes) * layer.keys * sizeof(uint16_t));
+        __builtin_memset(state.sums, 0, padded_lanes * (layer.values + kLanes) * sizeof(float));
+    }
+    TileRegisters registers;
+    for (int64_t key = 0; key < piece.num_keys; key += kTileKeys) {
+        const int64_t* slots = piece.slots + key;
+        int64_t left = piece.num_keys - key;
+        block.n = static_cast<int>(least_of(left, kTileKeys));
+        for (int head = first_head; head < end_head; ++head) {
+            // What is read next: the next head's part of the block, or the first one's of the next.
+            int next_head = head + 1 < end_head ? head + 1 : first_head;
+            const int64_t* next_slots = head + 1 < end_head ? slots : slots + block.n;
+            int next_n = head + 1 < end_head
+                             ? block.n
+                             : static_cast<int>(least_of(left - block.n, kTileKeys));
+            TilePrefetch<T> prefetch{
+                static_cast<const T*>(at.keys) + next_head * at.key_head_stride,
+                static_cast<const T*>(at.values) + next_head * at.value_head_stride,
+                at.key_slot_stride, at.value_slot_stride, at.key_width, at.value_width,
+                next_slots, next_n};
+            lay_out_tile_keys<T>(at, head, slots, block.n, block.keys, prefetch);
+            lay_out_tile_values<T>(at, head, slots, block.n, block.values, prefetch);
+            if (at.key_scales) block.scales.gather(at, slots, block.n, head);
+            TileState state = state_of(head);
+            for (int lane = 0; lane < lanes; lane += kTileQueries)
+                attend_tile_block(block, layer, state, lane,
+                                  static_cast<int>(least_of(lanes - lane, kTileQueries)),
+                                  positions + lane, static_cast<int32_t>(piece.first_position + key),
+                                  scores, prefetch);
+        }
+    }
+    for (int head = first_head; head < end_head; ++head) {
+        TileState state = state_of(head);
+        for (int i = 0; i < lanes; ++i)
+            finish_lane<T>(call, layer, piece, piece.first_row + i / layer.group,
+                           static_cast<int64_t>(head) * layer.group + i % layer.group,
+                           state.sums + static_cast<int64_t>(i) * layer.values, state.maxima[i],
+                           _mm512_reduce_add_ps((__m512)load(state.totals + i * kLanes)));
+    }
+}
