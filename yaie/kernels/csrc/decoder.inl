@@ -143,19 +143,16 @@ struct EmbedCall {
 };
 
 YAIE_INLINE void unpack_output(const YaieLinear& linear, int64_t output, float* to) {
-    int64_t inputs = linear.num_inputs, panel = output / kChunk, lane = output % kChunk;
+    int64_t inputs = linear.num_inputs, lane = output % kChunk;
+    const char* panel = panel_at(linear, output / kChunk);
     if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) {
-        const float* from = (const float*)linear.weights + panel * inputs * kChunk + lane;
+        const float* from = (const float*)panel + lane;
         for (int64_t i = 0; i < inputs; ++i) to[i] = from[i * kChunk];
         return;
     }
     if (linear.weights_kind == YAIE_WEIGHTS_INT8) return unpack_bytes(linear, output, to);
-    const uint32_t* from = (const uint32_t*)linear.weights + panel * inputs * kLanes + lane % kLanes;
-    for (int64_t i = 0; i < inputs; ++i) {
-        uint32_t word = from[i * kLanes];
-        uint32_t bits = lane < kLanes ? word << 16 : word & 0xffff0000u;
-        __builtin_memcpy(to + i, &bits, sizeof bits);
-    }
+    const Bf16* from = (const Bf16*)panel + 2 * lane;
+    for (int64_t i = 0; i < inputs; ++i) to[i] = widen_one(from[i / 2 * kChunk * 2 + i % 2]);
 }
 
 static void embed_task(void* context, int64_t index, Scratch&) {

@@ -21,6 +21,12 @@ namespace YAIE_NAMESPACE {
 #include "attention.inl"
 #include "linear.inl"
 #include "linear_integer.inl"
+#ifdef YAIE_BF16
+#include "linear_bf16.inl"
+#endif
+#ifdef YAIE_AMX
+#include "linear_tiles.inl"
+#endif
 #include "decoder.inl"
 }  // namespace YAIE_NAMESPACE
 }  // namespace yaie

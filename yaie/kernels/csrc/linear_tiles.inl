@@ -1,0 +1,198 @@
+// Linear layers in tiles: where the processor has AMX, after linear.inl and its companions.
+//
+// A tile is 16 rows of 64 bytes. One instruction adds the products of 16 rows by 64 bytes of inputs with
+// the same inputs by 16 outputs to a tile of 16 x 16 sums. Rows lie in blocks that a tile loads from one
+// stretch of memory; panels are tiles as they are packed. Two blocks of rows meet the two halves of a
+// panel: four tiles of sums, so that each tile that is loaded is used twice.
+//
+// Rows of a block beyond the last are whatever lies in memory: nobody reads their sums. A row's sums do
+// not depend on the others, nor on how many steps of inputs are computed before sums go to memory and
+// come back: a row gets the same bits beside any number of others.
+
+constexpr int64_t kTileRows = kRowsInBlock;
+constexpr int64_t kBlockPairBytes = 2 * kTileRows * kChunk * 4;  // of the sums of two blocks of rows
+constexpr int64_t kDepthSteps = 16;     // then a panel's part and a block's share the L1 cache
+constexpr int64_t kTilePrefetch = 8192;
+
+// Which layers with how many rows: the step of blocks of rows as a shift, or 0 where tiles do not help.
+static int32_t tile_shift(const YaieLinear& linear, int64_t rows) {
+    (void)rows;
+    switch (linear.weights_kind) {
+        case YAIE_WEIGHTS_BFLOAT16: return kStepShift;
+        case YAIE_WEIGHTS_INT8: return kStepShift;
+        case YAIE_WEIGHTS_INT4: return 0;
+        default: return 0;
+    }
+}
+
+struct alignas(64) TileShapes {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+};
+
+// Tiles 0 to 3: sums, 4 and 5: rows, 6 and 7: weights.
+static void configure_tiles(int64_t rows, int64_t step_bytes) {
+    TileShapes shapes{};
+    shapes.palette = 1;
+    for (int i = 0; i < 8; ++i) {
+        shapes.row_bytes[i] = (uint16_t)(i == 4 || i == 5 ? step_bytes : 64);
+        shapes.rows[i] = (uint8_t)(i < 6 ? rows : step_bytes / 4);
+    }
+    asm volatile("" ::: "memory");
+    _tile_loadconfig(&shapes);
+}
+
+// Products of the first and the second block of rows with both halves of a panel.
+#define YAIE_TILE_PRODUCTS(name, instruction)                                       \
+    struct name {                                                                   \
+        static inline __attribute__((always_inline)) void add_one() {               \
+            instruction(0, 4, 6);                                                   \
+            instruction(1, 4, 7);                                                   \
+        }                                                                           \
+        static inline __attribute__((always_inline)) void add_other() {             \
+            instruction(2, 5, 6);                                                   \
+            instruction(3, 5, 7);                                                   \
+        }                                                                           \
+    };
+YAIE_TILE_PRODUCTS(PairProducts, _tile_dpbf16ps)
+YAIE_TILE_PRODUCTS(ByteProducts, _tile_dpbsud)
+YAIE_TILE_PRODUCTS(SignedProducts, _tile_dpbssd)
+#undef YAIE_TILE_PRODUCTS
+
+// Rows and weights of some steps, and how far apart steps lie.
+struct TileStream {
+    const char *first, *second, *weights;
+    int64_t row_step, row_stride, weight_step, steps;
+};
+
+template <class Products, bool both>
+YAIE_INLINE void add_steps(TileStream from) {
+    for (int64_t i = 0; i < from.steps; ++i) {
+        // Weights are used again by the next blocks of rows, rows by the next panel: much later.
+        _tile_loadd(6, from.weights, 4 * kChunk);
+        _tile_loadd(7, from.weights + 2 * kChunk, 4 * kChunk);
+        _tile_stream_loadd(4, from.first, from.row_stride);
+        if (both) _tile_stream_loadd(5, from.second, from.row_stride);
+        Products::add_one();
+        if (both) Products::add_other();
+        from.weights += from.weight_step;
+        from.first += from.row_step;
+        if (both) from.second += from.row_step;
+    }
+}
+
+// The same where weights come from memory.
+template <class Products, bool both>
+YAIE_INLINE void add_new_steps(TileStream from) {
+    for (int64_t i = 0; i < from.steps; ++i) {
+        for (int64_t at = 0; at < from.weight_step; at += 64)
+            __builtin_prefetch(from.weights + kTilePrefetch + at);
+        TileStream one = from;
+        one.steps = 1;
+        add_steps<Products, both>(one);
+        from.weights += from.weight_step;
+        from.first += from.row_step;
+        if (both) from.second += from.row_step;
+    }
+}
+
+YAIE_INLINE void clear_sums() {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+
+// Sums lie as [2 * kTileRows][kChunk].
+YAIE_INLINE void load_sums(const char* from, bool both) {
+    _tile_loadd(0, from, 4 * kChunk);
+    _tile_loadd(1, from + 2 * kChunk, 4 * kChunk);
+    if (!both) return;
+    _tile_loadd(2, from + kBlockPairBytes / 2, 4 * kChunk);
+    _tile_loadd(3, from + kBlockPairBytes / 2 + 2 * kChunk, 4 * kChunk);
+}
+
+YAIE_INLINE void store_sums(char* to, bool both) {
+    _tile_stored(0, to, 4 * kChunk);
+    _tile_stored(1, to + 2 * kChunk, 4 * kChunk);
+    if (!both) return;
+    _tile_stored(2, to + kBlockPairBytes / 2, 4 * kChunk);
+    _tile_stored(3, to + kBlockPairBytes / 2 + 2 * kChunk, 4 * kChunk);
+}
+
+template <class Products>
+YAIE_INLINE void add_stream(const TileStream& from, bool both, bool is_new) {
+    if (is_new && both)
+        add_new_steps<Products, true>(from);
+    else if (is_new)
+        add_new_steps<Products, false>(from);
+    else if (both)
+        add_steps<Products, true>(from);
+    else
+        add_steps<Products, false>(from);
+}
+
+// Sums of bytes become numbers, as in add_group.
+static void scale_sums(const LinearCall& call, int64_t panel, int64_t row, int64_t count, char* sums) {
+    const YaieLinear& linear = *call.linear;
+    Pair scales = load_chunk(linear.scales + panel * kChunk);
+    Vec zero = splat((float)kByteOffset);
+    for (int64_t r = 0; r < count; ++r, sums += kChunk * 4) {
+        Vec factor = splat(call.rounded.scales[row + r]);
+        Vec all = splat((float)call.rounded.sums[row + r]);
+        Vec low = fma(all, -zero, as_floats((Int)load_bits(sums)));
+        Vec high = fma(all, -zero, as_floats((Int)load_bits(sums + 2 * kChunk)));
+        store_chunk((float*)sums, {fma(low, factor * scales.a, Vec{}),
+                                   fma(high, factor * scales.b, Vec{})});
+    }
+}
+
+// One panel with one group of inputs.
+template <class Products>
+static void tile_panel(const LinearCall& call, int64_t panel, const LinearPart& part, char* sums) {
+    const YaieLinear& linear = *call.linear;
+    const RoundedRows& x = call.rounded;
+    int64_t row_bytes = x.block_stride / kRowsInBlock;
+    int64_t steps = row_bytes >> x.step_shift, pair = 2 * kTileRows;
+    int64_t depth = part.end_row - part.first_row <= pair ? steps : kDepthSteps;
+    TileStream from{};
+    from.row_step = x.step_stride;
+    from.row_stride = x.row_stride;
+    from.weight_step = x.row_stride * kChunk;
+    for (int64_t step = 0; step < steps; step += depth) {
+        from.steps = least_of(depth, steps - step);
+        from.weights = panel_at(linear, panel) + step * from.weight_step;
+        char* at = sums;
+        for (int64_t row = part.first_row; row < part.end_row; row += pair, at += kBlockPairBytes) {
+            int64_t count = least_of(pair, part.end_row - row);
+            bool both = count > kTileRows;
+            from.first = row_of(x, row) + step * x.step_stride;
+            from.second = from.first + x.block_stride;
+            if (step)
+                load_sums(at, both);
+            else
+                clear_sums();
+            add_stream<Products>(from, both, row == part.first_row);
+            store_sums(at, both);
+            if (step + from.steps < steps) continue;
+            if (has_integers(linear)) scale_sums(call, panel, row, count, at);
+            finish(call.target, linear, row, panel * kChunk, (const Pair*)at, (int)count);
+        }
+    }
+}
+
+static void tile_task(void* context, int64_t index, Scratch& scratch) {
+    const LinearCall& call = *static_cast<const LinearCall*>(context);
+    LinearPart part = part_of(call, index);
+    int64_t pairs = (part.end_row - part.first_row + 2 * kTileRows - 1) / (2 * kTileRows);
+    char* sums = scratch.get(pairs * kBlockPairBytes);
+    configure_tiles(least_of(kTileRows, part.end_row - part.first_row), call.rounded.row_stride);
+    for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+        if (has_integers(*call.linear))
+            tile_panel<ByteProducts>(call, panel, part, sums);
+        else
+            tile_panel<PairProducts>(call, panel, part, sums);
+    }
+    _tile_release();  // a thread that sleeps has no tiles to be saved
+}
