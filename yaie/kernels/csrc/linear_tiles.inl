@@ -13,6 +13,7 @@ constexpr int64_t kTileRows = kRowsInBlock;
 constexpr int64_t kBlockPairBytes = 2 * kTileRows * kChunk * 4;  // of the sums of two blocks of rows
 constexpr int64_t kDepthSteps = 16;     // then a panel's part and a block's share the L1 cache
 constexpr int64_t kTilePrefetch = 8192;
+constexpr int64_t kPanelsAtOnce = 8;
 
 // Which layers with how many rows: the step of blocks of rows as a shift, or 0 where tiles do not help.
 static int32_t tile_shift(const YaieLinear& linear, int64_t rows) {
@@ -64,11 +65,16 @@ YAIE_TILE_PRODUCTS(SignedProducts, _tile_dpbssd)
 struct TileStream {
     const char *first, *second, *weights;
     int64_t row_step, row_stride, weight_step, steps;
+    // Weights that will be needed next. A line in each step is enough: it tells the processor's own
+    // prefetcher where to go, which waits elsewhere than tiles do on their way from the L2 cache.
+    const char* ahead;
+    int64_t ahead_bytes;
 };
 
 template <class Products, bool both>
 YAIE_INLINE void add_steps(TileStream from) {
     for (int64_t i = 0; i < from.steps; ++i) {
+        __builtin_prefetch(from.ahead, 0, 2);
         // Weights are used again by the next blocks of rows, rows by the next panel: much later.
         _tile_loadd(6, from.weights, 4 * kChunk);
         _tile_loadd(7, from.weights + 2 * kChunk, 4 * kChunk);
@@ -76,21 +82,7 @@ YAIE_INLINE void add_steps(TileStream from) {
         if (both) _tile_stream_loadd(5, from.second, from.row_stride);
         Products::add_one();
         if (both) Products::add_other();
-        from.weights += from.weight_step;
-        from.first += from.row_step;
-        if (both) from.second += from.row_step;
-    }
-}
-
-// The same where weights come from memory.
-template <class Products, bool both>
-YAIE_INLINE void add_new_steps(TileStream from) {
-    for (int64_t i = 0; i < from.steps; ++i) {
-        for (int64_t at = 0; at < from.weight_step; at += 64)
-            __builtin_prefetch(from.weights + kTilePrefetch + at);
-        TileStream one = from;
-        one.steps = 1;
-        add_steps<Products, both>(one);
+        from.ahead += from.ahead_bytes;
         from.weights += from.weight_step;
         from.first += from.row_step;
         if (both) from.second += from.row_step;
@@ -121,18 +113,6 @@ YAIE_INLINE void store_sums(char* to, bool both) {
     _tile_stored(3, to + kBlockPairBytes / 2 + 2 * kChunk, 4 * kChunk);
 }
 
-template <class Products>
-YAIE_INLINE void add_stream(const TileStream& from, bool both, bool is_new) {
-    if (is_new && both)
-        add_new_steps<Products, true>(from);
-    else if (is_new)
-        add_new_steps<Products, false>(from);
-    else if (both)
-        add_steps<Products, true>(from);
-    else
-        add_steps<Products, false>(from);
-}
-
 // Sums of bytes become numbers, as in add_group.
 static void scale_sums(const LinearCall& call, int64_t panel, int64_t row, int64_t count, char* sums) {
     const YaieLinear& linear = *call.linear;
@@ -148,6 +128,18 @@ static void scale_sums(const LinearCall& call, int64_t panel, int64_t row, int64
     }
 }
 
+// The sums of a row block's rows with some panels: [panels][rows][kChunk]. Row by row, so that what goes
+// to memory is longer than a panel: rows lie pages apart.
+static void finish_panels(const LinearCall& call, const LinearPart& part, int64_t sums_stride,
+                          const char* sums) {
+    for (int64_t row = part.first_row; row < part.end_row; ++row, sums += kChunk * 4)
+        for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+            const char* at = sums + (panel - part.first_panel) * sums_stride;
+            Pair pair = load_chunk((const float*)at);
+            finish_row(call.target, *call.linear, row, panel * kChunk, pair.a, pair.b);
+        }
+}
+
 // One panel with one group of inputs.
 template <class Products>
 static void tile_panel(const LinearCall& call, int64_t panel, const LinearPart& part, char* sums) {
@@ -160,6 +152,11 @@ static void tile_panel(const LinearCall& call, int64_t panel, const LinearPart& 
     from.row_step = x.step_stride;
     from.row_stride = x.row_stride;
     from.weight_step = x.row_stride * kChunk;
+    // While rows meet this panel the next one comes nearer; where one pass is all, what follows in it.
+    int64_t passes = (part.end_row - part.first_row + pair - 1) / pair;
+    from.ahead = panel_at(linear, panel) + (passes == 1 ? kTilePrefetch : steps * from.weight_step);
+    from.ahead_bytes = round_up(from.weight_step / passes, 64);
+    if (panel + 1 == call.num_panels) from.ahead_bytes = 0;
     for (int64_t step = 0; step < steps; step += depth) {
         from.steps = least_of(depth, steps - step);
         from.weights = panel_at(linear, panel) + step * from.weight_step;
@@ -173,11 +170,14 @@ static void tile_panel(const LinearCall& call, int64_t panel, const LinearPart& 
                 load_sums(at, both);
             else
                 clear_sums();
-            add_stream<Products>(from, both, row == part.first_row);
+            if (both)
+                add_steps<Products, true>(from);
+            else
+                add_steps<Products, false>(from);
+            from.ahead += from.ahead_bytes * from.steps;
             store_sums(at, both);
-            if (step + from.steps < steps) continue;
-            if (has_integers(linear)) scale_sums(call, panel, row, count, at);
-            finish(call.target, linear, row, panel * kChunk, (const Pair*)at, (int)count);
+            if (has_integers(linear) && step + from.steps == steps)
+                scale_sums(call, panel, row, count, at);
         }
     }
 }
@@ -185,14 +185,21 @@ static void tile_panel(const LinearCall& call, int64_t panel, const LinearPart& 
 static void tile_task(void* context, int64_t index, Scratch& scratch) {
     const LinearCall& call = *static_cast<const LinearCall*>(context);
     LinearPart part = part_of(call, index);
-    int64_t pairs = (part.end_row - part.first_row + 2 * kTileRows - 1) / (2 * kTileRows);
-    char* sums = scratch.get(pairs * kBlockPairBytes);
+    int64_t rows = round_up(part.end_row - part.first_row, 2 * kTileRows);
+    int64_t sums_stride = rows * kChunk * 4;
+    char* sums = scratch.get(kPanelsAtOnce * sums_stride);
     configure_tiles(least_of(kTileRows, part.end_row - part.first_row), call.rounded.row_stride);
-    for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
-        if (has_integers(*call.linear))
-            tile_panel<ByteProducts>(call, panel, part, sums);
-        else
-            tile_panel<PairProducts>(call, panel, part, sums);
+    int64_t end = part.end_panel;
+    for (; part.first_panel < end; part.first_panel = part.end_panel) {
+        part.end_panel = least_of(part.first_panel + kPanelsAtOnce, end);
+        for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+            char* at = sums + (panel - part.first_panel) * sums_stride;
+            if (has_integers(*call.linear))
+                tile_panel<ByteProducts>(call, panel, part, at);
+            else
+                tile_panel<PairProducts>(call, panel, part, at);
+        }
+        finish_panels(call, part, sums_stride, sums);
     }
     _tile_release();  // a thread that sleeps has no tiles to be saved
 }
