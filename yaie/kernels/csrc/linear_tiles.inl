@@ -15,15 +15,17 @@ constexpr int64_t kDepthSteps = 16;     // then a panel's part and a block's sha
 constexpr int64_t kTilePrefetch = 8192;
 constexpr int64_t kPanelsAtOnce = 8;
 
+// Nibbles become bytes first, which too few rows do not repay.
+constexpr int64_t kFewNibbleRows = 16;
+// Of int4: up to here a group's sum is exact as a float32 with the weights' offset and without it.
+constexpr int64_t kLargestGroup = 4096;
+
 // Which layers with how many rows: the step of blocks of rows as a shift, or 0 where tiles do not help.
 static int32_t tile_shift(const YaieLinear& linear, int64_t rows) {
-    (void)rows;
-    switch (linear.weights_kind) {
-        case YAIE_WEIGHTS_BFLOAT16: return kStepShift;
-        case YAIE_WEIGHTS_INT8: return kStepShift;
-        case YAIE_WEIGHTS_INT4: return 0;
-        default: return 0;
-    }
+    if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) return 0;
+    if (linear.weights_kind != YAIE_WEIGHTS_INT4) return kStepShift;
+    if (rows <= kFewNibbleRows || linear.group_size > kLargestGroup) return 0;
+    return linear.group_size % 64 == 0 ? 6 : linear.group_size % 32 == 0 ? 5 : 0;
 }
 
 struct alignas(64) TileShapes {
@@ -128,6 +130,83 @@ static void scale_sums(const LinearCall& call, int64_t panel, int64_t row, int64
     }
 }
 
+// The nibbles of a panel as signed bytes [inputs / 4][kChunk][4], less their zero points.
+static void unpack_nibbles(const LinearCall& call, int64_t panel, char* to) {
+    const YaieLinear& linear = *call.linear;
+    const char* from = panel_at(linear, panel);
+    int64_t groups = call.rounded.groups, quads = linear.group_size / kQuad;
+    __m512i mask = _mm512_set1_epi8(15);
+    __m512i zero_low = _mm512_set1_epi8(kNibbleOffset), zero_high = zero_low;
+    for (int64_t group = 0; group < groups; ++group) {
+        if (linear.zero_points) {
+            const uint8_t* zeros = linear.zero_points + (panel * groups + group) * kChunk;
+            __m512i bytes = _mm512_set1_epi32(0x01010101);
+            zero_low = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)zeros));
+            zero_high = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)(zeros + kLanes)));
+            zero_low = _mm512_mullo_epi32(zero_low, bytes);
+            zero_high = _mm512_mullo_epi32(zero_high, bytes);
+        }
+        for (int64_t i = 0; i < quads; ++i, from += kQuad * kLanes, to += kQuad * kChunk) {
+            __builtin_prefetch(from + kPrefetchBytes);
+            __m512i both = _mm512_loadu_si512(from);
+            __m512i low = _mm512_and_si512(both, mask);
+            __m512i high = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
+            _mm512_storeu_si512(to, _mm512_sub_epi8(low, zero_low));
+            _mm512_storeu_si512(to + kQuad * kLanes, _mm512_sub_epi8(high, zero_high));
+        }
+    }
+    asm volatile("" ::: "memory");  // compilers may not know that tiles are loaded from it
+}
+
+// Sums of a group become numbers, added to what other groups gave.
+static void add_scaled(const LinearCall& call, int64_t panel, int64_t group, int64_t row,
+                       int64_t count, const char* sums, char* totals) {
+    const RoundedRows& x = call.rounded;
+    Pair scales = load_chunk(call.linear->scales + (panel * x.groups + group) * kChunk);
+    const float* factors = x.scales + row * x.groups + group;
+    for (int64_t r = 0; r < count; ++r, sums += kChunk * 4, totals += kChunk * 4) {
+        Vec factor = splat(factors[r * x.groups]);
+        Pair total{};
+        if (group) total = load_chunk((const float*)totals);
+        total.a = fma(as_floats((Int)load_bits(sums)), factor * scales.a, total.a);
+        total.b = fma(as_floats((Int)load_bits(sums + 2 * kChunk)), factor * scales.b, total.b);
+        store_chunk((float*)totals, total);
+    }
+}
+
+// One panel with groups of inputs that have scales of their own.
+static void nibble_panel(const LinearCall& call, int64_t panel, const LinearPart& part, char* totals,
+                         char* spare) {
+    const RoundedRows& x = call.rounded;
+    char* weights = spare + kBlockPairBytes;
+    unpack_nibbles(call, panel, weights);
+    TileStream from{};
+    from.row_step = x.step_stride;
+    from.row_stride = x.row_stride;
+    from.weight_step = x.row_stride * kChunk;
+    from.steps = x.group_size >> x.step_shift;
+    for (int64_t row = part.first_row; row < part.end_row; row += 2 * kTileRows) {
+        int64_t count = least_of(2 * kTileRows, part.end_row - row);
+        bool both = count > kTileRows;
+        from.first = row_of(x, row);
+        from.second = from.first + x.block_stride;
+        from.weights = from.ahead = weights;
+        for (int64_t group = 0; group < x.groups; ++group) {
+            clear_sums();
+            if (both)
+                add_steps<SignedProducts, true>(from);
+            else
+                add_steps<SignedProducts, false>(from);
+            store_sums(spare, both);
+            add_scaled(call, panel, group, row, count, spare, totals);
+            from.first += from.steps * from.row_step;
+            from.second += from.steps * from.row_step;
+            from.weights += from.steps * from.weight_step;
+        }
+        totals += kBlockPairBytes;
+    }
+}
+
 // The sums of a row block's rows with some panels: [panels][rows][kChunk]. Row by row, so that what goes
 // to memory is longer than a panel: rows lie pages apart.
 static void finish_panels(const LinearCall& call, const LinearPart& part, int64_t sums_stride,
@@ -187,14 +266,19 @@ static void tile_task(void* context, int64_t index, Scratch& scratch) {
     LinearPart part = part_of(call, index);
     int64_t rows = round_up(part.end_row - part.first_row, 2 * kTileRows);
     int64_t sums_stride = rows * kChunk * 4;
-    char* sums = scratch.get(kPanelsAtOnce * sums_stride);
+    bool nibbles = call.linear->weights_kind == YAIE_WEIGHTS_INT4;
+    int64_t spare_bytes = nibbles ? kBlockPairBytes + padded_inputs(*call.linear) * kChunk : 0;
+    char* spare = scratch.get(spare_bytes + kPanelsAtOnce * sums_stride);
+    char* sums = spare + spare_bytes;
     configure_tiles(least_of(kTileRows, part.end_row - part.first_row), call.rounded.row_stride);
     int64_t end = part.end_panel;
     for (; part.first_panel < end; part.first_panel = part.end_panel) {
         part.end_panel = least_of(part.first_panel + kPanelsAtOnce, end);
         for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
             char* at = sums + (panel - part.first_panel) * sums_stride;
-            if (has_integers(*call.linear))
+            if (nibbles)
+                nibble_panel(call, panel, part, at, spare);
+            else if (has_integers(*call.linear))
                 tile_panel<ByteProducts>(call, panel, part, at);
             else
                 tile_panel<PairProducts>(call, panel, part, at);
