@@ -37,8 +37,18 @@ YAIE_INLINE Vec gelu_tanh(Vec x) {
     return 0.5f * x * (1.0f + tanh(inner));
 }
 
+// Past the caches: what is larger than they are would else be read before it is overwritten.
+YAIE_INLINE void store_past_caches(float* y, Vec v) {
+#ifdef YAIE_AMX
+    _mm512_stream_ps(y, (__m512)v);
+#else
+    store(y, v);
+#endif
+}
+
+template <bool past_caches>
 YAIE_INLINE void put(float* y, Vec v, int64_t count) {
-    if (count >= kLanes) return store(y, v);
+    if (count >= kLanes) return past_caches ? store_past_caches(y, v) : store(y, v);
     for (int64_t j = 0; j < count; ++j) y[j] = v[j];
 }
 
@@ -49,6 +59,7 @@ YAIE_INLINE Vec get(const float* y, int64_t count) {
     return v;
 }
 
+template <bool past_caches = false>
 YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int64_t row,
                             int64_t first, Vec low, Vec high) {
     if (linear.bias) {
@@ -58,7 +69,7 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
     float* y = target.y + row * target.y_stride;
     if (target.store == YAIE_GATED_SILU || target.store == YAIE_GATED_GELU) {
         Vec gate = target.store == YAIE_GATED_SILU ? sigmoid_times(low) : gelu_tanh(low);
-        put(y + first / 2, gate * high, linear.num_outputs / 2 - first / 2);
+        put<past_caches>(y + first / 2, gate * high, linear.num_outputs / 2 - first / 2);
         return;
     }
     y += first;
@@ -67,8 +78,8 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
         low = get(y, count) + low * target.factor;
         if (count > kLanes) high = get(y + kLanes, count - kLanes) + high * target.factor;
     }
-    put(y, low, count);
-    if (count > kLanes) put(y + kLanes, high, count - kLanes);
+    put<past_caches>(y, low, count);
+    if (count > kLanes) put<past_caches>(y + kLanes, high, count - kLanes);
 }
 
 // Not inlined: it is the end of a long loop, and there are many loops.

@@ -14,6 +14,10 @@ constexpr int64_t kBlockPairBytes = 2 * kTileRows * kChunk * 4;  // of the sums 
 constexpr int64_t kDepthSteps = 16;     // then a panel's part and a block's share the L1 cache
 constexpr int64_t kTilePrefetch = 8192;
 constexpr int64_t kPanelsAtOnce = 8;
+#ifndef LR
+#define LR (2<<20)
+#endif
+constexpr int64_t kLargeResult = LR;  // bytes that the L2 cache does not hold
 
 // Nibbles become bytes first, which too few rows do not repay.
 constexpr int64_t kFewNibbleRows = 16;
@@ -209,14 +213,22 @@ static void nibble_panel(const LinearCall& call, int64_t panel, const LinearPart
 
 // The sums of a row block's rows with some panels: [panels][rows][kChunk]. Row by row, so that what goes
 // to memory is longer than a panel: rows lie pages apart.
+template <bool past_caches>
 static void finish_panels(const LinearCall& call, const LinearPart& part, int64_t sums_stride,
                           const char* sums) {
     for (int64_t row = part.first_row; row < part.end_row; ++row, sums += kChunk * 4)
         for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
             const char* at = sums + (panel - part.first_panel) * sums_stride;
             Pair pair = load_chunk((const float*)at);
-            finish_row(call.target, *call.linear, row, panel * kChunk, pair.a, pair.b);
+            finish_row<past_caches>(call.target, *call.linear, row, panel * kChunk, pair.a, pair.b);
         }
+}
+
+YAIE_INLINE bool goes_past_caches(const LinearCall& call) {
+    const Target& target = call.target;
+    int64_t row_bytes = target.y_stride * (int64_t)sizeof(float);
+    bool is_aligned = ((uintptr_t)target.y | (uintptr_t)row_bytes) % sizeof(Vec) == 0;
+    return target.store != YAIE_ADD && is_aligned && call.rows * row_bytes >= kLargeResult;
 }
 
 // One panel with one group of inputs.
@@ -271,6 +283,7 @@ static void tile_task(void* context, int64_t index, Scratch& scratch) {
     char* spare = scratch.get(spare_bytes + kPanelsAtOnce * sums_stride);
     char* sums = spare + spare_bytes;
     configure_tiles(least_of(kTileRows, part.end_row - part.first_row), call.rounded.row_stride);
+    bool past_caches = goes_past_caches(call);
     int64_t end = part.end_panel;
     for (; part.first_panel < end; part.first_panel = part.end_panel) {
         part.end_panel = least_of(part.first_panel + kPanelsAtOnce, end);
@@ -283,7 +296,11 @@ static void tile_task(void* context, int64_t index, Scratch& scratch) {
             else
                 tile_panel<PairProducts>(call, panel, part, at);
         }
-        finish_panels(call, part, sums_stride, sums);
+        if (past_caches)
+            finish_panels<true>(call, part, sums_stride, sums);
+        else
+            finish_panels<false>(call, part, sums_stride, sums);
     }
+    if (past_caches) _mm_sfence();  // such stores are not ordered with what tells that they are done
     _tile_release();  // a thread that sleeps has no tiles to be saved
 }
