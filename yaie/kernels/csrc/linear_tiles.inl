@@ -14,10 +14,7 @@ constexpr int64_t kBlockPairBytes = 2 * kTileRows * kChunk * 4;  // of the sums 
 constexpr int64_t kDepthSteps = 16;     // then a panel's part and a block's share the L1 cache
 constexpr int64_t kTilePrefetch = 8192;
 constexpr int64_t kPanelsAtOnce = 8;
-#ifndef LR
-#define LR (2<<20)
-#endif
-constexpr int64_t kLargeResult = LR;  // bytes that the L2 cache does not hold
+constexpr int64_t kLargeResult = 2 << 20;  // bytes that the L2 cache does not hold
 
 // Nibbles become bytes first, which too few rows do not repay.
 constexpr int64_t kFewNibbleRows = 16;
