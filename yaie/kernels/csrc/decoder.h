@@ -44,8 +44,10 @@ class DecoderSpace {
 public:
     enum Place { kHidden, kKept, kNormed, kQkv, kQueries, kOutput, kGated, kPlaces };
 
+    char* bytes(Place place, int64_t count) { return memory_[place].get(count); }
+
     float* floats(Place place, int64_t count) {
-        return reinterpret_cast<float*>(memory_[place].get(count * sizeof(float)));
+        return reinterpret_cast<float*>(bytes(place, count * sizeof(float)));
     }
 
     // Where each row's keys and values go.

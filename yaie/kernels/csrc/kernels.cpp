@@ -105,7 +105,7 @@
 namespace yaie {
 namespace {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && YAIE_WITH(amx)
 // Linux gives a process room for the tile registers only when it asks; threads inherit the answer.
 bool may_use_tiles() {
 #ifdef __linux__

@@ -19,6 +19,46 @@ constexpr int64_t kLeastPanelBytes = 32 << 10;  // of weights in a task: a strea
 constexpr int64_t kRowBlockBytes = 1 << 20;   // of inputs in a block: they stay in the L2 cache
 constexpr int64_t kPrefetchWords = 1024;
 
+// Rows as signed bytes, for integer weights, or as bf16 numbers.
+struct RoundedRows {
+    char* bytes;
+    int64_t block_stride, row_stride, step_stride;  // in bytes: kRowsInBlock rows, a row, a step
+    int32_t step_shift;  // a step of a row is 1 << step_shift bytes that lie together
+    bool blocked;
+    // Of integers:
+    int64_t groups, group_size;
+    float* scales;  // [rows, groups]
+    int32_t* sums;  // [rows, groups] of the bytes
+};
+
+constexpr int64_t kRowsInBlock = 16;
+constexpr int64_t kRowsInRound = 4;
+constexpr int32_t kStepShift = 6;  // the bytes of a row of a tile
+
+// One after the other, or in blocks [steps][kRowsInBlock][step], where a step of a block is what a
+// tile holds.
+YAIE_INLINE void place_rows(RoundedRows& rows, int64_t row_bytes, int32_t step_shift, bool blocked) {
+    int64_t step = (int64_t)1 << step_shift;
+    rows.blocked = blocked;
+    rows.step_shift = step_shift;
+    rows.block_stride = kRowsInBlock * row_bytes;
+    rows.row_stride = blocked ? step : row_bytes;
+    rows.step_stride = blocked ? kRowsInBlock * step : step;
+}
+
+YAIE_INLINE char* row_of(const RoundedRows& rows, int64_t row) {
+    return rows.bytes + row / kRowsInBlock * rows.block_stride + row % kRowsInBlock * rows.row_stride;
+}
+
+// Byte `i` of a row.
+YAIE_INLINE char* byte_of(const RoundedRows& rows, char* row, int64_t i) {
+    return row + (i >> rows.step_shift) * rows.step_stride + (i & ((1 << rows.step_shift) - 1));
+}
+
+YAIE_INLINE int64_t round_up(int64_t count, int64_t multiple) {
+    return (count + multiple - 1) / multiple * multiple;
+}
+
 // Where sums go. A gated pair of outputs lies in one panel: the gate in the first half, the value in
 // the second, and kLanes numbers come out of it.
 struct Target {
@@ -26,7 +66,24 @@ struct Target {
     int64_t y_stride;
     int32_t store;  // YaieStore
     float factor;   // of what is added
+    // Or null. Gated results of bf16 layers can go to the next layer as it reads them.
+    const RoundedRows* rounded = nullptr;
 };
+
+#ifdef YAIE_BF16
+// Numbers `first` to first + kLanes - 1 of a row of `count`, and zeros where its padding begins.
+YAIE_INLINE void put_bf16(const RoundedRows& rows, int64_t row, int64_t first, Vec v, int64_t count) {
+    struct Step {
+        __m256bh numbers[2];
+    } step{{_mm512_cvtneps_pbh((__m512)v), {}}};
+    int64_t bytes = first % kChunk == 0 && first + kLanes >= count ? 64 : 32;
+    char* to = byte_of(rows, row_of(rows, row), first * (int64_t)sizeof(Bf16));
+    if (bytes == 64)
+        __builtin_memcpy(to, &step, 64);
+    else
+        __builtin_memcpy(to, &step, 32);
+}
+#endif
 
 YAIE_INLINE Vec sigmoid_times(Vec x) {
     return x / (1.0f + exp2(smaller(x * -1.4426950408889634f, splat(126.0f))));
@@ -69,6 +126,10 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
     float* y = target.y + row * target.y_stride;
     if (target.store == YAIE_GATED_SILU || target.store == YAIE_GATED_GELU) {
         Vec gate = target.store == YAIE_GATED_SILU ? sigmoid_times(low) : gelu_tanh(low);
+#ifdef YAIE_BF16
+        if (target.rounded)
+            return put_bf16(*target.rounded, row, first / 2, gate * high, linear.num_outputs / 2);
+#endif
         put<past_caches>(y + first / 2, gate * high, linear.num_outputs / 2 - first / 2);
         return;
     }
@@ -220,46 +281,6 @@ struct FloatTile {
     }
 };
 
-// Rows as signed bytes, for integer weights, or as bf16 numbers.
-struct RoundedRows {
-    char* bytes;
-    int64_t block_stride, row_stride, step_stride;  // in bytes: kRowsInBlock rows, a row, a step
-    int32_t step_shift;  // a step of a row is 1 << step_shift bytes that lie together
-    bool blocked;
-    // Of integers:
-    int64_t groups, group_size;
-    float* scales;  // [rows, groups]
-    int32_t* sums;  // [rows, groups] of the bytes
-};
-
-constexpr int64_t kRowsInBlock = 16;
-constexpr int64_t kRowsInRound = 4;
-constexpr int32_t kStepShift = 6;  // the bytes of a row of a tile
-
-// One after the other, or in blocks [steps][kRowsInBlock][step], where a step of a block is what a
-// tile holds.
-YAIE_INLINE void place_rows(RoundedRows& rows, int64_t row_bytes, int32_t step_shift, bool blocked) {
-    int64_t step = (int64_t)1 << step_shift;
-    rows.blocked = blocked;
-    rows.step_shift = step_shift;
-    rows.block_stride = kRowsInBlock * row_bytes;
-    rows.row_stride = blocked ? step : row_bytes;
-    rows.step_stride = blocked ? kRowsInBlock * step : step;
-}
-
-YAIE_INLINE char* row_of(const RoundedRows& rows, int64_t row) {
-    return rows.bytes + row / kRowsInBlock * rows.block_stride + row % kRowsInBlock * rows.row_stride;
-}
-
-// Byte `i` of a row.
-YAIE_INLINE char* byte_of(const RoundedRows& rows, char* row, int64_t i) {
-    return row + (i >> rows.step_shift) * rows.step_stride + (i & ((1 << rows.step_shift) - 1));
-}
-
-YAIE_INLINE int64_t round_up(int64_t count, int64_t multiple) {
-    return (count + multiple - 1) / multiple * multiple;
-}
-
 struct LinearCall {
     const YaieLinear* linear;
     const float* x;
@@ -295,7 +316,10 @@ static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_r
                           int64_t end_row);
 static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t tile_shift);
 #ifdef YAIE_BF16
-static RoundedRows round_to_bf16(Pool& pool, const LinearCall& call, bool blocked);
+static void round_to_bf16(Pool& pool, const LinearCall& call);
+static void round_row(const float* x, int64_t inputs, const RoundedRows& to, int64_t row);
+static RoundedRows bf16_rows(const YaieLinear& linear, char* memory);
+YAIE_INLINE int64_t bf16_bytes(const YaieLinear& linear, int64_t rows);
 static void bf16_panel(const LinearCall& call, int64_t panel, int64_t first_row, int64_t end_row);
 #endif
 #ifdef YAIE_AMX
@@ -366,7 +390,8 @@ static void linear_task(void* context, int64_t index, Scratch& scratch) {
     }
 }
 
-// Rounds the rows, if they meet the weights so, and returns how the products are computed.
+// Rounds the rows, if they meet the weights so and are not yet, and returns how the products are
+// computed.
 static Task prepare_rows(Pool& pool, LinearCall& call) {
     const YaieLinear& linear = *call.linear;
     int32_t shift = 0;
@@ -375,8 +400,10 @@ static Task prepare_rows(Pool& pool, LinearCall& call) {
 #endif
     if (has_integers(linear)) call.rounded = round_to_bytes(pool, call, shift);
 #ifdef YAIE_BF16
-    if (linear.weights_kind == YAIE_WEIGHTS_BFLOAT16)
-        call.rounded = round_to_bf16(pool, call, shift != 0);
+    if (linear.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !call.rounded.bytes) {
+        call.rounded = bf16_rows(linear, pool.caller_memory().get(bf16_bytes(linear, call.rows)));
+        round_to_bf16(pool, call);
+    }
 #endif
 #ifdef YAIE_AMX
     if (shift) return tile_task;
@@ -385,9 +412,9 @@ static Task prepare_rows(Pool& pool, LinearCall& call) {
 }
 
 static void run_linear(Pool& pool, const YaieLinear& linear, const float* x, int64_t x_stride,
-                       int64_t rows, const Target& target) {
+                       int64_t rows, const Target& target, const RoundedRows& rounded = {}) {
     if (rows <= 0) return;
-    LinearCall call{&linear, x, x_stride, rows, target, 0, 0, 0, 0, {}};
+    LinearCall call{&linear, x, x_stride, rows, target, 0, 0, 0, 0, rounded};
     Task task = prepare_rows(pool, call);
     int64_t row_bytes = call.rounded.bytes ? call.rounded.block_stride / kRowsInBlock
                                            : linear.num_inputs * (int64_t)sizeof(float);

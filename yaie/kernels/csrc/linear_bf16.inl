@@ -51,30 +51,41 @@ YAIE_INLINE void round_chunk(const float* x, char* to) {
     __builtin_memcpy(to, &both, sizeof both);
 }
 
+static void round_row(const float* x, int64_t inputs, const RoundedRows& to, int64_t row) {
+    char* at = row_of(to, row);
+    int64_t i = 0;
+    for (; i + kChunk <= inputs; i += kChunk, at += to.step_stride) round_chunk(x + i, at);
+    if (i == inputs) return;
+    float rest[kChunk] = {};
+    for (int64_t j = 0; i + j < inputs; ++j) rest[j] = x[i + j];
+    round_chunk(rest, at);
+}
+
 static void bf16_task(void* context, int64_t index, Scratch&) {
     const RoundCall& round = *static_cast<const RoundCall*>(context);
     const LinearCall& call = *round.call;
-    int64_t inputs = call.linear->num_inputs;
     int64_t end = least_of((index + 1) * kRowsInRound, call.rows);
-    for (int64_t row = index * kRowsInRound; row < end; ++row) {
-        const float* x = call.x + row * call.x_stride;
-        char* to = row_of(round.to, row);
-        int64_t i = 0;
-        for (; i + kChunk <= inputs; i += kChunk, to += round.to.step_stride) round_chunk(x + i, to);
-        if (i == inputs) continue;
-        float rest[kChunk] = {};
-        for (int64_t j = 0; i + j < inputs; ++j) rest[j] = x[i + j];
-        round_chunk(rest, to);
-    }
+    for (int64_t row = index * kRowsInRound; row < end; ++row)
+        round_row(call.x + row * call.x_stride, call.linear->num_inputs, round.to, row);
 }
 
-// Rounds all rows into memory that lasts until the next call.
-static RoundedRows round_to_bf16(Pool& pool, const LinearCall& call, bool blocked) {
+YAIE_INLINE int64_t bf16_bytes(const YaieLinear& linear, int64_t rows) {
+    return round_up(rows, kRowsInBlock) * padded_inputs(linear) * (int64_t)sizeof(Bf16);
+}
+
+// How a layer's rows lie in this memory of bf16_bytes.
+static RoundedRows bf16_rows(const YaieLinear& linear, char* memory) {
     RoundedRows to{};
-    int64_t row_bytes = padded_inputs(*call.linear) * (int64_t)sizeof(Bf16);
-    place_rows(to, row_bytes, kStepShift, blocked);
-    to.bytes = pool.caller_memory().get(round_up(call.rows, kRowsInBlock) * row_bytes);
-    RoundCall round{&call, to};
-    pool.run(bf16_task, &round, (call.rows + kRowsInRound - 1) / kRowsInRound);
+    bool blocked = false;
+#ifdef YAIE_AMX
+    blocked = true;
+#endif
+    place_rows(to, padded_inputs(linear) * (int64_t)sizeof(Bf16), kStepShift, blocked);
+    to.bytes = memory;
     return to;
+}
+
+static void round_to_bf16(Pool& pool, const LinearCall& call) {
+    RoundCall round{&call, call.rounded};
+    pool.run(bf16_task, &round, (call.rows + kRowsInRound - 1) / kRowsInRound);
 }

@@ -225,7 +225,7 @@ YAIE_INLINE bool goes_past_caches(const LinearCall& call) {
     const Target& target = call.target;
     int64_t row_bytes = target.y_stride * (int64_t)sizeof(float);
     bool is_aligned = ((uintptr_t)target.y | (uintptr_t)row_bytes) % sizeof(Vec) == 0;
-    return target.store != YAIE_ADD && is_aligned && call.rows * row_bytes >= kLargeResult;
+    return target.store != YAIE_ADD && !target.rounded && is_aligned && call.rows * row_bytes >= kLargeResult;
 }
 
 // One panel with one group of inputs.
