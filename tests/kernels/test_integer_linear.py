@@ -75,11 +75,14 @@ SHAPES = [
     (40, 96, 4, 32, True),
     (130, 384, 4, 128, True),
     (16, 128, 4, None, False),
+    (300, 1100, 8, None, False),
+    (288, 512, 4, 64, True),
+    (40, 144, 4, 36, True),
 ]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("rows", [1, 2, 3, 5, 14, 15, 29, 61])
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 14, 15, 17, 29, 61, 70])
 def test_it_computes_what_the_integers_say(
     library: Library, shape: tuple[int, int, int, int | None, bool], rows: int
 ) -> None:
@@ -138,3 +141,19 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(library: Library) -> None:
         compute(library, weight, row[None].contiguous(), torch.empty(1, 64)) for row in x
     ])  # fmt: skip
     assert torch.equal(together, alone)
+
+
+@pytest.mark.parametrize("shape", [(96, 1100, 8, None), (130, 384, 4, 64), (33, 96, 4, 32)])
+def test_tiles_give_the_same_bits_as_vectors(
+    library: Library, shape: tuple[int, int, int, int | None]
+) -> None:
+    if not {"amx", "vnni"}.issubset(library.instruction_sets):
+        pytest.skip("this processor has no tiles")
+    outputs, inputs, bits, group = shape
+    weight = random_weight(outputs, inputs, bits, group, asymmetric=bits == 4)
+    x = torch.randn(50, inputs)
+    found = []
+    for name in ("amx", "vnni"):
+        library.use_instruction_set(name)
+        found.append(compute(library, weight, x, torch.empty(50, outputs)))
+    assert torch.equal(*found)

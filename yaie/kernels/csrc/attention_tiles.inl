@@ -9,7 +9,6 @@
 // Weights are relative to a maximum that may be too small by kSlack, so that the sums of a row are
 // rarely scaled: rounding is relative, and float32 has room for the larger numbers.
 
-constexpr int kTileRows = 16;
 constexpr int kTileWords = kTileRows * 16;  // of 32 bits
 constexpr int kTileDepth = 32;              // bf16 numbers in a row of a tile
 constexpr int kTileKeys = 128;               // keys of a block
@@ -18,25 +17,6 @@ constexpr int kTileQueries = 2 * kTileRows;  // query vectors whose scores are c
 constexpr int kTileScores = kTileKeys + 16;
 constexpr float kSlack = 8.0f;
 static_assert(kTileKeys % kTileDepth == 0, "a block is laid out in whole tiles");
-
-// Compilers may not know that tile instructions read memory.
-#define YAIE_MEMORY_IS_WRITTEN asm volatile("" ::: "memory")
-
-struct alignas(64) TileShapes {
-    uint8_t palette = 1, first_row = 0, reserved[14] = {};
-    uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
-// The tile registers belong to a task while this lives. A thread that has let go of them costs the
-// system nothing to put aside, and leaves them to whoever shares the thread.
-struct TileRegisters {
-    TileRegisters() {
-        TileShapes shapes;
-        _tile_loadconfig(&shapes);
-    }
-    ~TileRegisters() { _tile_release(); }
-};
 
 // 2 to the power of x, within 2^-13 of itself: weights are rounded to bf16 anyway. x below -100 counts as
 // -100: products of smaller numbers could become subnormal, which is slow.
@@ -431,7 +411,7 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
                          (padded_lanes - lanes) * layer.keys * sizeof(uint16_t));
         __builtin_memset(state.sums, 0, padded_lanes * (layer.values + kLanes) * sizeof(float));
     }
-    TileRegisters registers;
+    TileRegisters registers(kTileRows, 64);
     for (int64_t key = 0; key < piece.num_keys; key += kTileKeys) {
         const int64_t* slots = piece.slots + key;
         int64_t left = piece.num_keys - key;

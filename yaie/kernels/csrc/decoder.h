@@ -11,6 +11,16 @@ namespace yaie {
 
 using RunAttention = void (*)(Pool& pool, const YaieStep& step, const YaieLayer& layer);
 
+// How many inputs a packed panel has: padded with zeros to what the kernels multiply in one step,
+// which is the width of a tile where tiles meet panels as they are.
+inline int64_t packed_inputs(int32_t kind, int64_t inputs) {
+    int64_t step = kind == YAIE_WEIGHTS_FLOAT32    ? 1
+                   : kind == YAIE_WEIGHTS_BFLOAT16 ? 32
+                   : kind == YAIE_WEIGHTS_INT8     ? 64
+                                                   : 4;
+    return (inputs + step - 1) / step * step;
+}
+
 // Packing of one linear layer's weights; see linear.inl.
 struct PackCall {
     const void* from;
@@ -34,8 +44,10 @@ class DecoderSpace {
 public:
     enum Place { kHidden, kKept, kNormed, kQkv, kQueries, kOutput, kGated, kPlaces };
 
+    char* bytes(Place place, int64_t count) { return memory_[place].get(count); }
+
     float* floats(Place place, int64_t count) {
-        return reinterpret_cast<float*>(memory_[place].get(count * sizeof(float)));
+        return reinterpret_cast<float*>(bytes(place, count * sizeof(float)));
     }
 
     // Where each row's keys and values go.

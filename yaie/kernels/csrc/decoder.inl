@@ -9,11 +9,11 @@ constexpr int64_t kRowsInMlp = 512;  // bounds the memory of the widest intermed
 
 struct NormCall {
     const float* x;
-    const int64_t* rows;  // which rows of x, or null for all in order
     float* y;
     const float* weight;
     int64_t width, count;
     float epsilon;
+    RoundedRows rounded;  // where the rows go as bf16, instead of y, if it has memory
 };
 
 // y = x / sqrt(mean(x^2) + epsilon) * weight
@@ -30,20 +30,31 @@ YAIE_INLINE void norm_row(const float* x, const float* weight, float* y, int64_t
     for (; i < width; ++i) y[i] = x[i] * factor * weight[i];
 }
 
-static void norm_task(void* context, int64_t index, Scratch&) {
+static void norm_task(void* context, int64_t index, Scratch& scratch) {
     const NormCall& call = *static_cast<const NormCall*>(context);
     int64_t end = (index + 1) * kRowsInTask < call.count ? (index + 1) * kRowsInTask : call.count;
-    for (int64_t i = index * kRowsInTask; i < end; ++i) {
-        int64_t row = call.rows ? call.rows[i] : i;
-        norm_row(call.x + row * call.width, call.weight, call.y + i * call.width, call.width,
-                 call.epsilon);
+    for (int64_t row = index * kRowsInTask; row < end; ++row) {
+        bool rounds = call.rounded.bytes != nullptr;
+        float* y = rounds ? (float*)scratch.get(call.width * sizeof(float)) : call.y + row * call.width;
+        norm_row(call.x + row * call.width, call.weight, y, call.width, call.epsilon);
+#ifdef YAIE_BF16
+        if (rounds) round_row(y, call.width, call.rounded, row);
+#endif
     }
 }
 
-static void norm(Pool& pool, const float* x, const int64_t* rows, int64_t count,
-                 const float* weight, int64_t width, float epsilon, float* y) {
-    NormCall call{x, rows, y, weight, width, count, epsilon};
+// A linear layer of normed rows of x, which are `linear.num_inputs` wide.
+static void normed_linear(Pool& pool, DecoderSpace& space, const YaieLinear& linear, const float* x,
+                          int64_t count, const float* weight, float epsilon, const Target& target) {
+    int64_t width = linear.num_inputs;
+    NormCall call{x, nullptr, weight, width, count, epsilon, {}};
+#ifdef YAIE_BF16
+    if (linear.weights_kind == YAIE_WEIGHTS_BFLOAT16)
+        call.rounded = bf16_rows(linear, space.bytes(DecoderSpace::kNormed, bf16_bytes(linear, count)));
+#endif
+    if (!call.rounded.bytes) call.y = space.floats(DecoderSpace::kNormed, count * width);
     pool.run(norm_task, &call, (count + kRowsInTask - 1) / kRowsInTask);
+    run_linear(pool, linear, call.y, width, count, target, call.rounded);
 }
 
 YAIE_INLINE float widen_one(float x) { return x; }
@@ -143,19 +154,16 @@ struct EmbedCall {
 };
 
 YAIE_INLINE void unpack_output(const YaieLinear& linear, int64_t output, float* to) {
-    int64_t inputs = linear.num_inputs, panel = output / kChunk, lane = output % kChunk;
+    int64_t inputs = linear.num_inputs, lane = output % kChunk;
+    const char* panel = panel_at(linear, output / kChunk);
     if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) {
-        const float* from = (const float*)linear.weights + panel * inputs * kChunk + lane;
+        const float* from = (const float*)panel + lane;
         for (int64_t i = 0; i < inputs; ++i) to[i] = from[i * kChunk];
         return;
     }
     if (linear.weights_kind == YAIE_WEIGHTS_INT8) return unpack_bytes(linear, output, to);
-    const uint32_t* from = (const uint32_t*)linear.weights + panel * inputs * kLanes + lane % kLanes;
-    for (int64_t i = 0; i < inputs; ++i) {
-        uint32_t word = from[i * kLanes];
-        uint32_t bits = lane < kLanes ? word << 16 : word & 0xffff0000u;
-        __builtin_memcpy(to + i, &bits, sizeof bits);
-    }
+    const Bf16* from = (const Bf16*)panel + 2 * lane;
+    for (int64_t i = 0; i < inputs; ++i) to[i] = widen_one(from[i / 2 * kChunk * 2 + i % 2]);
 }
 
 static void embed_task(void* context, int64_t index, Scratch&) {
@@ -191,14 +199,22 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
     int64_t width = d.decoder.hidden, inner = layer.down.num_inputs;
     for (int64_t row = 0; row < rows; row += kRowsInMlp) {
         int64_t count = rows - row < kRowsInMlp ? rows - row : kRowsInMlp;
-        float* x = d.space.floats(DecoderSpace::kNormed, count * width);
-        float* gated = d.space.floats(DecoderSpace::kGated, count * inner);
+        float* gated = nullptr;
+        RoundedRows rounded{};
+        Target target{nullptr, inner, layer.activation, 0.0f};
+#ifdef YAIE_BF16
+        if (layer.down.weights_kind == YAIE_WEIGHTS_BFLOAT16) {
+            int64_t bytes = bf16_bytes(layer.down, count);
+            rounded = bf16_rows(layer.down, d.space.bytes(DecoderSpace::kGated, bytes));
+            target.rounded = &rounded;
+        }
+#endif
+        if (!target.rounded)
+            target.y = gated = d.space.floats(DecoderSpace::kGated, count * inner);
         float* h = hidden + row * width;
-        norm(d.pool, h, nullptr, count, layer.mlp_norm, width, layer.epsilon, x);
-        run_linear(d.pool, layer.gate_up, x, width, count,
-                   Target{gated, inner, layer.activation, 0.0f});
+        normed_linear(d.pool, d.space, layer.gate_up, h, count, layer.mlp_norm, layer.epsilon, target);
         run_linear(d.pool, layer.down, gated, inner, count,
-                   Target{h, width, YAIE_ADD, layer.residual_factor});
+                   Target{h, width, YAIE_ADD, layer.residual_factor}, rounded);
     }
 }
 
@@ -207,11 +223,9 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     YaieLayer at = layer.attention;
     int64_t query_width = (int64_t)at.num_heads * at.key_width;
     int64_t output_width = (int64_t)at.num_heads * at.value_width;
-    float* x = d.space.floats(DecoderSpace::kNormed, rows * width);
     float* qkv = d.space.floats(DecoderSpace::kQkv, rows * layer.qkv.num_outputs);
-    norm(d.pool, hidden, nullptr, rows, layer.attention_norm, width, layer.epsilon, x);
-    run_linear(d.pool, layer.qkv, x, width, rows,
-               Target{qkv, layer.qkv.num_outputs, YAIE_SET, 0.0f});
+    normed_linear(d.pool, d.space, layer.qkv, hidden, rows, layer.attention_norm, layer.epsilon,
+                  Target{qkv, layer.qkv.num_outputs, YAIE_SET, 0.0f});
 
     float* queries = d.space.floats(DecoderSpace::kQueries, rows * query_width);
     HeadsCall heads{&layer, &d.decoder, d.step.positions, qkv, d.space.slot_of_row, queries, rows};
@@ -254,12 +268,10 @@ static void run_decoder(Pool& pool, const YaieDecoder& decoder, const YaieStep& 
         const YaieDecoderLayer& layer = decoder.layers[i];
         run_layer(d, layer, hidden, i + 1 == decoder.num_layers);
     }
-    int64_t rows = call.num_logit_rows, width = decoder.hidden;
+    int64_t rows = call.num_logit_rows;
     if (!rows) return;
-    float* x = space.floats(DecoderSpace::kNormed, rows * width);
-    norm(pool, hidden, nullptr, rows, decoder.final_norm, width, decoder.epsilon, x);
-    run_linear(pool, decoder.head, x, width, rows,
-               Target{call.logits, decoder.head.num_outputs, YAIE_SET, 0.0f});
+    normed_linear(pool, space, decoder.head, hidden, rows, decoder.final_norm, decoder.epsilon,
+                  Target{call.logits, decoder.head.num_outputs, YAIE_SET, 0.0f});
     if (decoder.logit_factor != 1.0f)
         for (int64_t i = 0; i < rows * decoder.head.num_outputs; ++i)
             call.logits[i] *= decoder.logit_factor;

@@ -105,7 +105,7 @@
 namespace yaie {
 namespace {
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && YAIE_WITH(amx)
 // Linux gives a process room for the tile registers only when it asks; threads inherit the answer.
 bool may_use_tiles() {
 #ifdef __linux__
@@ -286,6 +286,11 @@ int32_t yaie_attention(const YaieStep* step, const YaieLayer* layer) {
 
 // Outputs in a panel of packed weights, for the instruction set in use.
 int64_t yaie_panel_outputs() { return yaie::chosen()->chunk; }
+
+// Inputs of a packed panel, padding included.
+int64_t yaie_packed_inputs(int32_t kind, int64_t inputs) {
+    return yaie::packed_inputs(kind, inputs);
+}
 
 // Asks for huge pages behind memory that is not yet written to.
 void yaie_prefer_huge_pages(void* memory, int64_t bytes) {

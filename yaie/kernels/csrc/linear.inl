@@ -3,18 +3,61 @@
 // A panel holds the weights of kChunk outputs, input after input, so that one pass reads memory in
 // order:
 //
-//   bf16   [panels][inputs][kLanes] words     low half: output j, high half: output kLanes + j
+//   bf16   [panels][inputs / 2][kChunk] words     low half: input 2 i, high half: input 2 i + 1
 //   fp32   [panels][inputs][kChunk]
 //
 //   int8, int4   see linear_integer.inl
 //
-// Few rows: tiles of rows meet a panel while it is in cache and widen it on the way. Many rows: a
-// block of rows meets a panel that was widened once. Sums are float32.
+// Inputs are padded with zeros to packed_inputs. Sums are float32.
+//
+// Where the processor multiplies bf16 numbers, rows are rounded to bf16 once a call and meet panels
+// as they are (linear_bf16.inl, linear_tiles.inl). Elsewhere rows stay float32 and weights are
+// widened: for few rows on the way, while a panel is in cache; for many rows once for a block of them.
 
 constexpr int64_t kFewRows = 4 * YAIE_TILE_ROWS;
 constexpr int64_t kLeastPanelBytes = 32 << 10;  // of weights in a task: a stream worth starting
-constexpr int64_t kRowBlockBytes = 768 << 10;   // of inputs in a block: they stay in the L2 cache
+constexpr int64_t kRowBlockBytes = 5 << 18;   // of inputs in a block: they stay in the L2 cache
 constexpr int64_t kPrefetchWords = 1024;
+
+// Rows as signed bytes, for integer weights, or as bf16 numbers.
+struct RoundedRows {
+    char* bytes;
+    int64_t block_stride, row_stride, step_stride;  // in bytes: kRowsInBlock rows, a row, a step
+    int32_t step_shift;  // a step of a row is 1 << step_shift bytes that lie together
+    bool blocked;
+    // Of integers:
+    int64_t groups, group_size;
+    float* scales;  // [rows, groups]
+    int32_t* sums;  // [rows, groups] of the bytes
+};
+
+constexpr int64_t kRowsInBlock = 16;
+constexpr int64_t kRowsInRound = 4;
+constexpr int32_t kStepShift = 6;  // the bytes of a row of a tile
+
+// One after the other, or in blocks [steps][kRowsInBlock][step], where a step of a block is what a
+// tile holds.
+YAIE_INLINE void place_rows(RoundedRows& rows, int64_t row_bytes, int32_t step_shift, bool blocked) {
+    int64_t step = (int64_t)1 << step_shift;
+    rows.blocked = blocked;
+    rows.step_shift = step_shift;
+    rows.block_stride = kRowsInBlock * row_bytes;
+    rows.row_stride = blocked ? step : row_bytes;
+    rows.step_stride = blocked ? kRowsInBlock * step : step;
+}
+
+YAIE_INLINE char* row_of(const RoundedRows& rows, int64_t row) {
+    return rows.bytes + row / kRowsInBlock * rows.block_stride + row % kRowsInBlock * rows.row_stride;
+}
+
+// Byte `i` of a row.
+YAIE_INLINE char* byte_of(const RoundedRows& rows, char* row, int64_t i) {
+    return row + (i >> rows.step_shift) * rows.step_stride + (i & ((1 << rows.step_shift) - 1));
+}
+
+YAIE_INLINE int64_t round_up(int64_t count, int64_t multiple) {
+    return (count + multiple - 1) / multiple * multiple;
+}
 
 // Where sums go. A gated pair of outputs lies in one panel: the gate in the first half, the value in
 // the second, and kLanes numbers come out of it.
@@ -23,7 +66,24 @@ struct Target {
     int64_t y_stride;
     int32_t store;  // YaieStore
     float factor;   // of what is added
+    // Or null. Gated results of bf16 layers can go to the next layer as it reads them.
+    const RoundedRows* rounded = nullptr;
 };
+
+#ifdef YAIE_BF16
+// Numbers `first` to first + kLanes - 1 of a row of `count`, and zeros where its padding begins.
+YAIE_INLINE void put_bf16(const RoundedRows& rows, int64_t row, int64_t first, Vec v, int64_t count) {
+    struct Step {
+        __m256bh numbers[2];
+    } step{{_mm512_cvtneps_pbh((__m512)v), {}}};
+    int64_t bytes = first % kChunk == 0 && first + kLanes >= count ? 64 : 32;
+    char* to = byte_of(rows, row_of(rows, row), first * (int64_t)sizeof(Bf16));
+    if (bytes == 64)
+        __builtin_memcpy(to, &step, 64);
+    else
+        __builtin_memcpy(to, &step, 32);
+}
+#endif
 
 YAIE_INLINE Vec sigmoid_times(Vec x) {
     return x / (1.0f + exp2(smaller(x * -1.4426950408889634f, splat(126.0f))));
@@ -34,8 +94,18 @@ YAIE_INLINE Vec gelu_tanh(Vec x) {
     return 0.5f * x * (1.0f + tanh(inner));
 }
 
+// Past the caches: what is larger than they are would else be read before it is overwritten.
+YAIE_INLINE void store_past_caches(float* y, Vec v) {
+#ifdef YAIE_AMX
+    _mm512_stream_ps(y, (__m512)v);
+#else
+    store(y, v);
+#endif
+}
+
+template <bool past_caches>
 YAIE_INLINE void put(float* y, Vec v, int64_t count) {
-    if (count >= kLanes) return store(y, v);
+    if (count >= kLanes) return past_caches ? store_past_caches(y, v) : store(y, v);
     for (int64_t j = 0; j < count; ++j) y[j] = v[j];
 }
 
@@ -46,6 +116,7 @@ YAIE_INLINE Vec get(const float* y, int64_t count) {
     return v;
 }
 
+template <bool past_caches = false>
 YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int64_t row,
                             int64_t first, Vec low, Vec high) {
     if (linear.bias) {
@@ -55,7 +126,11 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
     float* y = target.y + row * target.y_stride;
     if (target.store == YAIE_GATED_SILU || target.store == YAIE_GATED_GELU) {
         Vec gate = target.store == YAIE_GATED_SILU ? sigmoid_times(low) : gelu_tanh(low);
-        put(y + first / 2, gate * high, linear.num_outputs / 2 - first / 2);
+#ifdef YAIE_BF16
+        if (target.rounded)
+            return put_bf16(*target.rounded, row, first / 2, gate * high, linear.num_outputs / 2);
+#endif
+        put<past_caches>(y + first / 2, gate * high, linear.num_outputs / 2 - first / 2);
         return;
     }
     y += first;
@@ -64,8 +139,8 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
         low = get(y, count) + low * target.factor;
         if (count > kLanes) high = get(y + kLanes, count - kLanes) + high * target.factor;
     }
-    put(y, low, count);
-    if (count > kLanes) put(y + kLanes, high, count - kLanes);
+    put<past_caches>(y, low, count);
+    if (count > kLanes) put<past_caches>(y + kLanes, high, count - kLanes);
 }
 
 // Not inlined: it is the end of a long loop, and there are many loops.
@@ -76,19 +151,33 @@ static __attribute__((noinline)) void finish(const Target& target, const YaieLin
         finish_row(target, linear, row + r, first, sums[r].a, sums[r].b);
 }
 
+// The weights of inputs i and i + 1, where i is even, for kChunk outputs.
+struct TwoInputs {
+    Pair first, second;
+};
+
 struct WordPanel {  // bf16
     const uint32_t* words;
-    static inline __attribute__((always_inline)) Pair at(const WordPanel& p, int64_t i) {
+    static inline __attribute__((always_inline)) TwoInputs at(const WordPanel& p, int64_t i) {
         const uint32_t* word = p.words + i * kLanes;
         __builtin_prefetch(word + kPrefetchWords);
-        Bits v = load_bits(word);
-        return {as_float(v << 16), as_float(v & 0xffff0000u)};
+        if (kChunk > 16) __builtin_prefetch(word + kPrefetchWords + kLanes);
+        Bits low = load_bits(word), high = load_bits(word + kLanes);
+        return {{as_float(low << 16), as_float(high << 16)},
+                {as_float(low & 0xffff0000u), as_float(high & 0xffff0000u)}};
+    }
+    static inline __attribute__((always_inline)) Pair last(const WordPanel& p, int64_t i) {
+        const uint32_t* word = p.words + i * kLanes;
+        return {as_float(load_bits(word) << 16), as_float(load_bits(word + kLanes) << 16)};
     }
 };
 
 struct FloatPanel {
     const float* floats;
-    static inline __attribute__((always_inline)) Pair at(const FloatPanel& p, int64_t i) {
+    static inline __attribute__((always_inline)) TwoInputs at(const FloatPanel& p, int64_t i) {
+        return {last(p, i), last(p, i + 1)};
+    }
+    static inline __attribute__((always_inline)) Pair last(const FloatPanel& p, int64_t i) {
         return load_chunk(p.floats + i * kChunk);
     }
 };
@@ -98,84 +187,98 @@ struct FloatPanel {
 struct WidePanel {
     const float* floats;
     const uint32_t* next;
-    static inline __attribute__((always_inline)) Pair at(const WidePanel& p, int64_t i) {
+    static inline __attribute__((always_inline)) TwoInputs at(const WidePanel& p, int64_t i) {
         __builtin_prefetch(p.next + i * kLanes, 0, 2);
+        if (kChunk > 16) __builtin_prefetch(p.next + (i + 1) * kLanes, 0, 2);
+        return {last(p, i), last(p, i + 1)};
+    }
+    static inline __attribute__((always_inline)) Pair last(const WidePanel& p, int64_t i) {
         return load_chunk(p.floats + i * kChunk);
     }
 };
 
-template <int Rows, int sums, class Panel>
-static void float_tile(const float* x, int64_t x_stride, Panel panel, const YaieLinear& linear,
-                int64_t row, int64_t first, const Target& target) {
-    Pair sum[sums][Rows];
-    for (int s = 0; s < sums; ++s)
-        for (int r = 0; r < Rows; ++r) sum[s][r] = {Vec{}, Vec{}};
-    int64_t inputs = linear.num_inputs, i = 0;
-    for (; i + sums <= inputs; i += sums) {
-#pragma GCC unroll 4
-        for (int s = 0; s < sums; ++s) {
-            Pair w = Panel::at(panel, i + s);
-#pragma GCC unroll 16
-            for (int r = 0; r < Rows; ++r) {
-                Vec value = splat(x[r * x_stride + i + s]);
-                sum[s][r].a = fma(value, w.a, sum[s][r].a);
-                sum[s][r].b = fma(value, w.b, sum[s][r].b);
-            }
-        }
-    }
-    for (; i < inputs; ++i) {
-        Pair w = Panel::at(panel, i);
-#pragma GCC unroll 16
-        for (int r = 0; r < Rows; ++r) {
-            Vec value = splat(x[r * x_stride + i]);
-            sum[0][r].a = fma(value, w.a, sum[0][r].a);
-            sum[0][r].b = fma(value, w.b, sum[0][r].b);
-        }
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r)
-        for (int s = 1; s < sums; ++s) {
-            sum[0][r].a += sum[s][r].a;
-            sum[0][r].b += sum[s][r].b;
-        }
-    finish(target, linear, row, first, sum[0], Rows);
-}
-
-template <class Panel, int Rows = YAIE_TILE_ROWS>
-static void float_rows(int64_t rows, const float* x, int64_t x_stride, Panel panel,
-                const YaieLinear& linear, int64_t row, int64_t first, const Target& target) {
-    // Fewer rows than it takes to hide the latency of an addition have several sums each, except
-    // where a row must be added up in the same order whatever the tile.
-    constexpr int sums = Rows == 1 ? 4 : Rows <= 3 ? 2 : 1;
-    if constexpr (Rows > 0) {
-        if (rows == Rows && linear.exact)
-            float_tile<Rows, 1>(x, x_stride, panel, linear, row, first, target);
-        else if (rows == Rows)
-            float_tile<Rows, sums>(x, x_stride, panel, linear, row, first, target);
-        else
-            float_rows<Panel, Rows - 1>(rows, x, x_stride, panel, linear, row, first, target);
-    }
-}
-
 // Rows in tiles of nearly equal height: a last tile of one row would waste the panel's loads.
-template <class Panel>
-static void float_block(int64_t first_row, int64_t end_row, const float* x, int64_t x_stride, Panel panel,
-                 const YaieLinear& linear, int64_t first, const Target& target) {
+// `Tile::add<Rows>(row)` computes the rows from `row` on.
+template <class Tile, int Rows = YAIE_TILE_ROWS>
+static void add_tile(const Tile& tile, int64_t row, int64_t rows) {
+    if constexpr (Rows > 0) {
+        if (rows == Rows)
+            tile.template add<Rows>(row);
+        else
+            add_tile<Tile, Rows - 1>(tile, row, rows);
+    }
+}
+
+template <class Tile>
+static void add_rows(const Tile& tile, int64_t first_row, int64_t end_row) {
     int64_t rows = end_row - first_row;
     int64_t tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
     for (int64_t t = 0; t < tiles; ++t) {
         int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
-        float_rows<Panel>(end - row, x + row * x_stride, x_stride, panel, linear, row, first,
-                          target);
+        add_tile(tile, row, end - row);
     }
 }
 
-// Rows as signed bytes, for integer weights.
-struct IntegerRows {
-    int8_t* bytes;   // [rows, stride]
-    float* scales;   // [rows, groups]
-    int32_t* sums;   // [rows, groups] of the bytes
-    int64_t stride, groups, group_size;
+template <int Rows>
+YAIE_INLINE void add_products(const float* x, int64_t x_stride, Pair w, Pair* sum) {
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) {
+        Vec value = splat(x[r * x_stride]);
+        sum[r].a = fma(value, w.a, sum[r].a);
+        sum[r].b = fma(value, w.b, sum[r].b);
+    }
+}
+
+template <class Panel>
+struct FloatTile {
+    const float* x;
+    int64_t x_stride;
+    Panel panel;
+    const YaieLinear& linear;
+    int64_t first;
+    const Target& target;
+
+    template <int Rows, int sums>
+    void add_up(int64_t row) const {
+        constexpr int step = sums > 2 ? sums : 2;
+        const float* from = x + row * x_stride;
+        Pair sum[sums][Rows];
+        for (int s = 0; s < sums; ++s)
+            for (int r = 0; r < Rows; ++r) sum[s][r] = {Vec{}, Vec{}};
+        int64_t inputs = linear.num_inputs, i = 0;
+        for (; i + step <= inputs; i += step) {
+#pragma GCC unroll 4
+            for (int s = 0; s < step; s += 2) {
+                TwoInputs w = Panel::at(panel, i + s);
+                add_products<Rows>(from + i + s, x_stride, w.first, sum[s % sums]);
+                add_products<Rows>(from + i + s + 1, x_stride, w.second, sum[(s + 1) % sums]);
+            }
+        }
+        for (; i + 2 <= inputs; i += 2) {
+            TwoInputs w = Panel::at(panel, i);
+            add_products<Rows>(from + i, x_stride, w.first, sum[0]);
+            add_products<Rows>(from + i + 1, x_stride, w.second, sum[0]);
+        }
+        if (i < inputs) add_products<Rows>(from + i, x_stride, Panel::last(panel, i), sum[0]);
+#pragma GCC unroll 16
+        for (int r = 0; r < Rows; ++r)
+            for (int s = 1; s < sums; ++s) {
+                sum[0][r].a += sum[s][r].a;
+                sum[0][r].b += sum[s][r].b;
+            }
+        finish(target, linear, row, first, sum[0], Rows);
+    }
+
+    // Fewer rows than it takes to hide the latency of an addition have several sums each, except
+    // where a row must be added up in the same order whatever the tile.
+    template <int Rows>
+    void add(int64_t row) const {
+        constexpr int sums = Rows == 1 ? 4 : Rows <= 3 ? 2 : 1;
+        if (linear.exact)
+            add_up<Rows, 1>(row);
+        else
+            add_up<Rows, sums>(row);
+    }
 };
 
 struct LinearCall {
@@ -184,17 +287,15 @@ struct LinearCall {
     int64_t x_stride, rows;
     Target target;
     int64_t row_block, panel_group, num_groups, num_panels;
-    IntegerRows integers;
+    RoundedRows rounded;
 };
-
-constexpr int64_t kRowsInRound = 4;
 
 YAIE_INLINE bool has_integers(const YaieLinear& linear) {
     return linear.weights_kind == YAIE_WEIGHTS_INT8 || linear.weights_kind == YAIE_WEIGHTS_INT4;
 }
 
 YAIE_INLINE int64_t padded_inputs(const YaieLinear& linear) {
-    return has_integers(linear) ? (linear.num_inputs + 3) / 4 * 4 : linear.num_inputs;
+    return packed_inputs(linear.weights_kind, linear.num_inputs);
 }
 
 YAIE_INLINE int64_t panel_bytes(const YaieLinear& linear) {
@@ -207,71 +308,127 @@ YAIE_INLINE int64_t panel_bytes(const YaieLinear& linear) {
     }
 }
 
+YAIE_INLINE const char* panel_at(const YaieLinear& linear, int64_t panel) {
+    return (const char*)linear.weights + panel * panel_bytes(linear);
+}
+
 static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_row,
                           int64_t end_row);
-static IntegerRows round_rows(Pool& pool, const YaieLinear& linear, const float* x,
-                              int64_t x_stride, int64_t rows);
+static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t tile_shift);
+#ifdef YAIE_BF16
+static void round_to_bf16(Pool& pool, const LinearCall& call);
+static void round_row(const float* x, int64_t inputs, const RoundedRows& to, int64_t row);
+static RoundedRows bf16_rows(const YaieLinear& linear, char* memory);
+YAIE_INLINE int64_t bf16_bytes(const YaieLinear& linear, int64_t rows);
+static void bf16_panel(const LinearCall& call, int64_t panel, int64_t first_row, int64_t end_row);
+#endif
+#ifdef YAIE_AMX
+static int32_t tile_shift(const YaieLinear& linear, int64_t rows);
+static void tile_task(void* context, int64_t index, Scratch& scratch);
+#endif
 
 YAIE_INLINE void widen_panel(const YaieLinear& linear, int64_t panel, float* out) {
-    int64_t inputs = linear.num_inputs;
-    const uint32_t* words = (const uint32_t*)linear.weights + panel * inputs * kLanes;
-    for (int64_t i = 0; i < inputs; ++i) {
-        Bits v = load_bits(words + i * kLanes);
-        store(out + i * kChunk, as_float(v << 16));
-        store(out + i * kChunk + kLanes, as_float(v & 0xffff0000u));
+    int64_t inputs = linear.num_inputs, i = 0;
+    WordPanel words{(const uint32_t*)panel_at(linear, panel)};
+    for (; i + 2 <= inputs; i += 2) {
+        TwoInputs w = WordPanel::at(words, i);
+        store_chunk(out + i * kChunk, w.first);
+        store_chunk(out + (i + 1) * kChunk, w.second);
     }
+    if (i < inputs) store_chunk(out + i * kChunk, WordPanel::last(words, i));
+}
+
+template <class Panel>
+static void float_rows(const LinearCall& call, Panel panel, int64_t index, int64_t first_row,
+                       int64_t end_row) {
+    FloatTile<Panel> tile{call.x, call.x_stride, panel, *call.linear, index * kChunk, call.target};
+    add_rows(tile, first_row, end_row);
 }
 
 static void float_panel(const LinearCall& call, int64_t panel, int64_t first_row, int64_t end_row,
                         Scratch& scratch) {
     const YaieLinear& linear = *call.linear;
-    int64_t inputs = linear.num_inputs, first = panel * kChunk;
     if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) {
-        FloatPanel floats{(const float*)linear.weights + panel * inputs * kChunk};
-        float_block(first_row, end_row, call.x, call.x_stride, floats, linear, first, call.target);
+        FloatPanel floats{(const float*)panel_at(linear, panel)};
+        float_rows(call, floats, panel, first_row, end_row);
     } else if (end_row - first_row <= kFewRows) {
-        WordPanel words{(const uint32_t*)linear.weights + panel * inputs * kLanes};
-        float_block(first_row, end_row, call.x, call.x_stride, words, linear, first, call.target);
+        WordPanel words{(const uint32_t*)panel_at(linear, panel)};
+        float_rows(call, words, panel, first_row, end_row);
     } else {
-        float* wide = (float*)scratch.get(inputs * kChunk * 4);
+        float* wide = (float*)scratch.get(linear.num_inputs * kChunk * 4);
         widen_panel(linear, panel, wide);
         int64_t next = panel + 1 < call.num_panels ? panel + 1 : panel;
-        WidePanel both{wide, (const uint32_t*)linear.weights + next * inputs * kLanes};
-        float_block(first_row, end_row, call.x, call.x_stride, both, linear, first, call.target);
+        WidePanel both{wide, (const uint32_t*)panel_at(linear, next)};
+        float_rows(call, both, panel, first_row, end_row);
     }
+}
+
+// The rows and panels of a task.
+struct LinearPart {
+    int64_t first_row, end_row, first_panel, end_panel;
+};
+
+YAIE_INLINE LinearPart part_of(const LinearCall& call, int64_t index) {
+    int64_t first_row = index / call.num_groups * call.row_block;
+    int64_t first_panel = index % call.num_groups * call.panel_group;
+    return {first_row, least_of(first_row + call.row_block, call.rows), first_panel,
+            least_of(first_panel + call.panel_group, call.num_panels)};
 }
 
 static void linear_task(void* context, int64_t index, Scratch& scratch) {
     const LinearCall& call = *static_cast<const LinearCall*>(context);
-    int64_t block = index / call.num_groups, group = index % call.num_groups;
-    int64_t first_row = block * call.row_block;
-    int64_t end_row = least_of(first_row + call.row_block, call.rows);
-    int64_t end = least_of((group + 1) * call.panel_group, call.num_panels);
-    for (int64_t panel = group * call.panel_group; panel < end; ++panel) {
+    LinearPart part = part_of(call, index);
+    for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
         if (has_integers(*call.linear))
-            integer_panel(call, panel, first_row, end_row);
+            integer_panel(call, panel, part.first_row, part.end_row);
+#ifdef YAIE_BF16
+        else if (call.rounded.bytes)
+            bf16_panel(call, panel, part.first_row, part.end_row);
+#endif
         else
-            float_panel(call, panel, first_row, end_row, scratch);
+            float_panel(call, panel, part.first_row, part.end_row, scratch);
     }
 }
 
+// Rounds the rows, if they meet the weights so and are not yet, and returns how the products are
+// computed.
+static Task prepare_rows(Pool& pool, LinearCall& call) {
+    const YaieLinear& linear = *call.linear;
+    int32_t shift = 0;
+#ifdef YAIE_AMX
+    shift = tile_shift(linear, call.rows);
+#endif
+    if (has_integers(linear)) call.rounded = round_to_bytes(pool, call, shift);
+#ifdef YAIE_BF16
+    if (linear.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !call.rounded.bytes) {
+        call.rounded = bf16_rows(linear, pool.caller_memory().get(bf16_bytes(linear, call.rows)));
+        round_to_bf16(pool, call);
+    }
+#endif
+#ifdef YAIE_AMX
+    if (shift) return tile_task;
+#endif
+    return linear_task;
+}
+
 static void run_linear(Pool& pool, const YaieLinear& linear, const float* x, int64_t x_stride,
-                       int64_t rows, const Target& target) {
+                       int64_t rows, const Target& target, const RoundedRows& rounded = {}) {
     if (rows <= 0) return;
-    LinearCall call{&linear, x, x_stride, rows, target, 0, 0, 0, 0, {}};
-    if (has_integers(linear)) call.integers = round_rows(pool, linear, x, x_stride, rows);
-    int64_t row_bytes = padded_inputs(linear) * (has_integers(linear) ? 1 : 4);
+    LinearCall call{&linear, x, x_stride, rows, target, 0, 0, 0, 0, rounded};
+    Task task = prepare_rows(pool, call);
+    int64_t row_bytes = call.rounded.bytes ? call.rounded.block_stride / kRowsInBlock
+                                           : linear.num_inputs * (int64_t)sizeof(float);
+    int64_t step = call.rounded.blocked ? 2 * kRowsInBlock : YAIE_TILE_ROWS;
     call.num_panels = (linear.num_outputs + kChunk - 1) / kChunk;
-    int64_t block = kRowBlockBytes / row_bytes / YAIE_TILE_ROWS * YAIE_TILE_ROWS;
-    block = most_of(block, 4 * YAIE_TILE_ROWS);
+    int64_t block = most_of(kRowBlockBytes / row_bytes / step * step, 4 * step);
     int64_t blocks = (rows + block - 1) / block;
-    call.row_block = (rows + blocks - 1) / blocks;
+    call.row_block = round_up((rows + blocks - 1) / blocks, call.rounded.blocked ? step : 1);
     int64_t least = most_of(1, kLeastPanelBytes / panel_bytes(linear));
     int64_t wanted = (int64_t)pool.threads() * 8;
     call.panel_group = most_of(least, call.num_panels * blocks / wanted);
     call.panel_group = least_of(call.panel_group, call.num_panels);
     call.num_groups = (call.num_panels + call.panel_group - 1) / call.panel_group;
-    pool.run(linear_task, &call, call.num_groups * blocks);
+    pool.run(task, &call, call.num_groups * blocks);
 }
 
 static void whole_linear(Pool& pool, const YaieLinear& linear, const float* x, int64_t rows,
@@ -308,8 +465,10 @@ static void pack_task(void* context, int64_t panel, Scratch&) {
         return;
     }
     // As 16-bit numbers, the low half of word j is number 2 j.
-    uint16_t* to = (uint16_t*)call.to + panel * call.inputs * kChunk;
+    int64_t numbers = packed_inputs(call.kind, call.inputs) * kChunk;
+    uint16_t* to = (uint16_t*)call.to + panel * numbers;
+    __builtin_memset(to, 0, numbers * sizeof *to);
     pack_panel<uint16_t>(call, panel, [&](int64_t i, int64_t lane, uint16_t w) {
-        to[i * kChunk + 2 * (lane % kLanes) + lane / kLanes] = w;
+        to[(i / 2 * kChunk + lane) * 2 + i % 2] = w;
     });
 }

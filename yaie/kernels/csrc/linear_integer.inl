@@ -8,6 +8,8 @@
 //   int4   [panels][inputs / 4][kLanes][4] bytes; low nibbles: output j, high: output kLanes + j;
 //          offset 8, or the group's zero point; groups of a multiple of 4 inputs
 //
+// Padded inputs of int8 have weight 0.
+//
 // Scales are [panels][groups][kChunk] floats, zero points [panels][groups][kChunk] bytes. In int4
 // every group of a row of x has its own scale too: the errors of weights this coarse should not be
 // joined by those of an outlier elsewhere in the row.
@@ -101,16 +103,16 @@ YAIE_INLINE Vec widen_small(const uint8_t* p) {
 
 // One group of inputs of a tile: sums of products become numbers, added to what other groups gave.
 template <int Rows, class Panel>
-YAIE_INLINE void add_group(const IntegerRows& x, const Panel& panel, const YaieLinear& linear,
+YAIE_INLINE void add_group(const RoundedRows& x, const Panel& panel, const YaieLinear& linear,
                            int64_t row, int64_t panel_index, int64_t group, Pair* total) {
     constexpr int sums = Rows == 1 ? 4 : Rows <= 3 ? 2 : 1;
     IntPair sum[sums][Rows];
     for (int s = 0; s < sums; ++s)
         for (int r = 0; r < Rows; ++r) sum[s][r] = {Int{}, Int{}};
     int64_t quads = x.group_size / kQuad, i = 0;
-    const int32_t* from = (const int32_t*)(x.bytes + row * x.stride) + group * quads;
+    const int32_t* from = (const int32_t*)row_of(x, row) + group * quads;
     const uint8_t* weights = panel.bytes + group * quads * Panel::kBytes;
-    int64_t stride = x.stride / kQuad;
+    int64_t stride = x.row_stride / kQuad;
     for (; i + sums <= quads; i += sums)
 #pragma GCC unroll 4
         for (int s = 0; s < sums; ++s)
@@ -141,46 +143,41 @@ YAIE_INLINE void add_group(const IntegerRows& x, const Panel& panel, const YaieL
     }
 }
 
-template <int Rows, class Panel>
-static void integer_tile(const IntegerRows& x, const Panel& panel, const YaieLinear& linear,
-                         int64_t row, int64_t panel_index, const Target& target) {
-    Pair total[Rows];
-    for (int r = 0; r < Rows; ++r) total[r] = {Vec{}, Vec{}};
-    for (int64_t group = 0; group < x.groups; ++group)
-        add_group<Rows>(x, panel, linear, row, panel_index, group, total);
-    finish(target, linear, row, panel_index * kChunk, total, Rows);
-}
+template <class Panel>
+struct IntegerTile {
+    const RoundedRows& x;
+    Panel panel;
+    const YaieLinear& linear;
+    int64_t panel_index;
+    const Target& target;
 
-template <class Panel, int Rows = YAIE_TILE_ROWS>
-static void integer_tiles(int64_t rows, const IntegerRows& x, const Panel& panel,
-                          const YaieLinear& linear, int64_t row, int64_t panel_index,
-                          const Target& target) {
-    if constexpr (Rows > 0) {
-        if (rows == Rows)
-            integer_tile<Rows>(x, panel, linear, row, panel_index, target);
-        else
-            integer_tiles<Panel, Rows - 1>(rows, x, panel, linear, row, panel_index, target);
+    template <int Rows>
+    void add(int64_t row) const {
+        Pair total[Rows];
+        for (int r = 0; r < Rows; ++r) total[r] = {Vec{}, Vec{}};
+        for (int64_t group = 0; group < x.groups; ++group)
+            add_group<Rows>(x, panel, linear, row, panel_index, group, total);
+        finish(target, linear, row, panel_index * kChunk, total, Rows);
     }
-}
+};
 
 static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_row,
                           int64_t end_row) {
     const YaieLinear& linear = *call.linear;
-    const IntegerRows& x = call.integers;
-    int64_t rows = end_row - first_row, tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
-    const uint8_t* bytes = (const uint8_t*)linear.weights + panel * panel_bytes(linear);
-    for (int64_t t = 0; t < tiles; ++t) {
-        int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
-        if (linear.weights_kind == YAIE_WEIGHTS_INT8)
-            integer_tiles(end - row, x, BytePanel{bytes}, linear, row, panel, call.target);
-        else
-            integer_tiles(end - row, x, NibblePanel{bytes}, linear, row, panel, call.target);
-    }
+    const uint8_t* bytes = (const uint8_t*)panel_at(linear, panel);
+    if (linear.weights_kind == YAIE_WEIGHTS_INT8)
+        add_rows(IntegerTile<BytePanel>{call.rounded, {bytes}, linear, panel, call.target},
+                 first_row, end_row);
+    else
+        add_rows(IntegerTile<NibblePanel>{call.rounded, {bytes}, linear, panel, call.target},
+                 first_row, end_row);
 }
 
 // One group of a row as signed bytes: x = byte * scale, within half a scale.
-YAIE_INLINE void round_group(const float* x, int64_t count, int8_t* to, float* scale,
-                             int32_t* sum) {
+YAIE_INLINE void round_group(const float* x, int64_t count, const RoundedRows& to, int64_t row,
+                             int64_t group) {
+    char* bytes = row_of(to, row);
+    int64_t first = group * to.group_size;
     Vec most{};
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
@@ -195,55 +192,53 @@ YAIE_INLINE void round_group(const float* x, int64_t count, int8_t* to, float* s
         // Adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
         Int number = (Int)as_bits(load(x + i) * factor + 12582912.0f) - 0x4b400000;
         total += number;
-        SmallInt bytes = __builtin_convertvector(number, SmallInt);
-        __builtin_memcpy(to + i, &bytes, sizeof bytes);
+        SmallInt small = __builtin_convertvector(number, SmallInt);
+        __builtin_memcpy(byte_of(to, bytes, first + i), &small, sizeof small);
     }
     int32_t all = 0;
     for (int j = 0; j < kLanes; ++j) all += total[j];
-    for (; i < count; ++i) {
-        to[i] = (int8_t)__builtin_rintf(x[i] * factor);
-        all += to[i];
+    for (; i < to.group_size; ++i) {
+        int8_t byte = i < count ? (int8_t)__builtin_rintf(x[i] * factor) : 0;
+        *byte_of(to, bytes, first + i) = byte;
+        all += byte;
     }
-    *scale = peak / 127.0f;
-    *sum = all;
+    to.scales[row * to.groups + group] = peak / 127.0f;
+    to.sums[row * to.groups + group] = all;
 }
 
 struct RoundCall {
-    const float* x;
-    int64_t x_stride, inputs, rows;
-    IntegerRows to;
+    const LinearCall* call;
+    RoundedRows to;
 };
 
-static void round_task(void* context, int64_t index, Scratch&) {
-    const RoundCall& call = *static_cast<const RoundCall*>(context);
-    const IntegerRows& to = call.to;
+static void bytes_task(void* context, int64_t index, Scratch&) {
+    const RoundCall& round = *static_cast<const RoundCall*>(context);
+    const LinearCall& call = *round.call;
+    const RoundedRows& to = round.to;
     int64_t end = least_of((index + 1) * kRowsInRound, call.rows);
     for (int64_t row = index * kRowsInRound; row < end; ++row)
         for (int64_t group = 0; group < to.groups; ++group) {
-            int64_t first = group * to.group_size, at = row * to.groups + group;
-            int64_t count = least_of(to.group_size, call.inputs - first);
-            int8_t* bytes = to.bytes + row * to.stride + first;
-            round_group(call.x + row * call.x_stride + first, count, bytes, to.scales + at,
-                        to.sums + at);
-            for (int64_t i = count; i < to.group_size; ++i) bytes[i] = 0;
+            int64_t first = group * to.group_size;
+            round_group(call.x + row * call.x_stride + first,
+                        least_of(to.group_size, call.linear->num_inputs - first), to, row, group);
         }
 }
 
-// Rounds all rows into memory that lasts until the next call.
-static IntegerRows round_rows(Pool& pool, const YaieLinear& linear, const float* x,
-                              int64_t x_stride, int64_t rows) {
-    IntegerRows to{};
-    int64_t padded = padded_inputs(linear);
+// Rounds all rows into memory that lasts until the next call. `tile_shift`: of the steps of blocks,
+// or 0 where tiles are not used.
+static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t tile_shift) {
+    const YaieLinear& linear = *call.linear;
+    RoundedRows to{};
+    int64_t padded = padded_inputs(linear), room = round_up(call.rows, kRowsInBlock);
     to.group_size = linear.weights_kind == YAIE_WEIGHTS_INT8 ? padded : linear.group_size;
     to.groups = padded / to.group_size;
-    to.stride = padded;
-    int64_t scales = rows * to.groups;
-    char* memory = pool.caller_memory().get(rows * padded + scales * 8 + 64);
-    to.scales = (float*)memory;
-    to.sums = (int32_t*)(memory + scales * 4);
-    to.bytes = (int8_t*)(memory + (scales * 8 + 63) / 64 * 64);
-    RoundCall call{x, x_stride, linear.num_inputs, rows, to};
-    pool.run(round_task, &call, (rows + kRowsInRound - 1) / kRowsInRound);
+    place_rows(to, padded, tile_shift ? tile_shift : kStepShift, tile_shift != 0);
+    int64_t scales = call.rows * to.groups;
+    to.bytes = pool.caller_memory().get(room * padded + scales * 8);
+    to.scales = (float*)(to.bytes + room * padded);
+    to.sums = (int32_t*)(to.scales + scales);
+    RoundCall round{&call, to};
+    pool.run(bytes_task, &round, (call.rows + kRowsInRound - 1) / kRowsInRound);
     return to;
 }
 
@@ -253,7 +248,7 @@ static void pack_integer_task(void* context, int64_t panel, Scratch&) {
     const PackIntegersCall& call = *static_cast<const PackIntegersCall*>(context);
     const PackCall& rows = call.rows;
     bool is_byte = rows.kind == YAIE_WEIGHTS_INT8;
-    int64_t padded = (rows.inputs + kQuad - 1) / kQuad * kQuad;
+    int64_t padded = packed_inputs(rows.kind, rows.inputs);
     int64_t groups = call.groups, bytes = padded * kChunk / (is_byte ? 1 : 2);
     uint8_t* to = (uint8_t*)rows.to + panel * bytes;
     __builtin_memset(to, is_byte ? kByteOffset : kNibbleOffset * 0x11, bytes);
@@ -286,7 +281,7 @@ static void pack_integer_task(void* context, int64_t panel, Scratch&) {
 // One output's weights as numbers: a row of an embedding that is tied to the head.
 YAIE_INLINE void unpack_bytes(const YaieLinear& linear, int64_t output, float* to) {
     int64_t panel = output / kChunk, lane = output % kChunk;
-    const uint8_t* from = (const uint8_t*)linear.weights + panel * panel_bytes(linear);
+    const uint8_t* from = (const uint8_t*)panel_at(linear, panel);
     float scale = linear.scales[output];  // one group: [panels][kChunk]
     for (int64_t i = 0; i < linear.num_inputs; ++i) {
         int32_t byte = from[(i / kQuad * kChunk + lane) * kQuad + i % kQuad];

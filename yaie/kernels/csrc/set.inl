@@ -18,9 +18,18 @@ YAIE_PRAGMA(GCC target(YAIE_TARGET, "prefer-vector-width=512"))
 namespace yaie {
 namespace YAIE_NAMESPACE {
 #include "simd.inl"
+#ifdef YAIE_AMX
+#include "tiles.inl"
+#endif
 #include "attention.inl"
 #include "linear.inl"
 #include "linear_integer.inl"
+#ifdef YAIE_BF16
+#include "linear_bf16.inl"
+#endif
+#ifdef YAIE_AMX
+#include "linear_tiles.inl"
+#endif
 #include "decoder.inl"
 }  // namespace YAIE_NAMESPACE
 }  // namespace yaie
@@ -41,4 +50,5 @@ YAIE_PRAGMA(GCC pop_options)
 #undef YAIE_VNNI
 #undef YAIE_BF16
 #undef YAIE_AMX
+#undef YAIE_MEMORY_IS_WRITTEN
 #undef YAIE_INLINE

@@ -77,8 +77,9 @@ class Packer:
 
     def _pack_floats(self, weight: torch.Tensor, gated: bool) -> Linear:
         num_outputs, num_inputs = weight.shape
-        packed = self._stream(self._padded(num_outputs) * num_inputs, weight.dtype)
         kind = KINDS[weight.dtype]
+        packed_inputs = self._library.packed_inputs(kind, num_inputs)
+        packed = self._stream(self._padded(num_outputs) * packed_inputs, weight.dtype)
         self._library.pack(
             weight.data_ptr(), packed.data_ptr(), num_outputs, num_inputs, kind, gated
         )
@@ -87,8 +88,9 @@ class Packer:
     def _pack_integers(self, weight: QuantizedWeight, gated: bool) -> Linear:
         num_outputs, num_inputs = weight.values.shape
         padded, groups = self._padded(num_outputs), weight.scales.shape[1]
-        padded_inputs = -(-num_inputs // 4) * 4
-        packed = self._stream(padded * padded_inputs * weight.bits // 8, torch.uint8)
+        kind = _INTEGER_KINDS[weight.bits]
+        packed_inputs = self._library.packed_inputs(kind, num_inputs)
+        packed = self._stream(padded * packed_inputs * weight.bits // 8, torch.uint8)
         scales = torch.empty(padded * groups)
         values, from_scales = weight.values.contiguous(), weight.scales.float().contiguous()
         from_zeros = zeros = None
@@ -105,7 +107,7 @@ class Packer:
             num_outputs,
             num_inputs,
             groups,
-            kind := _INTEGER_KINDS[weight.bits],
+            kind,
             gated,
         )
         return Linear(

@@ -1,0 +1,117 @@
+"""Linear layers with bf16 weights in each instruction set, against the same in float64."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from tests.attention.test_cpu import LOADED, kernels
+from yaie.kernels import loader
+from yaie.kernels.decoder import GATED, SET
+from yaie.kernels.loader import Library
+from yaie.models.rewrites.packing import Packer
+from yaie.models.rewrites.structure import LinearParts
+
+__all__ = ["kernels"]
+
+pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
+
+ADD = 1
+ROUNDING = ("amx", "bf16")  # the sets that round rows to bf16 and multiply them so
+
+
+def compute(
+    library: Library, weight: torch.Tensor, x: torch.Tensor, y: torch.Tensor, *,
+    bias: torch.Tensor | None = None, store: int = SET,
+) -> torch.Tensor:  # fmt: skip
+    module = nn.Linear(1, 1, bias=bias is not None).requires_grad_(False)
+    module.weight.data = weight.clone()
+    module.out_features, module.in_features = weight.shape
+    if bias is not None:
+        module.bias.data = bias
+    packer = Packer(library, torch.bfloat16)
+    linear = packer.pack(LinearParts((module,)), gated=store in GATED.values())
+    library.linear(linear, x.data_ptr(), len(x), y.data_ptr(), store, 0.5)
+    return y
+
+
+def as_read(library: Library, x: torch.Tensor) -> torch.Tensor:
+    """The rows that the set in use multiplies, in float64."""
+    return (x.bfloat16() if library.instruction_set in ROUNDING else x).double()
+
+
+def assert_near(found: torch.Tensor, expected: torch.Tensor) -> None:
+    limit = 3e-6 * float(expected.abs().max())
+    assert torch.allclose(found.double(), expected, atol=limit, rtol=1e-5)
+
+
+SHAPES = [(32, 64), (33, 71), (1, 1), (200, 32), (300, 1100), (600, 640)]  # outputs, inputs
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rows", [1, 2, 4, 7, 16, 17, 32, 33, 61, 100])
+def test_it_multiplies(kernels: Library, shape: tuple[int, int], rows: int) -> None:
+    outputs, inputs = shape
+    torch.manual_seed(rows)
+    weight = torch.randn(outputs, inputs).bfloat16()
+    x, bias = torch.randn(rows, inputs), torch.randn(outputs)
+    found = compute(kernels, weight, x, torch.full((rows, outputs), torch.nan), bias=bias)
+    assert_near(found, as_read(kernels, x) @ weight.double().T + bias.double())
+
+
+def test_rows_rounded_to_bf16_are_near_to_float32(kernels: Library) -> None:
+    """Each input moves by at most 2^-9 of itself, at random: sums by far less than their terms."""
+    weight, x = torch.randn(64, 1024).bfloat16(), torch.randn(40, 1024)
+    found = compute(kernels, weight, x, torch.empty(40, 64)).double()
+    truth = x.double() @ weight.double().T
+    assert float((found - truth).norm() / truth.norm()) < 2**-9
+
+
+@pytest.mark.parametrize("rows", [3, 40])
+def test_sums_are_added_to_what_is_there(kernels: Library, rows: int) -> None:
+    weight = torch.randn(40, 70).bfloat16()
+    x, before = torch.randn(rows, 70), torch.randn(rows, 40)
+    found = compute(kernels, weight, x, before.clone(), store=ADD)
+    assert_near(found, before.double() + 0.5 * (as_read(kernels, x) @ weight.double().T))
+
+
+@pytest.mark.parametrize("name", GATED)
+@pytest.mark.parametrize("rows", [3, 40])
+def test_gates_and_values_share_panels(kernels: Library, name: str, rows: int) -> None:
+    weight, x = torch.randn(2 * 50, 70).bfloat16() / 8, torch.randn(rows, 70)
+    found = compute(kernels, weight, x, torch.empty(rows, 50), store=GATED[name])
+    both = as_read(kernels, x) @ weight.double().T
+    gate = both[:, :50]
+    gelu = nn.functional.gelu(gate, approximate="tanh")
+    act = nn.functional.silu(gate) if name == "silu" else gelu
+    assert_near(found, act * both[:, 50:])
+
+
+@pytest.mark.parametrize("store", [SET, ADD, GATED["silu"]])
+@pytest.mark.parametrize("outputs", [2048, 2050])
+def test_results_larger_than_caches(kernels: Library, outputs: int, store: int) -> None:
+    """Several blocks of rows, and results that are written past the caches."""
+    kernels.threads = 2
+    weight, x = torch.randn(outputs, 40).bfloat16(), torch.randn(700, 40)
+    width = outputs // 2 if store == GATED["silu"] else outputs
+    whole = compute(kernels, weight, x, torch.ones(700, width), store=store)
+    rows = [slice(at, at + 40) for at in range(0, 700, 40)]
+    parts = [compute(kernels, weight, x[at].clone(), torch.ones(len(x[at]), width), store=store)
+             for at in rows]  # fmt: skip
+    torch.testing.assert_close(whole, torch.cat(parts), atol=1e-5, rtol=1e-5)
+
+
+def test_other_rows_do_not_show(kernels: Library) -> None:
+    """Neither rows of earlier calls, whose memory is used again, nor rows beside a row."""
+    weight = torch.randn(64, 100).bfloat16()
+    x = torch.randn(5, 100)
+    expected = compute(kernels, weight, x, torch.empty(5, 64))
+    compute(kernels, weight, torch.full((64, 100), torch.nan), torch.empty(64, 64))
+    assert torch.equal(compute(kernels, weight, x, torch.empty(5, 64)), expected)
+    spoilt = x.clone()
+    spoilt[3] = torch.inf
+    found = compute(kernels, weight, spoilt, torch.empty(5, 64))
+    assert not found[3].isfinite().any()
+    kept = [0, 1, 2, 4]
+    assert torch.equal(found[kept], expected[kept])

@@ -1,0 +1,284 @@
+// Linear layers in tiles: where the processor has AMX, after linear.inl and its companions.
+//
+// A tile is 16 rows of 64 bytes. One instruction adds the products of 16 rows by 64 bytes of inputs with
+// the same inputs by 16 outputs to a tile of 16 x 16 sums. Rows lie in blocks that a tile loads from one
+// stretch of memory; panels are tiles as they are packed. Two blocks of rows meet the two halves of a
+// panel: four tiles of sums, so that each tile that is loaded is used twice.
+//
+// Rows of a block beyond the last are whatever lies in memory: nobody reads their sums. A row's sums do
+// not depend on the others, nor on how many steps of inputs are computed before sums go to memory and
+// come back: a row gets the same bits beside any number of others.
+
+static_assert(kTileRows == kRowsInBlock, "a block of rows is a tile");
+constexpr int64_t kBlockPairBytes = 2 * kTileRows * kChunk * 4;  // of the sums of two blocks of rows
+constexpr int64_t kDepthSteps = 16;     // then a panel's part and a block's share the L1 cache
+constexpr int64_t kTilePrefetch = 8192;
+constexpr int64_t kPanelsAtOnce = 8;
+constexpr int64_t kLargeResult = 2 << 20;  // bytes that the L2 cache does not hold
+
+// Nibbles become bytes first, which too few rows do not repay.
+constexpr int64_t kFewNibbleRows = 16;
+// Of int4: up to here a group's sum is exact as a float32 with the weights' offset and without it.
+constexpr int64_t kLargestGroup = 4096;
+
+// Which layers with how many rows: the step of blocks of rows as a shift, or 0 where tiles do not help.
+static int32_t tile_shift(const YaieLinear& linear, int64_t rows) {
+    if (linear.weights_kind == YAIE_WEIGHTS_FLOAT32) return 0;
+    if (linear.weights_kind != YAIE_WEIGHTS_INT4) return kStepShift;
+    if (rows <= kFewNibbleRows || linear.group_size > kLargestGroup) return 0;
+    return linear.group_size % 64 == 0 ? 6 : linear.group_size % 32 == 0 ? 5 : 0;
+}
+
+// Products of the first and the second block of rows with both halves of a panel.
+#define YAIE_TILE_PRODUCTS(name, instruction)                                       \
+    struct name {                                                                   \
+        static inline __attribute__((always_inline)) void add_one() {               \
+            instruction(0, 4, 6);                                                   \
+            instruction(1, 4, 7);                                                   \
+        }                                                                           \
+        static inline __attribute__((always_inline)) void add_other() {             \
+            instruction(2, 5, 6);                                                   \
+            instruction(3, 5, 7);                                                   \
+        }                                                                           \
+    };
+YAIE_TILE_PRODUCTS(PairProducts, _tile_dpbf16ps)
+YAIE_TILE_PRODUCTS(ByteProducts, _tile_dpbsud)
+YAIE_TILE_PRODUCTS(SignedProducts, _tile_dpbssd)
+#undef YAIE_TILE_PRODUCTS
+
+// Rows and weights of some steps, and how far apart steps lie.
+struct TileStream {
+    const char *first, *second, *weights;
+    int64_t row_step, row_stride, weight_step, steps;
+    // Weights that will be needed next. A line in each step is enough: it tells the processor's own
+    // prefetcher where to go, which waits elsewhere than tiles do on their way from the L2 cache.
+    const char* ahead;
+    int64_t ahead_bytes;
+};
+
+template <class Products, bool both>
+YAIE_INLINE void add_steps(TileStream from) {
+    for (int64_t i = 0; i < from.steps; ++i) {
+        __builtin_prefetch(from.ahead, 0, 2);
+        // Weights are used again by the next blocks of rows, rows by the next panel: much later.
+        _tile_loadd(6, from.weights, 4 * kChunk);
+        _tile_loadd(7, from.weights + 2 * kChunk, 4 * kChunk);
+        _tile_stream_loadd(4, from.first, from.row_stride);
+        if (both) _tile_stream_loadd(5, from.second, from.row_stride);
+        Products::add_one();
+        if (both) Products::add_other();
+        from.ahead += from.ahead_bytes;
+        from.weights += from.weight_step;
+        from.first += from.row_step;
+        if (both) from.second += from.row_step;
+    }
+}
+
+YAIE_INLINE void clear_sums() {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+
+// Sums lie as [2 * kTileRows][kChunk].
+YAIE_INLINE void load_sums(const char* from, bool both) {
+    _tile_loadd(0, from, 4 * kChunk);
+    _tile_loadd(1, from + 2 * kChunk, 4 * kChunk);
+    if (!both) return;
+    _tile_loadd(2, from + kBlockPairBytes / 2, 4 * kChunk);
+    _tile_loadd(3, from + kBlockPairBytes / 2 + 2 * kChunk, 4 * kChunk);
+}
+
+YAIE_INLINE void store_sums(char* to, bool both) {
+    _tile_stored(0, to, 4 * kChunk);
+    _tile_stored(1, to + 2 * kChunk, 4 * kChunk);
+    if (!both) return;
+    _tile_stored(2, to + kBlockPairBytes / 2, 4 * kChunk);
+    _tile_stored(3, to + kBlockPairBytes / 2 + 2 * kChunk, 4 * kChunk);
+}
+
+// Sums of bytes become numbers, as in add_group.
+static void scale_sums(const LinearCall& call, int64_t panel, int64_t row, int64_t count, char* sums) {
+    const YaieLinear& linear = *call.linear;
+    Pair scales = load_chunk(linear.scales + panel * kChunk);
+    Vec zero = splat((float)kByteOffset);
+    for (int64_t r = 0; r < count; ++r, sums += kChunk * 4) {
+        Vec factor = splat(call.rounded.scales[row + r]);
+        Vec all = splat((float)call.rounded.sums[row + r]);
+        Vec low = fma(all, -zero, as_floats((Int)load_bits(sums)));
+        Vec high = fma(all, -zero, as_floats((Int)load_bits(sums + 2 * kChunk)));
+        store_chunk((float*)sums, {fma(low, factor * scales.a, Vec{}),
+                                   fma(high, factor * scales.b, Vec{})});
+    }
+}
+
+// The nibbles of a panel as signed bytes [inputs / 4][kChunk][4], less their zero points.
+static void unpack_nibbles(const LinearCall& call, int64_t panel, char* to) {
+    const YaieLinear& linear = *call.linear;
+    const char* from = panel_at(linear, panel);
+    int64_t groups = call.rounded.groups, quads = linear.group_size / kQuad;
+    __m512i mask = _mm512_set1_epi8(15);
+    __m512i zero_low = _mm512_set1_epi8(kNibbleOffset), zero_high = zero_low;
+    for (int64_t group = 0; group < groups; ++group) {
+        if (linear.zero_points) {
+            const uint8_t* zeros = linear.zero_points + (panel * groups + group) * kChunk;
+            __m512i bytes = _mm512_set1_epi32(0x01010101);
+            zero_low = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)zeros));
+            zero_high = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)(zeros + kLanes)));
+            zero_low = _mm512_mullo_epi32(zero_low, bytes);
+            zero_high = _mm512_mullo_epi32(zero_high, bytes);
+        }
+        for (int64_t i = 0; i < quads; ++i, from += kQuad * kLanes, to += kQuad * kChunk) {
+            __builtin_prefetch(from + kPrefetchBytes);
+            __m512i both = _mm512_loadu_si512(from);
+            __m512i low = _mm512_and_si512(both, mask);
+            __m512i high = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
+            _mm512_storeu_si512(to, _mm512_sub_epi8(low, zero_low));
+            _mm512_storeu_si512(to + kQuad * kLanes, _mm512_sub_epi8(high, zero_high));
+        }
+    }
+    YAIE_MEMORY_IS_WRITTEN;
+}
+
+// Sums of a group become numbers, added to what other groups gave.
+static void add_scaled(const LinearCall& call, int64_t panel, int64_t group, int64_t row,
+                       int64_t count, const char* sums, char* totals) {
+    const RoundedRows& x = call.rounded;
+    Pair scales = load_chunk(call.linear->scales + (panel * x.groups + group) * kChunk);
+    const float* factors = x.scales + row * x.groups + group;
+    for (int64_t r = 0; r < count; ++r, sums += kChunk * 4, totals += kChunk * 4) {
+        Vec factor = splat(factors[r * x.groups]);
+        Pair total{};
+        if (group) total = load_chunk((const float*)totals);
+        total.a = fma(as_floats((Int)load_bits(sums)), factor * scales.a, total.a);
+        total.b = fma(as_floats((Int)load_bits(sums + 2 * kChunk)), factor * scales.b, total.b);
+        store_chunk((float*)totals, total);
+    }
+}
+
+// One panel with groups of inputs that have scales of their own.
+static void nibble_panel(const LinearCall& call, int64_t panel, const LinearPart& part, char* totals,
+                         char* spare) {
+    const RoundedRows& x = call.rounded;
+    char* weights = spare + kBlockPairBytes;
+    unpack_nibbles(call, panel, weights);
+    TileStream from{};
+    from.row_step = x.step_stride;
+    from.row_stride = x.row_stride;
+    from.weight_step = x.row_stride * kChunk;
+    from.steps = x.group_size >> x.step_shift;
+    for (int64_t row = part.first_row; row < part.end_row; row += 2 * kTileRows) {
+        int64_t count = least_of(2 * kTileRows, part.end_row - row);
+        bool both = count > kTileRows;
+        from.first = row_of(x, row);
+        from.second = from.first + x.block_stride;
+        from.weights = from.ahead = weights;
+        for (int64_t group = 0; group < x.groups; ++group) {
+            clear_sums();
+            if (both)
+                add_steps<SignedProducts, true>(from);
+            else
+                add_steps<SignedProducts, false>(from);
+            store_sums(spare, both);
+            add_scaled(call, panel, group, row, count, spare, totals);
+            from.first += from.steps * from.row_step;
+            from.second += from.steps * from.row_step;
+            from.weights += from.steps * from.weight_step;
+        }
+        totals += kBlockPairBytes;
+    }
+}
+
+// The sums of a row block's rows with some panels: [panels][rows][kChunk]. Row by row, so that what goes
+// to memory is longer than a panel: rows lie pages apart.
+template <bool past_caches>
+static void finish_panels(const LinearCall& call, const LinearPart& part, int64_t sums_stride,
+                          const char* sums) {
+    for (int64_t row = part.first_row; row < part.end_row; ++row, sums += kChunk * 4)
+        for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+            const char* at = sums + (panel - part.first_panel) * sums_stride;
+            Pair pair = load_chunk((const float*)at);
+            finish_row<past_caches>(call.target, *call.linear, row, panel * kChunk, pair.a, pair.b);
+        }
+}
+
+YAIE_INLINE bool goes_past_caches(const LinearCall& call) {
+    const Target& target = call.target;
+    int64_t row_bytes = target.y_stride * (int64_t)sizeof(float);
+    bool is_aligned = ((uintptr_t)target.y | (uintptr_t)row_bytes) % sizeof(Vec) == 0;
+    return target.store != YAIE_ADD && !target.rounded && is_aligned && call.rows * row_bytes >= kLargeResult;
+}
+
+// One panel with one group of inputs.
+template <class Products>
+static void tile_panel(const LinearCall& call, int64_t panel, const LinearPart& part, char* sums) {
+    const YaieLinear& linear = *call.linear;
+    const RoundedRows& x = call.rounded;
+    int64_t row_bytes = x.block_stride / kRowsInBlock;
+    int64_t steps = row_bytes >> x.step_shift, pair = 2 * kTileRows;
+    int64_t depth = part.end_row - part.first_row <= pair ? steps : kDepthSteps;
+    TileStream from{};
+    from.row_step = x.step_stride;
+    from.row_stride = x.row_stride;
+    from.weight_step = x.row_stride * kChunk;
+    // While rows meet this panel the next one comes nearer; where one pass is all, what follows in it.
+    int64_t passes = (part.end_row - part.first_row + pair - 1) / pair;
+    from.ahead = panel_at(linear, panel) + (passes == 1 ? kTilePrefetch : steps * from.weight_step);
+    from.ahead_bytes = round_up(from.weight_step / passes, 64);
+    if (panel + 1 == call.num_panels) from.ahead_bytes = 0;
+    for (int64_t step = 0; step < steps; step += depth) {
+        from.steps = least_of(depth, steps - step);
+        from.weights = panel_at(linear, panel) + step * from.weight_step;
+        char* at = sums;
+        for (int64_t row = part.first_row; row < part.end_row; row += pair, at += kBlockPairBytes) {
+            int64_t count = least_of(pair, part.end_row - row);
+            bool both = count > kTileRows;
+            from.first = row_of(x, row) + step * x.step_stride;
+            from.second = from.first + x.block_stride;
+            if (step)
+                load_sums(at, both);
+            else
+                clear_sums();
+            if (both)
+                add_steps<Products, true>(from);
+            else
+                add_steps<Products, false>(from);
+            from.ahead += from.ahead_bytes * from.steps;
+            store_sums(at, both);
+            if (has_integers(linear) && step + from.steps == steps)
+                scale_sums(call, panel, row, count, at);
+        }
+    }
+}
+
+static void tile_task(void* context, int64_t index, Scratch& scratch) {
+    const LinearCall& call = *static_cast<const LinearCall*>(context);
+    LinearPart part = part_of(call, index);
+    int64_t rows = round_up(part.end_row - part.first_row, 2 * kTileRows);
+    int64_t sums_stride = rows * kChunk * 4;
+    bool nibbles = call.linear->weights_kind == YAIE_WEIGHTS_INT4;
+    int64_t spare_bytes = nibbles ? kBlockPairBytes + padded_inputs(*call.linear) * kChunk : 0;
+    char* spare = scratch.get(spare_bytes + kPanelsAtOnce * sums_stride);
+    char* sums = spare + spare_bytes;
+    TileRegisters registers(least_of(kTileRows, part.end_row - part.first_row), call.rounded.row_stride);
+    bool past_caches = goes_past_caches(call);
+    int64_t end = part.end_panel;
+    for (; part.first_panel < end; part.first_panel = part.end_panel) {
+        part.end_panel = least_of(part.first_panel + kPanelsAtOnce, end);
+        for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+            char* at = sums + (panel - part.first_panel) * sums_stride;
+            if (nibbles)
+                nibble_panel(call, panel, part, at, spare);
+            else if (has_integers(*call.linear))
+                tile_panel<ByteProducts>(call, panel, part, at);
+            else
+                tile_panel<PairProducts>(call, panel, part, at);
+        }
+        if (past_caches)
+            finish_panels<true>(call, part, sums_stride, sums);
+        else
+            finish_panels<false>(call, part, sums_stride, sums);
+    }
+    if (past_caches) _mm_sfence();  // such stores are not ordered with what tells that they are done
+}
