@@ -297,3 +297,19 @@ def test_the_config_of_a_folder_is_told_by_its_file(tmp_path: Path) -> None:
     (folder / "quantize_config.json").write_text(json.dumps(settings | {"bits": 3}))
     with pytest.raises(ModelUnsupported, match="have 3 bits"):
         load(folder)
+
+
+def test_a_file_that_is_still_read_does_not_hide_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = write_pair(LLAMA, GPTQ, tmp_path)
+
+    def build(*_: object, **__: object) -> None:
+        try:
+            raise ModelUnsupported("the scales are not finite", code="model_damaged")
+        finally:
+            raise RuntimeError("Already borrowed")
+
+    monkeypatch.setattr("yaie.models.quantization.building.build_quantized", build)
+    with pytest.raises(ModelUnsupported, match=r"^the scales are not finite$"):
+        load(folder)

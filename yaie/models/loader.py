@@ -303,6 +303,15 @@ def fit_to_pool(config: EngineConfig, max_model_len: int, plan: MemoryPlan) -> i
     )
 
 
+def _refusal_behind(error: BaseException) -> StartupError | None:
+    """The refusal during which this error came up: files that other threads still read from when
+    they are closed complain, and hide why they are closed."""
+    context = error.__context__
+    while context is not None and not isinstance(context, StartupError):
+        context = context.__context__
+    return context
+
+
 def _build(
     entry: SupportedArchitecture,
     path: Path,
@@ -342,6 +351,9 @@ def _build(
     except StartupError:
         raise
     except Exception as error:  # shapes, names, conversions: errors of many types
+        refusal = _refusal_behind(error)
+        if refusal is not None:
+            raise refusal from None
         raise ModelUnsupported(
             f"the weights in {path} do not fit {entry.architecture}: {_first_line(error)}",
             code="model_damaged",
