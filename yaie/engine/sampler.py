@@ -75,10 +75,10 @@ class Sampler:
             try:
                 if not math.isfinite(best_host[_checked_row(draw.row, len(best_host))]):
                     results[i] = _unusable_logits(draw.state)
+                elif draw.state.takes_best(best_ids_host[draw.row]):
+                    results[i] = best_ids_host[draw.row]
                 elif draw.state.changes_logits:
                     changed.append(i)
-                elif draw.state.params.is_greedy:
-                    results[i] = best_ids_host[draw.row]
                 else:
                     drawn_at_random.append(i)
             except Exception as error:

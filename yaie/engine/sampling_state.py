@@ -128,17 +128,29 @@ class SamplingState:
     @property
     def changes_logits(self) -> bool:
         """Whether the next draw needs logits other than the model's own."""
+        return self._changes_by_value or self.forbids_ends
+
+    @property
+    def _changes_by_value(self) -> bool:
         return (
             self.seen is not None
             or self.bias is not None
             or (self.output is not None and self.num_drawn > 0)
-            or self.forbids_ends
         )
 
     @property
     def forbids_ends(self) -> bool:
         """Whether the next token must not end the sequence, because of `min_tokens`."""
         return self.num_drawn < self.params.min_tokens and len(self.forbidden_at_first) > 0
+
+    def takes_best(self, token_id: int) -> bool:
+        """Whether the next draw is `token_id`, the best of the model's own logits, without a look
+        at the others: what `min_tokens` forbids does not matter where it is not the best."""
+        return (
+            self.params.is_greedy
+            and not self._changes_by_value
+            and not (self.forbids_ends and token_id in self.forbidden_at_first)
+        )
 
     def next_uniform(self) -> float:
         """The number in [0, 1) that decides the next draw; asking twice gives it twice."""
