@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -185,6 +186,10 @@ class Service:
             self._translator = Translator(self._tokenizer, info)
             self._translates_for = info
         return self._translator
+
+    def arriving(self) -> AbstractContextManager[None]:
+        """While a completion request is read and translated: the engine may wait for it."""
+        return nullcontext() if self._client is None else self._client.arriving()
 
     @property
     def tokenizer(self) -> Tokenizer:

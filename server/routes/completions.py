@@ -34,8 +34,9 @@ def _documented(schema: type[BaseModel]) -> dict[str, Any]:
 async def create_chat_completion(request: Request) -> Response:
     """Answer a conversation."""
     service: Service = request.app.state.service
-    body = await read_body(request, ChatBody)
-    call = await service.in_thread(service.translator().chat, body)
+    with service.arriving():
+        body = await read_body(request, ChatBody)
+        call = await service.in_thread(service.translator().chat, body)
     return await _answer(request, service, call, ChatForm)
 
 
@@ -43,8 +44,9 @@ async def create_chat_completion(request: Request) -> Response:
 async def create_completion(request: Request) -> Response:
     """Continue one or several prompts."""
     service: Service = request.app.state.service
-    body = await read_body(request, CompletionBody)
-    call = await service.in_thread(service.translator().completion, body)
+    with service.arriving():
+        body = await read_body(request, CompletionBody)
+        call = await service.in_thread(service.translator().completion, body)
     return await _answer(request, service, call, CompletionForm)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from yaie.errors import EngineUnavailable
@@ -68,6 +69,10 @@ class ScriptedClient:
         while self.info is None:
             await asyncio.sleep(3600)
         return self.info
+
+    def arriving(self) -> AbstractContextManager[None]:
+        """Nothing: what is asked is answered at once."""
+        return nullcontext()
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
         """Follow the script."""

@@ -8,6 +8,7 @@ has no event loop and uses `StepDriver` instead.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yaie.types import EngineInfo, EngineState, EngineStats, GenerationRequest, TokenDelta
@@ -41,6 +42,9 @@ class EngineClient(Protocol):
 
     async def wait_ready(self, timeout_s: float | None = None) -> EngineInfo:
         """Wait until the engine is ready. Raises `StartupError` or `EngineUnavailable`."""
+
+    def arriving(self) -> AbstractContextManager[None]:
+        """While a request is read: an idle engine begins those that come together together."""
 
     def generate(self, request: GenerationRequest) -> AsyncIterator[TokenDelta]:
         """Send a request; yields deltas of all its sequences until each has a finish reason.

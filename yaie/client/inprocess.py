@@ -10,6 +10,7 @@ import logging
 import queue
 import threading
 from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from yaie.client.core import Core, refusal
@@ -81,6 +82,10 @@ class InProcessClient:
         if self._state is not EngineState.READY:
             raise self._unavailable()
         return self._info
+
+    def arriving(self) -> AbstractContextManager[None]:
+        """Nothing: the engine takes requests between any two steps, and steps begin at once."""
+        return nullcontext()
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
         """Send a request; yields deltas of all its sequences until each has a finish reason.

@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager
 
+from yaie.client.gathering import Gathering
 from yaie.client.in_flight import InFlight
 from yaie.client.messages import (
     Abort,
@@ -66,6 +68,7 @@ class ProcessClient:
         self._num_restarts = 0
         self._startup_failure: Failed | None = None
         self._in_flight = InFlight()
+        self._gathering = Gathering()
         self._life: EngineProcess | None = None
         self._supervision: asyncio.Task[None] | None = None
         self._closing = False
@@ -128,6 +131,10 @@ class ProcessClient:
         assert self._info is not None
         return self._info
 
+    def arriving(self) -> AbstractContextManager[None]:
+        """While a request is read: an idle engine begins those that come together together."""
+        return self._gathering.arriving()
+
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
         """Send a request; yields deltas of all its sequences until each has a finish reason.
 
@@ -144,16 +151,18 @@ class ProcessClient:
         try:
             if was_idle:
                 self._note_progress()
-            life.send(add)
+            self._gathering.send(lambda: life.send(add), is_idle=was_idle)
             while (delta := await pending.take()) is not None:
                 yield delta
         finally:
             self._in_flight.close(pending)
             if pending.may_still_run and life is self._life:
+                self._gathering.release()  # it may not have been sent yet
                 life.send(Abort(request.request_id))
 
     async def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request, or one of its sequences. Unknown ids are no error."""
+        self._gathering.release()
         if self._life is not None:
             self._life.send(Abort(request_id, index))
 
