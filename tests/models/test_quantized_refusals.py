@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from tests.conformance.zoo import CASES
@@ -18,6 +19,7 @@ from tests.models.test_quantized import load
 from yaie.errors import ModelUnsupported, NotEnoughMemory
 from yaie.models import loader
 from yaie.models.checkpoint import read_checkpoint, read_config
+from yaie.models.quantization import reading
 from yaie.models.quantization.formats import SERVED, stored_quantization
 from yaie.models.quantization.layout import read_stored_layout
 
@@ -302,14 +304,21 @@ def test_the_config_of_a_folder_is_told_by_its_file(tmp_path: Path) -> None:
 def test_a_file_that_is_still_read_does_not_hide_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, _ = write_pair(LLAMA, GPTQ, tmp_path)
+    class StillRead:
+        """A file that cannot be closed, as another thread reads from it."""
 
-    def build(*_: object, **__: object) -> None:
-        try:
-            raise ModelUnsupported("the scales are not finite", code="model_damaged")
-        finally:
+        def __init__(self, *arguments: Any, **settings: Any) -> None:
+            self.opened = safe_open(*arguments, **settings)
+            self.get_tensor, self.get_slice = self.opened.get_tensor, self.opened.get_slice
+
+        def __enter__(self) -> StillRead:
+            return self
+
+        def __exit__(self, *_: object) -> None:
             raise RuntimeError("Already borrowed")
 
-    monkeypatch.setattr("yaie.models.quantization.building.build_quantized", build)
-    with pytest.raises(ModelUnsupported, match=r"^the scales are not finite$"):
+    folder, _ = write_pair(LLAMA, GPTQ, tmp_path)
+    rewrite(folder, lambda tensors: tensors[f"{MODULE}.scales"].fill_(torch.nan))
+    monkeypatch.setattr(reading, "safe_open", StillRead)
+    with pytest.raises(ModelUnsupported, match=f"{MODULE} .* not finite"):
         load(folder)

@@ -41,7 +41,7 @@ class TensorFiles:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stack.close()
+        self._stack.__exit__(kind, error, trace)  # `close` would forget why it is called
 
     def read(self, tensor: StoredTensor) -> torch.Tensor:
         """A tensor's numbers."""
