@@ -29,8 +29,9 @@ demo: setup  ## 16 requests with a shared prompt, cache off against on
 test: setup  ## the whole test suite (CPU only, under 6 minutes)
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing
+test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing, all instruction sets
 	$(BIN)/python -m pytest -m slow --timeout 5400
+	YAIE_KERNELS=all $(BIN)/python -m pytest tests/attention tests/kernels
 
 fuzz: setup  ## 1,000,000 random operations on the tree over 500 seeds
 	$(BIN)/python -m tests.kvcache.fuzz --seeds 500 --operations 1000000

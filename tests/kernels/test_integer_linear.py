@@ -24,7 +24,7 @@ def library(request: pytest.FixtureRequest) -> Iterator[Library]:
     if loaded is None:
         pytest.skip(f"no kernel library: {kernels.status().reason}")
     if request.param not in loaded.instruction_sets:
-        pytest.skip(f"this processor has no {request.param}")
+        pytest.skip(f"this processor or this library has no {request.param}")
     before, threads = loaded.instruction_set, loaded.threads
     loaded.use_instruction_set(request.param)
     loaded.threads = 2

@@ -3,8 +3,8 @@
 In order: a library that lies prebuilt in the package and fits this source, one compiled earlier by
 this user, one compiled now. Where none of it works there is no library, torch serves instead, and
 `status()` says why. YAIE_KERNELS=off refuses the library; the name of an instruction set
-(amx, bf16, vnni, avx512, avx2, portable) forces that one; `all` uses the best, of a library with
-every one.
+(amx, bf16, vnni, avx512, avx2, portable) forces that one; of several, separated by commas, and of
+`all` the best is used, and the library that is compiled has each.
 """
 
 from __future__ import annotations
@@ -161,14 +161,16 @@ def _find(wish: str) -> tuple[Library | None, str]:
         return None, f"switched off by {VARIABLE}=off"
     if not build.is_supported_platform():
         return None, "there are no kernels for this system"
-    if wish not in (AUTO, ALL, *instruction_sets.of_this_machine()):
+    known = instruction_sets.of_this_machine()
+    wanted = known if wish in (AUTO, ALL) else tuple(wish.split(","))
+    if not set(known).issuperset(wanted):
         raise _unknown(wish)
     try:
         library, origin = _open(wish)
     except (build.BuildFailed, OSError) as error:
         return None, str(error)
     if wish not in (AUTO, ALL):
-        library.use_instruction_set(wish)
+        library.use_instruction_set(min(wanted, key=known.index))
     return library, f"{library.instruction_set}, {origin}"
 
 
@@ -201,7 +203,7 @@ def _choices(wish: str) -> list[tuple[str, ...]]:
         return [()]
     if wish == AUTO:
         return [(name,) for name in instruction_sets.of_this_machine()]
-    return [(wish,)]
+    return [tuple(sorted(wish.split(",")))]
 
 
 def _compiled(compiler: str, sets: tuple[str, ...]) -> tuple[Library, str]:
