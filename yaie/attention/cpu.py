@@ -45,7 +45,7 @@ class CpuBackend:
         return "cpu"
 
     @property
-    def library(self) -> Library:
+    def kernels(self) -> Library:
         """The kernel library that it calls."""
         return self._library
 

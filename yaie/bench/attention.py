@@ -205,7 +205,7 @@ def _compare_sets(
         attend = _attending(backend.prepare(plan, torch.device("cpu")), queries, layers)
 
         def run(layer: int) -> object:
-            backend.library.use_instruction_set(name)
+            backend.kernels.use_instruction_set(name)
             return attend(layer)
 
         return run

@@ -67,7 +67,7 @@ def _find_place(config: EngineConfig) -> Place | None:
         return None
     folder = resolve_model_path(config.model)
     try:
-        return Place(cache, cache_key(config, folder, backend.library.instruction_set))
+        return Place(cache, cache_key(config, folder, backend.kernels.instruction_set))
     except OSError as error:
         log.warning("packed weights are not kept: %s", error)
         return None

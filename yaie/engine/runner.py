@@ -59,7 +59,7 @@ class ModelRunner:
         )
         if isinstance(self._backend, CpuBackend):
             for memory in self.pool.tensors():
-                self._backend.library.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
+                self._backend.kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
         self.decoder: NativeDecoder | None = None
         self._packer: Packer | None = None  # of linear layers inside transformers' forward
         if exact and not native_decoder:
@@ -71,7 +71,7 @@ class ModelRunner:
                 loaded, self.pool, self._backend, self._run_transformers
             )
             if self.decoder is None:
-                self._pack_linears(self._backend.library)
+                self._pack_linears(self._backend.kernels)
 
     @property
     def has_native_decoder(self) -> bool:

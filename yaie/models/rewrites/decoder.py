@@ -84,7 +84,7 @@ class NativeDecoder:
         call = DecoderCall(
             token_ids.ctypes.data, logit_rows.ctypes.data, len(logit_rows), logits.data_ptr()
         )
-        self._backend.library.decode(self.structure, step.structure, call)
+        self._backend.kernels.decode(self.structure, step.structure, call)
         return logits
 
 
@@ -92,7 +92,7 @@ def _pack_decoder(
     loaded: LoadedModel, parts: DecoderParts, pool: KVPool, backend: CpuBackend
 ) -> NativeDecoder:
     """Packs module by module and frees each original, so that both are never held at once."""
-    packer = Packer(backend.library, loaded.dtype, exact=backend.exact)
+    packer = Packer(backend.kernels, loaded.dtype, exact=backend.exact)
     is_tied = parts.is_tied
     layers = (DecoderLayer * len(parts.layers))()
     originals = MappedFiles(loaded.path.glob("*.safetensors"))
