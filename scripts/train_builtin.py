@@ -4,6 +4,8 @@
 
 Everything is made here: the text (`builtin_corpus`), the byte-level BPE tokenizer, the weights.
 Training sees an endless stream of fresh conversations; the loss counts the assistant's words only.
+Each core runs a process of its own, and they average their gradients: two threads on layers this
+small wait for each other more than they compute, and stall altogether beside a busy neighbour.
 A checkpoint is written every few minutes, so a run that is cut off can be continued (`--resume`),
 and the last line printed is a JSON object with the figures of the run.
 """
@@ -15,6 +17,7 @@ import json
 import math
 import shutil
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -23,6 +26,8 @@ from random import Random
 from typing import Any
 
 import torch
+import torch.distributed
+import torch.multiprocessing
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from torch import Tensor, nn
 from transformers import (
@@ -290,6 +295,19 @@ class Gradients:
         return _parts(chosen, most_tokens=max(ids.numel() for ids, _ in parts)), total / number
 
 
+def average(model: nn.Module, progress: float) -> float:
+    """Average the gradients, and the progress that sets the learning rate, over all processes."""
+    number = torch.distributed.get_world_size()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    flat = torch.cat([g.flatten() for g in gradients] + [torch.tensor([progress])])
+    torch.distributed.all_reduce(flat)
+    flat /= number
+    sizes = [g.numel() for g in gradients]
+    for gradient, mean in zip(gradients, flat[:-1].split(sizes), strict=True):
+        gradient.copy_(mean.view_as(gradient))
+    return float(flat[-1])
+
+
 def _parts(rows: list[tuple[int, Tensor, Tensor]], most_tokens: int) -> list[Part]:
     """Rows of nearly equal length together, padded on the right."""
     rows = sorted(rows, key=lambda row: row[0])
@@ -344,50 +362,69 @@ def _edit(path: Path, remove: list[str], add: dict[str, Any]) -> None:
     path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
-def train(args: argparse.Namespace) -> dict[str, Any]:
-    """The training loop, scheduled by the time computed: a busy machine cuts nothing off."""
+def _work(rank: int, args: argparse.Namespace, store: str) -> None:
+    """One process of the training; the first one prints, saves, and leaves its figures behind."""
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{store}", rank=rank, world_size=args.processes
+    )
+    figures = train(args, rank)
+    if rank == 0:
+        (args.work / "figures.json").write_text(json.dumps(figures), encoding="utf-8")
+    torch.distributed.destroy_process_group()
+
+
+def _begin(
+    args: argparse.Namespace, checkpoint: Path
+) -> tuple[PreTrainedTokenizerFast, Qwen3ForCausalLM, Optimizers, int]:
+    """Tokenizer, model, optimizers and tokens seen: new, of other weights, or of a checkpoint."""
     torch.manual_seed(args.seed)
-    work: Path = args.work
-    work.mkdir(parents=True, exist_ok=True)
-    checkpoint = work / "checkpoint.pt"
     if args.resume or args.start_from is not None:
-        known = work / "tokenizer" if args.resume else args.start_from
+        known = args.work / "tokenizer" if args.resume else args.start_from
         tokenizer = PreTrainedTokenizerFast.from_pretrained(known)
         tokenizer.chat_template = TEMPLATE.read_text(encoding="utf-8")
     else:
         tokenizer = train_tokenizer(args.seed)
-    tokenizer.save_pretrained(work / "tokenizer")
     model = new_model(tokenizer)
-    tokens = 0
-    torch.set_num_threads(args.threads)
     optim = Optimizers(model, args.lr)
     if args.start_from is not None:
         model.load_state_dict(Qwen3ForCausalLM.from_pretrained(args.start_from).state_dict())
-    if args.resume:
-        state = torch.load(checkpoint, weights_only=True)
-        model.load_state_dict(state["model"])
-        tokens = state["tokens"]
-        optim.load_state_dict(state["optim"])
+    if not args.resume:
+        return tokenizer, model, optim, 0
+    state = torch.load(checkpoint, weights_only=True)
+    model.load_state_dict(state["model"])
+    optim.load_state_dict(state["optim"])
+    return tokenizer, model, optim, state["tokens"]
+
+
+def train(args: argparse.Namespace, rank: int) -> dict[str, Any]:
+    """The training loop, scheduled by the time computed: a busy machine cuts nothing off."""
+    torch.set_num_threads(1)
+    checkpoint = args.work / "checkpoint.pt"
+    tokenizer, model, optim, tokens = _begin(args, checkpoint)
     parameters = sum(p.numel() for p in model.parameters())
-    print(json.dumps({"parameters": parameters, "vocab": len(tokenizer)}), flush=True)
-    batches = Batches(tokenizer, args.seed + 1 + tokens, args.part_tokens)
+    if rank == 0:
+        tokenizer.save_pretrained(args.work / "tokenizer")
+        print(json.dumps({"parameters": parameters, "vocab": len(tokenizer)}), flush=True)
+    torch.manual_seed(args.seed + tokens + rank)
+    batches = Batches(tokenizer, (args.seed + 1 + tokens) * args.processes + rank, args.part_tokens)
     gradients = Gradients(model)
     began = time.monotonic()
     saved_at = logged_at = began
     step = logged_tokens = 0
     run_tokens = 0
     losses: list[float] = []
-    budget = args.minutes * 60 * args.threads
+    progress = 0.0
     began_computing = time.process_time()
-    while (progress := (time.process_time() - began_computing) / budget) < 1:
+    while progress < 1:
         warm = min(1.0, (step + 1) / args.warmup)
         # Flat, then down: half a cosine over the second part of the run.
         cool = 1.0 if progress < 0.3 else 0.5 * (1 + math.cos(math.pi * (progress - 0.3) / 0.7))
         parts = [batches.queue.get() for _ in range(args.parts)]
-        size = sum(ids.numel() for ids, _ in parts)
+        size = sum(ids.numel() for ids, _ in parts) * args.processes
         parts, loss = gradients.instructive(parts, args.share)
         losses.append(loss)
         gradients.add(parts)
+        progress = average(model, (time.process_time() - began_computing) / (args.minutes * 60))
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optim.step(warm * max(cool, 0.005))
         step += 1
@@ -395,6 +432,8 @@ def train(args: argparse.Namespace) -> dict[str, Any]:
         run_tokens += size
         logged_tokens += size
         now = time.monotonic()
+        if rank > 0:
+            continue
         if now - logged_at > 20:
             mean = sum(losses) / len(losses)
             rate = logged_tokens / (now - logged_at)
@@ -407,8 +446,9 @@ def train(args: argparse.Namespace) -> dict[str, Any]:
         if now - saved_at > 180:
             _checkpoint(checkpoint, model, optim, tokens)
             saved_at = now
-    _checkpoint(checkpoint, model, optim, tokens)
-    save(model, tokenizer, args.out)
+    if rank == 0:
+        _checkpoint(checkpoint, model, optim, tokens)
+        save(model, tokenizer, args.out)
     seconds = time.monotonic() - began
     return {
         "parameters": parameters,
@@ -417,7 +457,6 @@ def train(args: argparse.Namespace) -> dict[str, Any]:
         "tokens": tokens,
         "tokens_per_second": round(run_tokens / seconds),
         "loss": round(sum(losses) / max(1, len(losses)), 5),
-        "bytes": sum(f.stat().st_size for f in args.out.iterdir() if f.is_file()),
     }
 
 
@@ -437,19 +476,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=root / "yaie/models/builtin")
     parser.add_argument("--work", type=Path, default=root / "build/builtin", help="checkpoints")
-    parser.add_argument("--minutes", type=float, default=45, help="of computing on all threads")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=45, help="of computing on each core")
+    parser.add_argument("--processes", type=int, default=2, help="one a core")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--warmup", type=int, default=50, help="steps")
     parser.add_argument("--part-tokens", type=int, default=2048, help="tokens in a small batch")
-    parser.add_argument("--parts", type=int, default=7, help="small batches in a step")
+    parser.add_argument("--parts", type=int, default=4, help="small batches in a step")
     parser.add_argument("--share", type=float, default=0.25, help="of tokens to learn from")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     parser.add_argument("--start-from", type=Path, help="weights and tokenizer to begin with")
     parser.add_argument("--no-eval", action="store_true")
     args = parser.parse_args()
-    figures = train(args)
+    args.work.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        torch.multiprocessing.spawn(_work, (args, f"{folder}/store"), nprocs=args.processes)
+    figures = json.loads((args.work / "figures.json").read_text(encoding="utf-8"))
     if not args.no_eval:
         from builtin_corpus.evaluate import evaluate
 
