@@ -16,7 +16,7 @@
 
 constexpr int64_t kFewRows = 4 * YAIE_TILE_ROWS;
 constexpr int64_t kLeastPanelBytes = 32 << 10;  // of weights in a task: a stream worth starting
-constexpr int64_t kRowBlockBytes = 5 << 18;   // of inputs in a block: they stay in the L2 cache
+constexpr int64_t kRowBlockBytes = 17 << 16;  // of inputs in a block: they stay in the L2 cache
 constexpr int64_t kPrefetchWords = 1024;
 
 // Rows as signed bytes, for integer weights, or as bf16 numbers.

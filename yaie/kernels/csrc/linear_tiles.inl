@@ -30,8 +30,9 @@ static int32_t tile_shift(const YaieLinear& linear, int64_t rows) {
 }
 
 // Products of the first and the second block of rows with both halves of a panel.
-#define YAIE_TILE_PRODUCTS(name, instruction)                                       \
+#define YAIE_TILE_PRODUCTS(name, instruction, integers)                             \
     struct name {                                                                   \
+        static constexpr bool kIntegers = integers;                                 \
         static inline __attribute__((always_inline)) void add_one() {               \
             instruction(0, 4, 6);                                                   \
             instruction(1, 4, 7);                                                   \
@@ -41,25 +42,35 @@ static int32_t tile_shift(const YaieLinear& linear, int64_t rows) {
             instruction(3, 5, 7);                                                   \
         }                                                                           \
     };
-YAIE_TILE_PRODUCTS(PairProducts, _tile_dpbf16ps)
-YAIE_TILE_PRODUCTS(ByteProducts, _tile_dpbsud)
-YAIE_TILE_PRODUCTS(SignedProducts, _tile_dpbssd)
+YAIE_TILE_PRODUCTS(PairProducts, _tile_dpbf16ps, false)
+YAIE_TILE_PRODUCTS(ByteProducts, _tile_dpbsud, true)
+YAIE_TILE_PRODUCTS(SignedProducts, _tile_dpbssd, true)
 #undef YAIE_TILE_PRODUCTS
 
 // Rows and weights of some steps, and how far apart steps lie.
 struct TileStream {
     const char *first, *second, *weights;
     int64_t row_step, row_stride, weight_step, steps;
-    // Weights that will be needed next. A line in each step is enough: it tells the processor's own
-    // prefetcher where to go, which waits elsewhere than tiles do on their way from the L2 cache.
+    // Weights that will be needed next, and how many of their bytes come nearer in each step. They are
+    // asked for in time because tiles that are on their way wait where the processor's own prefetcher
+    // does not.
     const char* ahead;
     int64_t ahead_bytes;
 };
 
-template <class Products, bool both>
-YAIE_INLINE void add_steps(TileStream from) {
+// Nothing to compute beside products.
+struct Nothing {
+    inline __attribute__((always_inline)) void some(int64_t) {}
+};
+
+// `beside` computes something else in every step: vectors idle while tiles are multiplied.
+template <class Products, bool both, class Beside>
+YAIE_INLINE void add_steps(TileStream from, Beside& beside, int64_t beside_each) {
     for (int64_t i = 0; i < from.steps; ++i) {
-        __builtin_prefetch(from.ahead, 0, 2);
+        if (both)
+            for (int64_t j = 0; j < from.ahead_bytes; j += 64) __builtin_prefetch(from.ahead + j, 0, 2);
+        else
+            __builtin_prefetch(from.ahead, 0, 2);
         // Weights are used again by the next blocks of rows, rows by the next panel: much later.
         _tile_loadd(6, from.weights, 4 * kChunk);
         _tile_loadd(7, from.weights + 2 * kChunk, 4 * kChunk);
@@ -71,6 +82,7 @@ YAIE_INLINE void add_steps(TileStream from) {
         from.weights += from.weight_step;
         from.first += from.row_step;
         if (both) from.second += from.row_step;
+        beside.some(beside_each);
     }
 }
 
@@ -96,21 +108,6 @@ YAIE_INLINE void store_sums(char* to, bool both) {
     if (!both) return;
     _tile_stored(2, to + kBlockPairBytes / 2, 4 * kChunk);
     _tile_stored(3, to + kBlockPairBytes / 2 + 2 * kChunk, 4 * kChunk);
-}
-
-// Sums of bytes become numbers, as in add_group.
-static void scale_sums(const LinearCall& call, int64_t panel, int64_t row, int64_t count, char* sums) {
-    const YaieLinear& linear = *call.linear;
-    Pair scales = load_chunk(linear.scales + panel * kChunk);
-    Vec zero = splat((float)kByteOffset);
-    for (int64_t r = 0; r < count; ++r, sums += kChunk * 4) {
-        Vec factor = splat(call.rounded.scales[row + r]);
-        Vec all = splat((float)call.rounded.sums[row + r]);
-        Vec low = fma(all, -zero, as_floats((Int)load_bits(sums)));
-        Vec high = fma(all, -zero, as_floats((Int)load_bits(sums + 2 * kChunk)));
-        store_chunk((float*)sums, {fma(low, factor * scales.a, Vec{}),
-                                   fma(high, factor * scales.b, Vec{})});
-    }
 }
 
 // The nibbles of a panel as signed bytes [inputs / 4][kChunk][4], less their zero points.
@@ -175,11 +172,12 @@ static void nibble_panel(const LinearCall& call, int64_t panel, const LinearPart
         from.second = from.first + x.block_stride;
         from.weights = from.ahead = weights;
         for (int64_t group = 0; group < x.groups; ++group) {
+            Nothing nothing;
             clear_sums();
             if (both)
-                add_steps<SignedProducts, true>(from);
+                add_steps<SignedProducts, true>(from, nothing, 0);
             else
-                add_steps<SignedProducts, false>(from);
+                add_steps<SignedProducts, false>(from, nothing, 0);
             store_sums(spare, both);
             add_scaled(call, panel, group, row, count, spare, totals);
             from.first += from.steps * from.row_step;
@@ -192,14 +190,13 @@ static void nibble_panel(const LinearCall& call, int64_t panel, const LinearPart
 
 // The sums of a row block's rows with some panels: [panels][rows][kChunk]. Row by row, so that what goes
 // to memory is longer than a panel: rows lie pages apart.
-template <bool past_caches>
 static void finish_panels(const LinearCall& call, const LinearPart& part, int64_t sums_stride,
                           const char* sums) {
     for (int64_t row = part.first_row; row < part.end_row; ++row, sums += kChunk * 4)
         for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
             const char* at = sums + (panel - part.first_panel) * sums_stride;
             Pair pair = load_chunk((const float*)at);
-            finish_row<past_caches>(call.target, *call.linear, row, panel * kChunk, pair.a, pair.b);
+            finish_row(call.target, *call.linear, row, panel * kChunk, pair.a, pair.b);
         }
 }
 
@@ -210,75 +207,130 @@ YAIE_INLINE bool goes_past_caches(const LinearCall& call) {
     return target.store != YAIE_ADD && !target.rounded && is_aligned && call.rows * row_bytes >= kLargeResult;
 }
 
-// One panel with one group of inputs.
-template <class Products>
-static void tile_panel(const LinearCall& call, int64_t panel, const LinearPart& part, char* sums) {
+// The sums of a pair of blocks with a panel, on their way into the result: they are finished row by row
+// beside the products of the next pair.
+template <class Products, bool past_caches>
+struct Finishing {
+    const LinearCall& call;
+    const char* sums = nullptr;
+    int64_t panel = 0, row = 0, left = 0;
+
+    inline __attribute__((always_inline)) void one() {
+        const YaieLinear& linear = *call.linear;
+        Pair sum;
+        if (Products::kIntegers) {  // become numbers, as in add_group
+            Pair scales = load_chunk(linear.scales + panel * kChunk);
+            Vec factor = splat(call.rounded.scales[row]);
+            Vec all = splat((float)call.rounded.sums[row]), zero = splat((float)kByteOffset);
+            Vec low = fma(all, -zero, as_floats((Int)load_bits(sums)));
+            Vec high = fma(all, -zero, as_floats((Int)load_bits(sums + 2 * kChunk)));
+            sum = {fma(low, factor * scales.a, Vec{}), fma(high, factor * scales.b, Vec{})};
+        } else {
+            sum = load_chunk((const float*)sums);
+        }
+        finish_row<past_caches>(call.target, linear, row, panel * kChunk, sum.a, sum.b);
+        sums += kChunk * 4;
+        ++row;
+        --left;
+    }
+
+    inline __attribute__((always_inline)) void some(int64_t count) {
+        for (; count > 0 && left > 0; --count) one();
+    }
+};
+
+// Some panels with one group of inputs. Where there are more steps than the L1 cache holds, sums wait in
+// `sums` for the next steps; the last ones go to one of the two pairs behind it.
+template <class Products, bool past_caches>
+static void tile_panels(const LinearCall& call, const LinearPart& part, char* sums) {
     const YaieLinear& linear = *call.linear;
     const RoundedRows& x = call.rounded;
     int64_t row_bytes = x.block_stride / kRowsInBlock;
     int64_t steps = row_bytes >> x.step_shift, pair = 2 * kTileRows;
-    int64_t depth = part.end_row - part.first_row <= pair ? steps : kDepthSteps;
+    int64_t passes = (part.end_row - part.first_row + pair - 1) / pair;
+    int64_t depth = passes == 1 ? steps : kDepthSteps;
+    char* last_sums = sums + passes * kBlockPairBytes;
     TileStream from{};
     from.row_step = x.step_stride;
     from.row_stride = x.row_stride;
     from.weight_step = x.row_stride * kChunk;
-    // While rows meet this panel the next one comes nearer; where one pass is all, what follows in it.
-    int64_t passes = (part.end_row - part.first_row + pair - 1) / pair;
-    from.ahead = panel_at(linear, panel) + (passes == 1 ? kTilePrefetch : steps * from.weight_step);
     from.ahead_bytes = round_up(from.weight_step / passes, 64);
-    if (panel + 1 == call.num_panels) from.ahead_bytes = 0;
-    for (int64_t step = 0; step < steps; step += depth) {
-        from.steps = least_of(depth, steps - step);
-        from.weights = panel_at(linear, panel) + step * from.weight_step;
-        char* at = sums;
-        for (int64_t row = part.first_row; row < part.end_row; row += pair, at += kBlockPairBytes) {
-            int64_t count = least_of(pair, part.end_row - row);
-            bool both = count > kTileRows;
-            from.first = row_of(x, row) + step * x.step_stride;
-            from.second = from.first + x.block_stride;
-            if (step)
-                load_sums(at, both);
-            else
-                clear_sums();
-            if (both)
-                add_steps<Products, true>(from);
-            else
-                add_steps<Products, false>(from);
-            from.ahead += from.ahead_bytes * from.steps;
-            store_sums(at, both);
-            if (has_integers(linear) && step + from.steps == steps)
-                scale_sums(call, panel, row, count, at);
+    Finishing<Products, past_caches> finishing{call};
+    for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
+        for (int64_t step = 0; step < steps; step += depth) {
+            from.steps = least_of(depth, steps - step);
+            from.weights = panel_at(linear, panel) + step * from.weight_step;
+            // While rows meet these steps the next ones come nearer; where one pass is all, what follows.
+            from.ahead = from.weights + (passes == 1 ? kTilePrefetch : from.steps * from.weight_step);
+            bool is_last = step + from.steps == steps;
+            char* at = sums;
+            for (int64_t row = part.first_row; row < part.end_row; row += pair, at += kBlockPairBytes) {
+                int64_t count = least_of(pair, part.end_row - row);
+                bool both = count > kTileRows;
+                from.first = row_of(x, row) + step * x.step_stride;
+                from.second = from.first + x.block_stride;
+                if (step)
+                    load_sums(at, both);
+                else
+                    clear_sums();
+                int64_t each = (finishing.left + from.steps - 1) / from.steps;
+                if (both)
+                    add_steps<Products, true>(from, finishing, each);
+                else
+                    add_steps<Products, false>(from, finishing, each);
+                from.ahead += from.ahead_bytes * from.steps;
+                if (!is_last) {
+                    store_sums(at, both);
+                    continue;
+                }
+                char* to = last_sums;
+                last_sums = finishing.sums == nullptr || to == sums + passes * kBlockPairBytes
+                                ? to + kBlockPairBytes : to - kBlockPairBytes;
+                store_sums(to, both);
+                finishing.sums = to;
+                finishing.panel = panel;
+                finishing.row = row;
+                finishing.left = count;
+            }
         }
+    }
+    finishing.some(finishing.left);
+}
+
+static void nibble_panels(const LinearCall& call, LinearPart part, Scratch& scratch) {
+    int64_t rows = round_up(part.end_row - part.first_row, 2 * kTileRows);
+    int64_t sums_stride = rows * kChunk * 4;
+    int64_t spare_bytes = kBlockPairBytes + padded_inputs(*call.linear) * kChunk;
+    char* spare = scratch.get(spare_bytes + kPanelsAtOnce * sums_stride);
+    char* sums = spare + spare_bytes;
+    int64_t end = part.end_panel;
+    for (; part.first_panel < end; part.first_panel = part.end_panel) {
+        part.end_panel = least_of(part.first_panel + kPanelsAtOnce, end);
+        for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel)
+            nibble_panel(call, panel, part, sums + (panel - part.first_panel) * sums_stride, spare);
+        finish_panels(call, part, sums_stride, sums);
+    }
+}
+
+template <class Products>
+static void simple_panels(const LinearCall& call, const LinearPart& part, Scratch& scratch) {
+    int64_t pairs = (part.end_row - part.first_row + 2 * kTileRows - 1) / (2 * kTileRows);
+    char* sums = scratch.get((pairs + 2) * kBlockPairBytes);
+    if (goes_past_caches(call)) {
+        tile_panels<Products, true>(call, part, sums);
+        _mm_sfence();  // such stores are not ordered with what tells that they are done
+    } else {
+        tile_panels<Products, false>(call, part, sums);
     }
 }
 
 static void tile_task(void* context, int64_t index, Scratch& scratch) {
     const LinearCall& call = *static_cast<const LinearCall*>(context);
     LinearPart part = part_of(call, index);
-    int64_t rows = round_up(part.end_row - part.first_row, 2 * kTileRows);
-    int64_t sums_stride = rows * kChunk * 4;
-    bool nibbles = call.linear->weights_kind == YAIE_WEIGHTS_INT4;
-    int64_t spare_bytes = nibbles ? kBlockPairBytes + padded_inputs(*call.linear) * kChunk : 0;
-    char* spare = scratch.get(spare_bytes + kPanelsAtOnce * sums_stride);
-    char* sums = spare + spare_bytes;
     TileRegisters registers(least_of(kTileRows, part.end_row - part.first_row), call.rounded.row_stride);
-    bool past_caches = goes_past_caches(call);
-    int64_t end = part.end_panel;
-    for (; part.first_panel < end; part.first_panel = part.end_panel) {
-        part.end_panel = least_of(part.first_panel + kPanelsAtOnce, end);
-        for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
-            char* at = sums + (panel - part.first_panel) * sums_stride;
-            if (nibbles)
-                nibble_panel(call, panel, part, at, spare);
-            else if (has_integers(*call.linear))
-                tile_panel<ByteProducts>(call, panel, part, at);
-            else
-                tile_panel<PairProducts>(call, panel, part, at);
-        }
-        if (past_caches)
-            finish_panels<true>(call, part, sums_stride, sums);
-        else
-            finish_panels<false>(call, part, sums_stride, sums);
+    switch (call.linear->weights_kind) {
+        case YAIE_WEIGHTS_INT4: return nibble_panels(call, part, scratch);
+        case YAIE_WEIGHTS_INT8: return simple_panels<ByteProducts>(call, part, scratch);
+        default: return simple_panels<PairProducts>(call, part, scratch);
     }
-    if (past_caches) _mm_sfence();  // such stores are not ordered with what tells that they are done
 }
