@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -9,7 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from yaie.bench.peers.client import LlamaCppDialect, OpenAiDialect, PeerFailed, send_workload
+from yaie.bench.peers.client import LlamaCppDialect, OpenAiDialect, send_workload
+from yaie.bench.peers.exchange import PeerFailed
 from yaie.bench.peers.figures import Answer, summarize
 from yaie.bench.peers.runner import ModelFacts
 from yaie.bench.peers.running import RunningPeer
@@ -126,6 +128,22 @@ def test_an_error_inside_a_stream_is_a_failure(scripted: str) -> None:
 def test_a_server_without_token_ids_cannot_do_conversations(scripted: str) -> None:
     with pytest.raises(PeerFailed, match="no token ids"):
         _send(scripted, b'{"choices": [{"index": 0, "text": "a b"}]}', b"[DONE]", num_turns=2)
+
+
+def test_an_answer_that_breaks_off_is_a_failure() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def break_off() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(
+                    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata:\r\n"
+                )
+
+        threading.Thread(target=break_off, daemon=True).start()
+        with pytest.raises(PeerFailed, match="broke off"):
+            _send(f"http://127.0.0.1:{listening.getsockname()[1]}")
 
 
 def test_nobody_listening_is_a_failure() -> None:

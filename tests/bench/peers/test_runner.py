@@ -15,8 +15,8 @@ import pytest
 
 from tests.bench.peers.conftest import MakePeer
 from yaie.bench.peers import processes
-from yaie.bench.peers.client import PeerFailed
 from yaie.bench.peers.definitions import PEERS, Conversion, Start, choose_peers
+from yaie.bench.peers.exchange import PeerFailed
 from yaie.bench.peers.figures import summarize
 from yaie.bench.peers.runner import (
     Interrupted,

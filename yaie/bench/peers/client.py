@@ -12,20 +12,12 @@ import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import httpx
-
+from yaie.bench.peers.exchange import PeerFailed, exchange, post_request
 from yaie.bench.peers.figures import Answer
 from yaie.bench.peers.workloads import Shape, Workload
-from yaie.errors import YaieError
 
 # A turn of a conversation needs the ids of the answer before it.
 _NO_IDS = "it gives no token ids, so the next turn cannot be written"
-
-
-class PeerFailed(YaieError):
-    """A peer cannot be started, or did not answer as it should."""
-
-    code = "peer_failed"
 
 
 class Dialect(Protocol):
@@ -118,7 +110,7 @@ class LlamaCppDialect:
 def send_workload(
     base_url: str, dialect: Dialect, workload: Workload, *, timeout_s: float
 ) -> list[Answer]:
-    """Run all conversations at once and return every answer.
+    """Run all conversations at once and return every answer, conversation by conversation.
 
     Raises `PeerFailed` if a request is refused, breaks off, or takes longer than `timeout_s`.
     """
@@ -128,66 +120,63 @@ def send_workload(
 async def _send_all(
     base_url: str, dialect: Dialect, workload: Workload, timeout_s: float
 ) -> list[Answer]:
-    # A new connection for each request: some servers close idle ones just when they are reused.
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-    async with httpx.AsyncClient(
-        base_url=base_url,
-        timeout=httpx.Timeout(timeout_s),
-        limits=limits,
-        trust_env=False,
-        verify=False,  # plain HTTP to this machine; reading certificates takes time
-    ) as client:
-        try:
-            async with asyncio.timeout(timeout_s), asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(_converse(client, dialect, workload.shape, turns))
-                    for turns in workload.conversations
-                ]
-        except TimeoutError:
-            raise PeerFailed(f"{workload.name} took longer than {timeout_s:g} s") from None
-        except ExceptionGroup as errors:  # the first that failed; the group cancelled the others
-            first = errors.exceptions[0]
-            if not isinstance(first, PeerFailed | httpx.HTTPError):
-                raise first from None
-            what = str(first) or type(first).__name__
-            raise PeerFailed(f"{workload.name}: {what}") from None
-    return [answer for task in tasks for answer in task.result()]
+    conversations = [
+        _Conversation(base_url, dialect, workload.shape, turns) for turns in workload.conversations
+    ]
+    try:
+        async with asyncio.timeout(timeout_s), asyncio.TaskGroup() as group:
+            for conversation in conversations:
+                group.create_task(conversation.run())
+    except TimeoutError:
+        raise PeerFailed(f"{workload.name} took longer than {timeout_s:g} s") from None
+    except ExceptionGroup as errors:  # the first that failed; the group cancelled the others
+        first = errors.exceptions[0]
+        if not isinstance(first, PeerFailed):
+            raise first from None
+        raise PeerFailed(f"{workload.name}: {first}") from None
+    return [answer for conversation in conversations for answer in conversation.answers]
 
 
-async def _converse(
-    client: httpx.AsyncClient, dialect: Dialect, shape: Shape, turns: Sequence[Sequence[int]]
-) -> list[Answer]:
-    answers: list[Answer] = []
-    history: list[int] = []
-    for turn in turns:
-        if answers:
-            ids = answers[-1].token_ids.get(0, [])
-            if len(ids) != shape.output_len:
-                raise PeerFailed(_NO_IDS if not ids else f"{len(ids)} tokens came back")
-            history += ids
-        history += turn
-        answers.append(await _ask(client, dialect, shape, history))
-    return answers
+class _Conversation:
+    """The turns of one conversation, one after the other."""
 
+    def __init__(
+        self, base_url: str, dialect: Dialect, shape: Shape, turns: Sequence[Sequence[int]]
+    ) -> None:
+        self._base_url = base_url
+        self._dialect = dialect
+        self._shape = shape
+        self._turns = turns
+        self._history = list(turns[0])
+        self._request = self._next_request()  # before any clock starts
+        self._unread = b""
+        self.answers: list[Answer] = []
 
-async def _ask(
-    client: httpx.AsyncClient, dialect: Dialect, shape: Shape, prompt: Sequence[int]
-) -> Answer:
-    body = json.dumps(dialect.body(prompt, shape)).encode()
-    headers = {"content-type": "application/json"}
-    answer = Answer(len(prompt), time.perf_counter())
-    async with client.stream("POST", dialect.path, content=body, headers=headers) as response:
-        if response.status_code != httpx.codes.OK:
-            text = (await response.aread()).decode(errors="replace")
-            raise PeerFailed(f"HTTP {response.status_code}: {text[:300]}")
-        pending = b""
-        async for part in response.aiter_raw():
-            now_s = time.perf_counter()
-            *lines, pending = (pending + part).split(b"\n")
-            for line in lines:
-                _read_line(line.strip(), dialect, answer, now_s)
-    answer.end_s = time.perf_counter()
-    return answer
+    async def run(self) -> None:
+        for turn in self._turns:
+            if self.answers:
+                self._history += [*self._last_answer(), *turn]
+                self._request = self._next_request()
+            self._unread = b""
+            self.answers.append(Answer(len(self._history), time.perf_counter()))
+            await exchange(self._base_url, self._request, self._read)
+            self.answers[-1].end_s = time.perf_counter()
+
+    def _next_request(self) -> bytes:
+        body = json.dumps(self._dialect.body(self._history, self._shape)).encode()
+        return post_request(self._base_url, self._dialect.path, body)
+
+    def _last_answer(self) -> list[int]:
+        ids = self.answers[-1].token_ids.get(0, [])
+        if len(ids) != self._shape.output_len:
+            raise PeerFailed(_NO_IDS if not ids else f"{len(ids)} tokens came back")
+        return ids
+
+    def _read(self, part: bytes) -> None:
+        now_s = time.perf_counter()
+        *lines, self._unread = (self._unread + part).split(b"\n")
+        for line in lines:
+            _read_line(line.strip(), self._dialect, self.answers[-1], now_s)
 
 
 def _read_line(line: bytes, dialect: Dialect, answer: Answer, now_s: float) -> None:

@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yaie.bench.peers.client import PeerFailed
 from yaie.bench.peers.definitions import Conversion, Peer, Start, plain_environment
+from yaie.bench.peers.exchange import PeerFailed
 from yaie.bench.peers.figures import summarize
 from yaie.bench.peers.processes import Usage, resident_bytes, tree_of, wait_until_idle
 from yaie.bench.peers.running import RunningPeer, free_port, last_words

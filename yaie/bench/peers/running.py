@@ -23,10 +23,10 @@ from yaie.bench.peers.client import (
     Dialect,
     LlamaCppDialect,
     OpenAiDialect,
-    PeerFailed,
     send_workload,
 )
 from yaie.bench.peers.definitions import SERVED_NAME, Peer, Start, plain_environment
+from yaie.bench.peers.exchange import PeerFailed
 from yaie.bench.peers.figures import Answer
 from yaie.bench.peers.workloads import Workload
 

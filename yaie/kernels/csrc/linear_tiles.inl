@@ -60,7 +60,7 @@ struct TileStream {
 
 // Nothing to compute beside products.
 struct Nothing {
-    inline __attribute__((always_inline)) void some(int64_t) {}
+    YAIE_MEMBER void some(int64_t) {}
 };
 
 // `beside` computes something else in every step: vectors idle while tiles are multiplied.
@@ -215,7 +215,7 @@ struct Finishing {
     const char* sums = nullptr;
     int64_t panel = 0, row = 0, left = 0;
 
-    inline __attribute__((always_inline)) void one() {
+    YAIE_MEMBER void one() {
         const YaieLinear& linear = *call.linear;
         Pair sum;
         if (Products::kIntegers) {  // become numbers, as in add_group
@@ -234,7 +234,7 @@ struct Finishing {
         --left;
     }
 
-    inline __attribute__((always_inline)) void some(int64_t count) {
+    YAIE_MEMBER void some(int64_t count) {
         for (; count > 0 && left > 0; --count) one();
     }
 };
@@ -249,7 +249,8 @@ static void tile_panels(const LinearCall& call, const LinearPart& part, char* su
     int64_t steps = row_bytes >> x.step_shift, pair = 2 * kTileRows;
     int64_t passes = (part.end_row - part.first_row + pair - 1) / pair;
     int64_t depth = passes == 1 ? steps : kDepthSteps;
-    char* last_sums = sums + passes * kBlockPairBytes;
+    char* last_sums[2] = {sums + passes * kBlockPairBytes, sums + (passes + 1) * kBlockPairBytes};
+    int turn = 0;
     TileStream from{};
     from.row_step = x.step_stride;
     from.row_stride = x.row_stride;
@@ -283,11 +284,9 @@ static void tile_panels(const LinearCall& call, const LinearPart& part, char* su
                     store_sums(at, both);
                     continue;
                 }
-                char* to = last_sums;
-                last_sums = finishing.sums == nullptr || to == sums + passes * kBlockPairBytes
-                                ? to + kBlockPairBytes : to - kBlockPairBytes;
-                store_sums(to, both);
-                finishing.sums = to;
+                store_sums(last_sums[turn], both);
+                finishing.sums = last_sums[turn];
+                turn ^= 1;
                 finishing.panel = panel;
                 finishing.row = row;
                 finishing.left = count;

@@ -52,3 +52,4 @@ YAIE_PRAGMA(GCC pop_options)
 #undef YAIE_AMX
 #undef YAIE_MEMORY_IS_WRITTEN
 #undef YAIE_INLINE
+#undef YAIE_MEMBER

@@ -15,6 +15,7 @@ typedef int32_t Int __attribute__((vector_size(kLanes * 4)));
 typedef uint32_t Bits __attribute__((vector_size(kLanes * 4)));
 
 #define YAIE_INLINE static inline __attribute__((always_inline))
+#define YAIE_MEMBER inline __attribute__((always_inline))
 
 YAIE_INLINE int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
 YAIE_INLINE int64_t most_of(int64_t a, int64_t b) { return a > b ? a : b; }
