@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
 import pytest
 
 from yaie.bench.fragmentation import Churn, measure_fragmentation, path_runs
 from yaie.kvcache import radix_tree, slots
+from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
 
 FULL = Churn(num_slots=16_384, num_live=16, num_requests=500, prefix_len=128, own_len=(16, 384))
@@ -27,15 +31,47 @@ def test_without_room_and_patience_they_do_not(monkeypatch: pytest.MonkeyPatch) 
     assert measure_fragmentation(FULL)["mean_run"] < 4
 
 
-def test_what_is_kept_free_costs_few_hits() -> None:
-    tree = RadixTree(6_400)
-    assert tree.room_to_grow + tree.allocator.most_crumbs <= tree.num_slots // 16
+def test_what_is_kept_free_costs_few_hits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool that keeps nothing free holds hardly more of the same prompts."""
+
+    def held(tree: RadixTree) -> int:
+        prompts = [np.full(64, n, dtype=np.int32) for n in range(200)]
+        for prompt in prompts:
+            cursor = tree.open("a", prompt)
+            tree.mark_computed(cursor.node, 64)  # type: ignore[arg-type]
+            for _ in range(8):
+                tree.append(cursor, 1)
+            tree.close(cursor)
+        return sum(tree.match("a", prompt).num_computed == 64 for prompt in prompts)
+
+    with_room = held(RadixTree(6_400))
+    monkeypatch.setattr(radix_tree, "_SHARE_OF_ROOM", 10**9)
+    assert with_room >= held(RadixTree(6_400)) * 15 // 16
+
+
+def test_growing_beside_live_sequences_never_walks_the_tree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing can be evicted and few slots are free: there is one, so nothing is searched."""
+    tree = RadixTree(1_024)
+    cursors = [tree.open("a", np.full(12, n, dtype=np.int32)) for n in range(64)]
+    walks = 0
+    nodes = RadixTree.nodes
+
+    def counted(of: RadixTree) -> Iterator[Node]:
+        nonlocal walks
+        walks += 1
+        return nodes(of)
+
+    monkeypatch.setattr(RadixTree, "nodes", counted)
+    while tree.num_free:
+        tree.append(cursors[tree.num_free % 64], 7)
+    assert walks == 0
+    assert tree.num_live == tree.num_slots
 
 
 def test_a_run_goes_on_across_nodes() -> None:
     tree = RadixTree(64)
-    import numpy as np
-
     first = tree.open("a", np.arange(8, dtype=np.int32))
     second = tree.open("a", np.array([0, 1, 2, 9, 9], dtype=np.int32))
     assert path_runs(tree, first) == [8]  # split after three tokens, and still one run

@@ -395,8 +395,11 @@ class RadixTree:
         """One slot for a token behind the node, next to its last one if that is free."""
         if node.extents and self.allocator.take(node.extents[-2] + node.extents[-1]):
             return node.extents[-2] + node.extents[-1]
-        if self.allocator.num_in_runs < self.room_to_grow:
+        if self.allocator.num_in_runs < self.room_to_grow and (
+            self.evictable or not self.allocator.num_free
+        ):
             # Evicted token by token, every sequence would get the odd slots of another's tail.
+            # As long as there is a slot, room is not worth looking through live edges for.
             self.evict(self.room_to_grow)
         return self.allocator.take_with_room()
 
