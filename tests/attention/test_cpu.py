@@ -201,6 +201,31 @@ def test_halves_are_rounded_as_torch_rounds_them(kernels: Library, dtype: torch.
         assert torch.equal(found[~tiny], expected[~tiny])
 
 
+@pytest.mark.parametrize("pool_dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int8])
+@pytest.mark.parametrize("rows", [1, 5, 40])  # narrow, tiles where there are, wide
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_score_that_is_no_number_shows(
+    kernels: Library, pool_dtype: torch.dtype, rows: int, exact: bool
+) -> None:
+    """In whoever sees the key, and in nobody else: it must not become some weight."""
+    case = Case(
+        long_prefill(rows, 200),
+        spec(key_width=64, value_width=64, scale=0.125),
+        torch.float32,
+        pool_dtype,
+    )
+    bad = 199 - rows // 2  # slots are positions
+    keys = case.keys.scales if isinstance(case.keys, QuantizedRows) else case.keys[..., 3]
+    keys[bad, 0] = torch.nan
+    step = CpuBackend(kernels, 1, exact=exact).prepare(case.plan, CPU)
+    found = step.attend(case.spec, case.queries, case.keys, case.values, case.sinks)
+    sees_it = torch.as_tensor(case.plan.positions) >= bad
+    group = case.spec.num_heads // case.spec.num_kv_heads
+    assert bool(found[sees_it, :group].isnan().all())
+    assert bool(found[~sees_it].isfinite().all())
+    assert bool(found[:, group:].isfinite().all())
+
+
 def test_large_scores_do_not_overflow(kernels: Library) -> None:
     case = Case(RandomTree(5).plan(), spec(scale=300.0, has_sinks=True))
     found = case.found(kernels)

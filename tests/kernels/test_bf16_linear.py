@@ -99,6 +99,8 @@ def test_results_larger_than_caches(kernels: Library, outputs: int, store: int) 
     rows = [slice(at, at + 40) for at in range(0, 700, 40)]
     parts = [compute(kernels, weight, x[at].clone(), torch.ones(len(x[at]), width), store=store)
              for at in rows]  # fmt: skip
+    if kernels.instruction_set in ("amx", "bf16"):  # a row's bits do not depend on the others there
+        assert torch.equal(whole, torch.cat(parts))
     torch.testing.assert_close(whole, torch.cat(parts), atol=1e-5, rtol=1e-5)
 
 

@@ -115,6 +115,24 @@ def test_a_row_of_zeros_gives_the_bias(library: Library) -> None:
         assert torch.equal(y, bias.expand(2, -1))
 
 
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("rows", [1, 20])
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+@pytest.mark.parametrize("at", [0, 70, 127])
+def test_what_is_no_number_stays_so(
+    library: Library, bits: int, rows: int, bad: float, at: int
+) -> None:
+    """Bytes cannot hold it; the row must not look like numbers, and others must not change."""
+    weight = random_weight(40, 128, bits, 64 if bits == 4 else None)
+    x = torch.randn(rows, 128)
+    expected = compute(library, weight, x, torch.empty(rows, 40))
+    x[rows // 2, at] = bad
+    found = compute(library, weight, x, torch.empty(rows, 40))
+    assert not bool(found[rows // 2].isfinite().any())
+    kept = torch.arange(rows) != rows // 2
+    assert torch.equal(found[kept], expected[kept])
+
+
 def test_sums_are_added_to_what_is_there(library: Library) -> None:
     weight = random_weight(40, 64, 4, 32)
     x, before = torch.randn(5, 64), torch.randn(5, 40)

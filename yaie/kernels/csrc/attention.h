@@ -42,7 +42,6 @@ constexpr int64_t kRowsInMerge = 4;
 // case: what it adds is multiplied by about 2^-126 as soon as the row meets a key it does see.
 constexpr float kHidden = -3.0e38f;
 constexpr int64_t kRowsInWrite = 32;
-constexpr int64_t kWidestChunk = 32;  // elements; widths are padded to a chunk
 
 inline int64_t padded(int64_t width, int64_t chunk) { return (width + chunk - 1) / chunk * chunk; }
 

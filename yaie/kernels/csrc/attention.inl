@@ -6,7 +6,8 @@
 //   fp32 and broadcast, so nothing is transposed and softmax needs no horizontal step.
 // - wide over an int8 pool (attention_bytes.inl), where the processor multiplies bytes.
 // - tiles (attention_tiles.inl), where the processor multiplies tiles of bf16 numbers: instead of both
-//   wide ones over bf16 and int8 pools.
+//   wide ones, and from kLeastTileLanes query vectors on of the narrow one, over bf16 and int8 pools with
+//   heads that are multiples of a tile.
 // - narrow (attention_narrow.inl): lanes run along the head, for few query vectors.
 // T is what the pool holds, and gives the order within chunks; queries and output may be of another
 // type. The scales of an int8 pool multiply scores and weights, or keys and values as they are widened.
@@ -133,19 +134,14 @@ static bool has_tiles(const YaieLayer& layer) {
 #endif
 }
 
-#ifdef YAIE_AMX
+// Whether tiles read a pool of T; see has_tiles.
 template <class T>
-static void attend_by_tiles(const AttentionCall&, const Layer&, const Piece&, int, int, Scratch&) {}
+constexpr bool kReadByTiles = false;
+#ifdef YAIE_AMX
 template <>
-void attend_by_tiles<Bf16>(const AttentionCall& call, const Layer& layer, const Piece& piece,
-                           int first_head, int end_head, Scratch& scratch) {
-    attend_tiles<Bf16>(call, layer, piece, first_head, end_head, scratch);
-}
+constexpr bool kReadByTiles<Bf16> = true;
 template <>
-void attend_by_tiles<Int8>(const AttentionCall& call, const Layer& layer, const Piece& piece,
-                           int first_head, int end_head, Scratch& scratch) {
-    attend_tiles<Int8>(call, layer, piece, first_head, end_head, scratch);
-}
+constexpr bool kReadByTiles<Int8> = true;
 #endif
 
 template <class T>
@@ -158,9 +154,10 @@ static void attend_task(void* context, int64_t index, Scratch& scratch) {
         attend_exact<T>(call, layer, piece, work.first_head, work.end_head, scratch);
     } else if (piece.form == Form::narrow) {
         attend_narrow<T>(call, layer, piece, work.first_head, work.end_head, scratch);
-#ifdef YAIE_AMX
     } else if (piece.form == Form::tiles) {
-        attend_by_tiles<T>(call, layer, piece, work.first_head, work.end_head, scratch);
+#ifdef YAIE_AMX
+        if constexpr (kReadByTiles<T>)
+            attend_tiles<T>(call, layer, piece, work.first_head, work.end_head, scratch);
 #endif
     } else {
         for (int head = work.first_head; head < work.end_head; ++head) {

@@ -6,7 +6,7 @@
 
 constexpr float kLargestQuery = 32600.0f;   // as two signed bytes
 constexpr float kLargestWeight = 65280.0f;  // as two unsigned bytes
-constexpr int64_t kWidestSum = 256;         // elements; wider heads could overflow the sums
+constexpr int64_t kWidestSum = 256;         // elements: as float32 the sums are exact
 
 YAIE_INLINE Int dot_bytes(Int sum, Bits unsigned_bytes, Bits signed_bytes) {
     return (Int)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)unsigned_bytes, (__m512i)signed_bytes);

@@ -45,7 +45,7 @@ YAIE_ONCE float soften_exact(const Layer& layer, int n, const float* key_scales,
     Vec sum{};
     for (int k = 0; k < n; k += kLanes) {
         Vec score = load(scores + k);
-        Vec weight = score > splat(kHidden) ? exp2(score - new_maximum) : Vec{};
+        Vec weight = score <= splat(kHidden) ? Vec{} : exp2(score - new_maximum);
         store(scores + k, value_scales ? weight * load(value_scales + k) : weight);
         sum += weight;
     }

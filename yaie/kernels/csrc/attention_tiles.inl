@@ -19,9 +19,9 @@ constexpr float kSlack = 8.0f;
 static_assert(kTileKeys % kTileDepth == 0, "a block is laid out in whole tiles");
 
 // 2 to the power of x, within 2^-13 of itself: weights are rounded to bf16 anyway. x below -100 counts as
-// -100: products of smaller numbers could become subnormal, which is slow.
+// -100: products of smaller numbers could become subnormal, which is slow. What is not a number stays so.
 YAIE_INLINE Vec coarse_exp2(Vec x) {
-    x = (Vec)_mm512_max_ps((__m512)x, (__m512)splat(-100.0f));
+    x = (Vec)_mm512_max_ps((__m512)splat(-100.0f), (__m512)x);  // the second one if they are unordered
     Vec f = (Vec)_mm512_reduce_ps((__m512)x, 1);  // x - floor(x)
     Vec p = splat(0.07802448f);
     p = fma(p, f, splat(0.22606728f));

@@ -16,7 +16,12 @@
 
 constexpr int64_t kFewRows = 4 * YAIE_TILE_ROWS;
 constexpr int64_t kLeastPanelBytes = 32 << 10;  // of weights in a task: a stream worth starting
-constexpr int64_t kRowBlockBytes = 17 << 16;  // of inputs in a block: they stay in the L2 cache
+// Of inputs in a block, which should stay in the L2 cache: processors with tiles have 2 MiB of it.
+#ifdef YAIE_AMX
+constexpr int64_t kRowBlockBytes = 17 << 16;
+#else
+constexpr int64_t kRowBlockBytes = 768 << 10;
+#endif
 constexpr int64_t kPrefetchWords = 1024;
 
 // Rows as signed bytes, for integer weights, or as bf16 numbers.
@@ -66,7 +71,7 @@ struct Target {
     int64_t y_stride;
     int32_t store;  // YaieStore
     float factor;   // of what is added
-    // Or null. Gated results of bf16 layers can go to the next layer as it reads them.
+    // Or null. Gated results can go to a next layer of bf16 weights as it reads them.
     const RoundedRows* rounded = nullptr;
 };
 
@@ -127,7 +132,7 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
     if (target.store == YAIE_GATED_SILU || target.store == YAIE_GATED_GELU) {
         Vec gate = target.store == YAIE_GATED_SILU ? sigmoid_times(low) : gelu_tanh(low);
 #ifdef YAIE_BF16
-        if (target.rounded)
+        if (!past_caches && target.rounded)
             return put_bf16(*target.rounded, row, first / 2, gate * high, linear.num_outputs / 2);
 #endif
         put<past_caches>(y + first / 2, gate * high, linear.num_outputs / 2 - first / 2);
@@ -135,9 +140,10 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
     }
     y += first;
     int64_t count = linear.num_outputs - first;
-    if (target.store == YAIE_ADD) {
-        low = get(y, count) + low * target.factor;
-        if (count > kLanes) high = get(y + kLanes, count - kLanes) + high * target.factor;
+    if (!past_caches && target.store == YAIE_ADD) {
+        Vec factor = splat(target.factor);
+        low = fma(low, factor, get(y, count));
+        if (count > kLanes) high = fma(high, factor, get(y + kLanes, count - kLanes));
     }
     put<past_caches>(y, low, count);
     if (count > kLanes) put<past_caches>(y + kLanes, high, count - kLanes);
@@ -320,11 +326,12 @@ static void round_to_bf16(Pool& pool, const LinearCall& call);
 static void round_row(const float* x, int64_t inputs, const RoundedRows& to, int64_t row);
 static RoundedRows bf16_rows(const YaieLinear& linear, char* memory);
 YAIE_INLINE int64_t bf16_bytes(const YaieLinear& linear, int64_t rows);
-static void bf16_panel(const LinearCall& call, int64_t panel, int64_t first_row, int64_t end_row);
 #endif
 #ifdef YAIE_AMX
 static int32_t tile_shift(const YaieLinear& linear, int64_t rows);
 static void tile_task(void* context, int64_t index, Scratch& scratch);
+#elif defined(YAIE_BF16)
+static void bf16_panel(const LinearCall& call, int64_t panel, int64_t first_row, int64_t end_row);
 #endif
 
 YAIE_INLINE void widen_panel(const YaieLinear& linear, int64_t panel, float* out) {
@@ -381,7 +388,7 @@ static void linear_task(void* context, int64_t index, Scratch& scratch) {
     for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
         if (has_integers(*call.linear))
             integer_panel(call, panel, part.first_row, part.end_row);
-#ifdef YAIE_BF16
+#if defined(YAIE_BF16) && !defined(YAIE_AMX)
         else if (call.rounded.bytes)
             bf16_panel(call, panel, part.first_row, part.end_row);
 #endif

@@ -5,6 +5,7 @@
 // and their products are added to one float32 sum: one sum for each output whatever the number of rows,
 // so that a row gets the same bits beside any others.
 
+#ifndef YAIE_AMX  // tiles multiply any number of rows
 YAIE_INLINE Vec dot_pairs(Vec sum, Bits w, int32_t x) {
     return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)w, (__m512bh)_mm512_set1_epi32(x));
 }
@@ -43,6 +44,7 @@ static void bf16_panel(const LinearCall& call, int64_t panel, int64_t first_row,
     const uint32_t* words = (const uint32_t*)panel_at(linear, panel);
     add_rows(PairTile{call.rounded, words, linear, panel * kChunk, call.target}, first_row, end_row);
 }
+#endif
 
 // kChunk numbers, in the order in which they lie.
 YAIE_INLINE void round_chunk(const float* x, char* to) {

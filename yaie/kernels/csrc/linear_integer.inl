@@ -179,13 +179,18 @@ YAIE_INLINE void round_group(const float* x, int64_t count, const RoundedRows& t
     char* bytes = row_of(to, row);
     int64_t first = group * to.group_size;
     Vec most{};
+    Int no_numbers{};  // bytes cannot hold them, so the whole group becomes none
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
         Vec v = load(x + i);
         most = larger(most, larger(v, -v));
+        no_numbers |= v != v;
     }
     float peak = largest_lane(most);
-    for (; i < count; ++i) peak = peak > __builtin_fabsf(x[i]) ? peak : __builtin_fabsf(x[i]);
+    for (int j = 0; j < kLanes; ++j)
+        if (no_numbers[j]) peak = __builtin_nanf("");
+    for (; i < count; ++i)
+        if (!(peak > __builtin_fabsf(x[i]))) peak = peak != peak ? peak : __builtin_fabsf(x[i]);
     float factor = peak > 0 ? 127.0f / peak : 0.0f;
     Int total{};
     for (i = 0; i + kLanes <= count; i += kLanes) {

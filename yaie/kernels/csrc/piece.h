@@ -27,7 +27,7 @@ struct Piece {
     int64_t num_keys;
     int64_t first_position;
     int64_t first_row, end_row;
-    int64_t partial;  // first of its places for (max, sum, values); each is a (KV head, lane)
+    int64_t partial;  // first of its places for (max, sum, values); each is a (query head, row)
     Form form;
     int32_t level;  // those of a lower level are done before; see exact_pieces.h
 };

@@ -58,8 +58,6 @@ public:
         key_ = key;
     }
 
-    void forget() { key_ = Key{}; }
-
     // Whether a piece hands partial results to another or to the merge.
     bool has_partials() const { return has_levels_ || !merged_rows.empty(); }
 

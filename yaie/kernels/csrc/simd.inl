@@ -49,9 +49,10 @@ YAIE_INLINE Vec fma(Vec a, Vec b, Vec c) {
 YAIE_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
 YAIE_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
 
-// 2 to the power of x, within 2e-7; x below -126 counts as -126. Needs x <= 127.
+// 2 to the power of x, within 2e-7; x below -126 counts as -126. Needs x <= 127. What is not a number
+// stays so: a score that is not one must not become some weight.
 YAIE_INLINE Vec exp2(Vec x) {
-    x = larger(x, splat(-126.0f));
+    x = x < -126.0f ? splat(-126.0f) : x;
     Vec shifted = x + 12582912.0f;  // 1.5 * 2^23: the integer part now lies in the low bits
     Vec f = x - (shifted - 12582912.0f);
     Vec p = splat(1.535336188319500e-4f);

@@ -15,6 +15,8 @@ from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 from yaie.models.rewrites.structure import LinearParts
 
 KINDS = {getattr(torch, name): WEIGHTS[name] for name in ("bfloat16", "float32")}
+# Products of more unsigned and signed bytes than this could leave a 32-bit sum.
+_MOST_INT8_INPUTS = 65_536
 _INTEGER_KINDS = {8: WEIGHTS["int8"], 4: WEIGHTS["int4"]}
 
 
@@ -124,7 +126,8 @@ class Packer:
 def can_hold(weight: QuantizedWeight) -> bool:
     """Whether the kernels compute with these integers as they are."""
     if weight.bits == 8:
-        return weight.scales.shape[1] == 1 and weight.zero_points is None
+        is_simple = weight.scales.shape[1] == 1 and weight.zero_points is None
+        return is_simple and weight.values.shape[1] <= _MOST_INT8_INPUTS
     return weight.bits == 4 and weight.group_size % INT4_GROUP_MULTIPLE == 0
 
 
