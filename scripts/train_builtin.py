@@ -402,6 +402,7 @@ def train(args: argparse.Namespace, rank: int) -> dict[str, Any]:
     checkpoint = args.work / "checkpoint.pt"
     tokenizer, model, optim, tokens = _begin(args, checkpoint)
     parameters = sum(p.numel() for p in model.parameters())
+    torch.distributed.barrier()  # the others may still be reading what is written now
     if rank == 0:
         tokenizer.save_pretrained(args.work / "tokenizer")
         print(json.dumps({"parameters": parameters, "vocab": len(tokenizer)}), flush=True)

@@ -80,15 +80,3 @@ def test_nobody_waits_longer_than_the_longest_time(monkeypatch: pytest.MonkeyPat
             assert sent == ["a", "b"]
 
     run(test)
-
-
-def test_what_is_held_back_is_sent_before_it_is_aborted() -> None:
-    async def test(gathered: Gathering, sent: list[str]) -> None:
-        with gathered.arriving():
-            send(gathered, sent, "a", is_idle=True)
-            gathered.release()
-            assert sent == ["a"]
-        await asyncio.sleep(0)
-        assert sent == ["a"]
-
-    run(test)

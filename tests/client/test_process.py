@@ -163,6 +163,26 @@ def test_cancelling_a_waiting_caller_aborts_its_request() -> None:
     run(test)
 
 
+@pytest.mark.parametrize("by", ["leaving", "abort"])
+def test_what_is_held_back_is_sent_before_it_is_aborted(by: str) -> None:
+    """While another request of a burst is read; the other way round it would run for nobody."""
+
+    async def test() -> None:
+        async with running() as client:
+            with client.arriving():
+                task = asyncio.create_task(collect(client, ask("held", max_tokens=ENDLESS)))
+                await asyncio.sleep(0)
+                if by == "abort":
+                    await client.abort("held")
+                    assert [delta.finish_reason for delta in await task] == ["abort"]
+                else:
+                    task.cancel()
+                    await asyncio.wait([task])
+            await until(lambda: client.stats.num_aborted == 1 and client.stats.num_running == 0)
+
+    run(test)
+
+
 def test_refusals_and_bugs_in_add_belong_to_the_request() -> None:
     async def test() -> None:
         async with running() as client:
