@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 VARIABLE = "YAIE_WEIGHTS_CACHE"
 AUTO, OFF = "auto", "off"
-ENDING = ".packed"
+BEGINNING, ENDING = "yaie-", ".packed"  # of names; only such files are ever removed
 FORMAT = 1
 
 _MAGIC = b"YAIEPACK"
@@ -109,7 +109,7 @@ class PackedCache:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._make_room(nbytes):
                 return False
-            handle, name = tempfile.mkstemp(suffix=_UNFINISHED, dir=self.folder)
+            handle, name = tempfile.mkstemp(_UNFINISHED, BEGINNING, self.folder)
             unfinished = Path(name)
             with os.fdopen(handle, "wb", buffering=0) as file:
                 if not _fill(file.fileno(), header, pieces, nbytes, stop):
@@ -137,7 +137,7 @@ class PackedCache:
         return len(sizes), sum(sizes)
 
     def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{ENDING}"
+        return self.folder / f"{BEGINNING}{key}{ENDING}"
 
     def _make_room(self, nbytes: int) -> bool:
         """Remove what is least recently used until so many bytes fit."""
@@ -163,16 +163,16 @@ class PackedCache:
     def _files(self, ending: str) -> Iterator[tuple[Path, os.stat_result]]:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             for path in list(self.folder.iterdir()):
-                if path.name.endswith(ending):
+                if path.name.startswith(BEGINNING) and path.name.endswith(ending):
                     with contextlib.suppress(FileNotFoundError):
                         yield path, path.stat()
 
 
 def open_cache(config: EngineConfig) -> PackedCache | None:
     """The cache that the settings name, or None where it is switched off."""
-    where = config.weights_cache
+    where = config.weights_cache.strip() or AUTO  # a path of nothing is the working directory
     if where == AUTO:  # a process that reads no settings is told in the same way
-        where = os.environ.get(VARIABLE, AUTO)
+        where = os.environ.get(VARIABLE, "").strip() or AUTO
     if where == OFF:
         return None
     folder = kernels_folder().parent / "packed" if where == AUTO else Path(where).expanduser()
