@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import logging
 import os
 import threading
@@ -116,6 +117,31 @@ def test_one_that_is_told_to_stop_leaves_nothing(cache: PackedCache) -> None:
     stop.set()
     assert not cache.write("a", {}, [memoryview(DATA)], len(DATA), stop)
     assert names(cache) == []
+
+
+def test_stopping_waits_for_a_few_chunks_on_their_way_to_the_disk_and_no_more(
+    cache: PackedCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system that writes late would else let the one who stops wait for the whole model."""
+    stop, flushed = threading.Event(), [0]
+    real = os.fsync
+
+    def flush(handle: int) -> None:
+        flushed.append(os.lseek(handle, 0, os.SEEK_CUR))
+        if len(flushed) == 4:
+            stop.set()
+        real(handle)
+
+    monkeypatch.setattr(packed_cache, "_CHUNK_BYTES", 500)
+    monkeypatch.setattr(packed_cache, "_FLUSH_BYTES", 2000)
+    monkeypatch.setattr(os, "fsync", flush)
+    assert not cache.write("a", {}, [memoryview(DATA)], len(DATA), stop)
+    assert names(cache) == [] and len(flushed) == 4
+    stop.clear()
+    assert cache.write("a", {}, [memoryview(DATA)], len(DATA), stop)
+    lengths = [after - before for before, after in itertools.pairwise([0, *flushed[4:]])]
+    assert max(lengths) < 2000 + 500
+    assert sum(lengths) == file_of(cache, "a").stat().st_size
 
 
 def test_unfinished_files_of_the_dead_are_removed_and_others_are_not(cache: PackedCache) -> None:

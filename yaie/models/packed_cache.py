@@ -43,6 +43,7 @@ FORMAT = 1
 _MAGIC = b"YAIEPACK"
 _PAGE = 4096
 _CHUNK_BYTES = 8 * 1024**2  # written between two looks at whether to stop
+_FLUSH_BYTES = 8 * _CHUNK_BYTES  # on their way to the disk at once: what a stop waits for at most
 _FREE_DISK_BYTES = 2 * 1024**3  # that are left for others
 _UNFINISHED = ".unfinished"
 _FORGOTTEN_S = 3600  # after which an unfinished file belongs to nobody
@@ -114,7 +115,6 @@ class PackedCache:
             with os.fdopen(handle, "wb", buffering=0) as file:
                 if not _fill(file.fileno(), header, pieces, nbytes, stop):
                     return False
-                os.fsync(file.fileno())
             unfinished.replace(path)
         except OSError as error:
             log.warning("packed weights are not kept in %s: %s", self.folder, error)
@@ -243,22 +243,28 @@ def _fill(
     nbytes: int,
     stop: threading.Event,
 ) -> bool:
-    """Write header and pieces; False if it was told to stop."""
+    """Write header and pieces, down to the disk; False if it was told to stop."""
     text = json.dumps({**header, "nbytes": nbytes}).encode()
     first = _data_begins(len(text))
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(handle, 0, first + nbytes)  # a full disk shows now
     start = _MAGIC + struct.pack("<Q", len(text)) + text
-    written = 0
+    written = unflushed = 0
     for piece in (memoryview(start.ljust(first, b"\0")), *pieces):
         done = 0
         while done < len(piece):
             if stop.is_set():
                 return False
-            done += os.write(handle, piece[done : done + _CHUNK_BYTES])
+            count = os.write(handle, piece[done : done + _CHUNK_BYTES])
+            done += count
+            unflushed += count
+            if unflushed >= _FLUSH_BYTES:
+                os.fsync(handle)
+                unflushed = 0
         written += done
     if written != first + nbytes:
         raise OSError(f"{written - first} bytes of data instead of {nbytes}")
+    os.fsync(handle)
     return True
 
 
