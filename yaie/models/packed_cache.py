@@ -38,6 +38,7 @@ log = logging.getLogger(__name__)
 VARIABLE = "YAIE_WEIGHTS_CACHE"
 AUTO, OFF = "auto", "off"
 BEGINNING, ENDING = "yaie-", ".packed"  # of names; only such files are ever removed
+UNFINISHED = ".unfinished"  # ends the name until a file is whole
 FORMAT = 1
 
 _MAGIC = b"YAIEPACK"
@@ -45,7 +46,6 @@ _PAGE = 4096
 _CHUNK_BYTES = 8 * 1024**2  # written between two looks at whether to stop
 _FLUSH_BYTES = 8 * _CHUNK_BYTES  # on their way to the disk at once: what a stop waits for at most
 _FREE_DISK_BYTES = 2 * 1024**3  # that are left for others
-_UNFINISHED = ".unfinished"
 _FORGOTTEN_S = 3600  # after which an unfinished file belongs to nobody
 _SAMPLES = 64  # pieces of a weight file that its identity is made from
 _SAMPLE_BYTES = 4096
@@ -110,7 +110,7 @@ class PackedCache:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._make_room(nbytes):
                 return False
-            handle, name = tempfile.mkstemp(_UNFINISHED, BEGINNING, self.folder)
+            handle, name = tempfile.mkstemp(UNFINISHED, BEGINNING, self.folder)
             unfinished = Path(name)
             with os.fdopen(handle, "wb", buffering=0) as file:
                 if not _fill(file.fileno(), header, pieces, nbytes, stop):
@@ -141,7 +141,7 @@ class PackedCache:
 
     def _make_room(self, nbytes: int) -> bool:
         """Remove what is least recently used until so many bytes fit."""
-        for path, status in self._files(_UNFINISHED):
+        for path, status in self._files(UNFINISHED):
             if time.time() - status.st_mtime > _FORGOTTEN_S:
                 path.unlink(missing_ok=True)
         files = sorted(self._files(ENDING), key=lambda file: file[1].st_mtime)
