@@ -6,15 +6,28 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from yaie.bench import start as start_module
 from yaie.bench.processes import MemoryWatch, can_measure, process_tree
 from yaie.bench.shared_prefix import Workload
-from yaie.bench.start import ALLOWANCE, measure_start
+from yaie.bench.start import (
+    ALLOWANCE,
+    KINDS,
+    _environment,
+    _forget,
+    _wait_until_written,
+    measure_start,
+    packed_folder,
+)
+from yaie.config import EngineConfig
 from yaie.errors import RequestFailed
+from yaie.kernels import loader
+from yaie.models.packed_cache import ENDING, UNFINISHED, open_cache
 
 needs_proc = pytest.mark.skipif(not can_measure(), reason="the system shows no memory")
 SMALL = Workload(requests=3, shared_prefix=32, own=8, output=4)
@@ -38,19 +51,83 @@ def test_servers_are_started_measured_and_gone(
 ) -> None:
     monkeypatch.setenv("YAIE_KERNELS", "off")
     settings = {"model": str(tiny_model_dir), "threads": 1}
+    kinds = ("nothing_cached", "kernels_cached", "all_cached")
     before = process_tree(os.getpid())
     began = time.perf_counter()
-    report = measure_start(settings, SMALL, repeats=1, kinds=("nothing_cached", "all_cached"))
+    report = measure_start(settings, SMALL, repeats=1, kinds=kinds)
     spent = time.perf_counter() - began
     assert json.loads(json.dumps(report)) == report
-    assert set(report["starts"]) == {"nothing_cached", "all_cached"}
+    assert tuple(report["starts"]) == kinds
     for start in report["starts"].values():
         assert 0 < start["ready_s"] < start["first_token_s"] < spent
+        assert not start["found_packed_weights"]  # without kernels nothing is packed
     memory = report["memory"]["all_cached"]
     assert memory["bound"] == memory["weights"] + memory["kv_pool"] + ALLOWANCE
     assert memory["within_bound"] == (memory["together"] <= memory["bound"])
     assert memory["engine_peak"] > memory["server_peak"] > 10 * 1024**2
     assert set(process_tree(os.getpid())) <= set(before)
+
+
+def test_the_caches_are_its_own_whatever_the_settings_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for given in ("off", str(tmp_path / "mine")):
+        monkeypatch.setenv("YAIE_WEIGHTS_CACHE", given)
+        for settings in ({"model": "m"}, {"model": "m", "weights_cache": given}):
+            found = _environment(settings, tmp_path / "caches")
+            for name in ("YAIE_WEIGHTS_CACHE", "XDG_CACHE_HOME"):
+                monkeypatch.setenv(name, found[name])
+            cache = open_cache(EngineConfig())
+            assert cache is not None and cache.folder == packed_folder(tmp_path / "caches")
+
+
+def test_a_start_ends_once_its_weights_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the next one would find nothing and be called cached."""
+    folder = packed_folder(tmp_path)
+    began = time.monotonic()
+    _wait_until_written(tmp_path, begin_s=0.1)  # nobody writes anything: a disk that is full
+    assert 0.1 <= time.monotonic() - began < 20
+    folder.mkdir(parents=True)
+    unfinished, whole = folder / f"yaie-x{UNFINISHED}", folder / f"yaie-a{ENDING}"
+
+    def write() -> None:
+        time.sleep(0.1)
+        unfinished.touch()
+        time.sleep(0.2)
+        unfinished.rename(whole)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    _wait_until_written(tmp_path, begin_s=20.0)
+    assert whole.exists()
+    writer.join()
+    unfinished.touch()
+    monkeypatch.setattr(start_module, "_WRITE_S", 0.1)
+    with pytest.raises(RequestFailed, match=r"not written within 0\.1 s"):
+        _wait_until_written(tmp_path, begin_s=20.0)
+
+
+def test_what_a_kind_has_not_is_removed_where_it_is_there(tmp_path: Path) -> None:
+    for kind in KINDS:  # where no start left anything
+        _forget(kind, tmp_path)
+    left = []
+    for kind in reversed(KINDS):
+        for name in ("kernels", "packed"):
+            (tmp_path / "yaie" / name).mkdir(parents=True, exist_ok=True)
+        _forget(kind, tmp_path)
+        left.append(sorted(path.name for path in tmp_path.glob("yaie/*")))
+    assert left == [["kernels", "packed"], ["kernels"], []]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
+def test_a_start_with_everything_cached_finds_packed_weights(tiny_model_dir: Path) -> None:
+    settings = {"model": str(tiny_model_dir), "threads": 1}
+    report = measure_start(settings, SMALL, repeats=1)
+    found = {kind: start["found_packed_weights"] for kind, start in report["starts"].items()}
+    assert found == {"nothing_cached": False, "kernels_cached": False, "all_cached": True}
 
 
 def test_a_server_that_does_not_start_is_an_error_with_its_words(tmp_path: Path) -> None:

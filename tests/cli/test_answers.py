@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import http.server
 import json
 import os
@@ -19,10 +20,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
 
+from server.app import create_app
 from tests.cli.conftest import Cli
+from tests.server.scripted_client import ScriptedClient
 from yaie.cli import remote
+from yaie.cli.doctor import _check_port
 from yaie.cli.failures import CommandFailed
+from yaie.cli.main import run_command_line
+from yaie.config import Settings
+from yaie.types import EngineState
 
 _SERVE = ("--port", "0", "--served-model-name", "tiny", "--num-slots", "8k", "--threads", "1")
 
@@ -154,6 +162,44 @@ def test_only_a_server_that_says_it_is_yaie_is_found(
         stranger.shutdown()
     assert keys == [None]
     assert remote.find_server(stranger.server_port) is None
+
+
+@pytest.fixture
+def starting_server(tiny_model_dir: Path) -> Iterator[int]:
+    """The port of a server whose engine still loads its weights, and never ends doing so."""
+    engine = ScriptedClient([5])
+    engine.state, engine.info = EngineState.STARTING, None
+    settings = Settings(model=str(tiny_model_dir), served_model_name="tiny")
+    app = create_app(settings, make_client=lambda config: engine, on_fatal=pytest.fail)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        served = uvicorn.Server(uvicorn.Config(app, log_config=None))
+        thread = threading.Thread(target=served.run, args=([listener],), daemon=True)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            served.should_exit = True
+            thread.join(30)
+
+
+def test_a_server_that_is_still_loading_is_found_and_says_so(
+    starting_server: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(remote, "PROBE_S", 30.0)  # a busy machine shall not fail the test
+    assert remote.find_server(starting_server) == f"http://127.0.0.1:{starting_server}"
+    monkeypatch.setenv("YAIE_PORT", str(starting_server))
+    assert _check_port() == ("ok", f"127.0.0.1:{starting_server} is in use by a YAIE server")
+    for name in ("YAIE_MODEL", "YAIE_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    found = functools.partial(remote.find_server, starting_server)
+    monkeypatch.setattr(remote, "find_server", found)
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        assert run_command_line(["what is a tree?"]) == 5
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "error[engine-starting]" in shown.err and "loading" in shown.err
+    assert "--local" in shown.err
 
 
 def test_a_server_that_hangs_up_in_an_answer_is_exit_code_5() -> None:

@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from yaie.kernels import build, instruction_sets, loader
 from yaie.kernels.loader import Library
+from yaie.kernels.structures import ABI
 
 HAS_COMPILER = build.find_compiler() is not None
 needs_compiler = pytest.mark.skipif(not HAS_COMPILER, reason="no C++ compiler")
@@ -52,6 +54,50 @@ SMALL_SOURCE = """
 extern "C" int yaie_abi() { return 4; }
 extern "C" const char* yaie_source() { return YAIE_SOURCE; }
 """
+
+
+# All that a library has to have, and does nothing: this processor has of its sets `portable` alone.
+STUBS = """
+#pragma GCC visibility push(default)
+#if YAIE_CHOSEN_SETS && !YAIE_WITH_portable
+static const char* const set = 0;
+#else
+static const char* const set = "portable";
+#endif
+extern "C" {
+int yaie_abi() { return ABI; }
+const char* yaie_source() { return YAIE_SOURCE; }
+const char* yaie_chosen_instruction_set() { return set; }
+const char* yaie_instruction_set(int index) { return index ? 0 : set; }
+int yaie_is_available(const char*) { return 1; }
+int yaie_choose_instruction_set(const char*) { return 0; }
+OTHERS
+}
+""".replace("ABI", str(ABI), 1).replace(
+    "OTHERS",
+    "\n".join(
+        f"void yaie_{name}() {{}}"
+        for name in (
+            *("attention", "decode", "linear", "pack", "pack_integers", "packed_inputs"),
+            *("panel_outputs", "prefer_huge_pages", "set_threads", "write_kv"),
+        )
+    ),
+)
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The instruction sets of each compilation from now on."""
+    found: list[tuple[str, ...]] = []
+    real = build.compile_library
+
+    def compile_library(compiler: str, target: Path, sets: tuple[str, ...]) -> None:
+        found.append(sets)
+        real(compiler, target, sets)
+
+    monkeypatch.setattr(build, "compile_library", compile_library)
+    monkeypatch.setattr(instruction_sets, "of_this_machine", lambda: ("avx1024", "portable"))
+    return found
 
 
 @pytest.fixture
@@ -132,21 +178,76 @@ def test_a_system_that_tells_nothing_has_the_portable_set(
 @needs_compiler
 @pytest.mark.usefixtures("small_source")
 def test_a_set_that_the_compiler_does_not_know_leaves_the_next_one(
-    monkeypatch: pytest.MonkeyPatch,
+    compiled: list[tuple[str, ...]],
 ) -> None:
-    compiled: list[tuple[str, ...]] = []
-    real = build.compile_library
-
-    def compile_library(compiler: str, target: Path, sets: tuple[str, ...]) -> None:
-        compiled.append(sets)
-        real(compiler, target, sets)
-
-    monkeypatch.setattr(build, "compile_library", compile_library)
-    monkeypatch.setattr(instruction_sets, "of_this_machine", lambda: ("avx1024", "portable"))
     found, reason = loader._find("auto")
     assert compiled == [("avx1024",), ("portable",)]
     assert found is None  # two functions are no kernel library
     assert "never heard of it" in reason
+
+
+@needs_compiler
+@pytest.mark.usefixtures("small_source")
+def test_what_did_not_compile_or_load_is_not_compiled_at_each_start(
+    compiled: list[tuple[str, ...]], tmp_path: Path
+) -> None:
+    _, first = loader._find("auto")
+    found, again = loader._find("auto")
+    assert found is None and len(compiled) == 2
+    assert first in again and "tried before" in again
+    assert "is no kernel library" in loader._find("portable")[1]
+    assert len(compiled) == 2
+    for marker in tmp_path.rglob(loader.FAILED):  # a day later it is tried again
+        a_day_ago = time.time() - loader.REMEMBERED_S - 1
+        os.utime(marker, (a_day_ago, a_day_ago))
+    loader._find("auto")
+    assert len(compiled) == 4
+
+
+@needs_compiler
+def test_a_set_that_is_left_out_is_named_beside_the_one_in_use(
+    small_source: Path, compiled: list[tuple[str, ...]]
+) -> None:
+    unknown = "#if YAIE_WITH_avx1024\n#error not in this compiler\n#endif\n"
+    (small_source / "kernels.cpp").write_text(unknown + STUBS)
+    for origin in ("compiled with", "compiled before"):
+        found, reason = loader._find("auto")
+        assert found is not None and found.instruction_set == "portable"
+        assert reason.startswith(f"portable, {origin}")
+        assert "without avx1024" in reason and "not in this compiler" in reason
+    assert compiled == [("avx1024",), ("portable",)]
+
+
+@needs_compiler
+def test_a_library_without_a_set_for_this_processor_is_not_compiled_again(
+    small_source: Path, compiled: list[tuple[str, ...]]
+) -> None:
+    (small_source / "kernels.cpp").write_text(STUBS)
+    for _ in range(2):
+        found, reason = loader._find("auto")
+        assert found is not None and found.instruction_set == "portable"
+        assert "made for another processor" in reason
+    assert compiled == [("avx1024",), ("portable",)]
+
+
+@needs_compiler
+def test_a_damaged_library_is_compiled_anew_unless_that_was_of_no_use(
+    small_source: Path, compiled: list[tuple[str, ...]]
+) -> None:
+    (small_source / "kernels.cpp").write_text(STUBS)
+    compiler = build.find_compiler()
+    assert compiler is not None
+    target = build.cached_library(compiler, ("portable",))
+    target.parent.mkdir(parents=True)
+    target.write_bytes(b"\x7fELF but not much more")
+    marker = target.with_name(loader.FAILED)
+    marker.write_text("it cannot be loaded")
+    found, reason = loader._find("portable")
+    assert found is None and reason.startswith("it cannot be loaded") and not compiled
+    os.utime(marker, (0, 0))
+    assert loader._find("portable")[0] is not None
+    assert compiled == [("portable",)]
+    assert [path.name for path in target.parent.iterdir()] == [target.name]
 
 
 @needs_compiler

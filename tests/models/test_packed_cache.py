@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import logging
 import os
 import threading
@@ -14,7 +15,7 @@ import pytest
 from tests.tiny_model import write_tiny_model
 from yaie.config import EngineConfig
 from yaie.models import packed_cache
-from yaie.models.packed_cache import ENDING, PackedCache, cache_key, open_cache
+from yaie.models.packed_cache import BEGINNING, ENDING, PackedCache, cache_key, open_cache
 
 NEVER = threading.Event()
 DATA = bytes(range(200)) * 50
@@ -27,7 +28,12 @@ def write(cache: PackedCache, key: str, data: bytes = DATA) -> bool:
 
 
 def names(cache: PackedCache) -> list[str]:
-    return sorted(path.name.removesuffix(ENDING) for path in cache.folder.iterdir())
+    files = (path.name for path in cache.folder.iterdir())
+    return sorted(name.removeprefix(BEGINNING).removesuffix(ENDING) for name in files)
+
+
+def file_of(cache: PackedCache, key: str) -> Path:
+    return cache.folder / f"{BEGINNING}{key}{ENDING}"
 
 
 @pytest.fixture
@@ -50,7 +56,7 @@ def test_what_is_written_is_read_back_from_an_aligned_mapping(cache: PackedCache
 @pytest.mark.parametrize("damage", ["short", "long", "magic", "header"])
 def test_a_damaged_file_is_removed_and_never_served(cache: PackedCache, damage: str) -> None:
     write(cache, "a")
-    path = cache.folder / f"a{ENDING}"
+    path = file_of(cache, "a")
     content = path.read_bytes()
     harmed = {
         "short": content[:-1],
@@ -66,7 +72,7 @@ def test_a_damaged_file_is_removed_and_never_served(cache: PackedCache, damage: 
 def test_the_least_recently_used_go_when_there_is_no_room(cache: PackedCache) -> None:
     for index, key in enumerate("abc"):
         write(cache, key)
-        os.utime(cache.folder / f"{key}{ENDING}", (index, index))
+        os.utime(file_of(cache, key), (index, index))
     cache.read("a")  # now the latest used
     write(cache, "d")
     assert names(cache) == ["a", "c", "d"]
@@ -113,15 +119,61 @@ def test_one_that_is_told_to_stop_leaves_nothing(cache: PackedCache) -> None:
     assert names(cache) == []
 
 
+def test_stopping_waits_for_a_few_chunks_on_their_way_to_the_disk_and_no_more(
+    cache: PackedCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A system that writes late would else let the one who stops wait for the whole model."""
+    stop, flushed = threading.Event(), [0]
+    real = os.fsync
+
+    def flush(handle: int) -> None:
+        flushed.append(os.lseek(handle, 0, os.SEEK_CUR))
+        if len(flushed) == 4:
+            stop.set()
+        real(handle)
+
+    monkeypatch.setattr(packed_cache, "_CHUNK_BYTES", 500)
+    monkeypatch.setattr(packed_cache, "_FLUSH_BYTES", 2000)
+    monkeypatch.setattr(os, "fsync", flush)
+    assert not cache.write("a", {}, [memoryview(DATA)], len(DATA), stop)
+    assert names(cache) == [] and len(flushed) == 4
+    stop.clear()
+    assert cache.write("a", {}, [memoryview(DATA)], len(DATA), stop)
+    lengths = [after - before for before, after in itertools.pairwise([0, *flushed[4:]])]
+    assert max(lengths) < 2000 + 500
+    assert sum(lengths) == file_of(cache, "a").stat().st_size
+
+
 def test_unfinished_files_of_the_dead_are_removed_and_others_are_not(cache: PackedCache) -> None:
     cache.folder.mkdir()
-    old, new = cache.folder / "x.unfinished", cache.folder / "y.unfinished"
+    old, new = (cache.folder / f"{BEGINNING}{name}.unfinished" for name in "xy")
     for path in (old, new):
         path.write_bytes(b"half")
     long_ago = time.time() - 7200
     os.utime(old, (long_ago, long_ago))
     write(cache, "a")
     assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_files_of_others_are_neither_counted_nor_removed(tmp_path: Path) -> None:
+    cache = PackedCache(tmp_path, 2 * len(DATA))
+    others = [tmp_path / name for name in ("holiday.packed", "download.unfinished", "a.packed")]
+    for path in others:
+        path.write_bytes(DATA)
+        os.utime(path, (1, 1))
+    for key in "abc":  # only one of which has room
+        assert write(cache, key)
+    assert cache.usage()[0] == 1
+    assert sorted(tmp_path.iterdir()) == sorted([*others, file_of(cache, "c")])
+
+
+def test_an_empty_setting_is_none_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for where in ("", " "):
+        monkeypatch.setenv("YAIE_WEIGHTS_CACHE", where)
+        for config in (EngineConfig(), EngineConfig(weights_cache=where)):
+            found = open_cache(config)
+            assert found is not None and found.folder == tmp_path / "yaie" / "packed"
 
 
 def test_the_settings_say_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

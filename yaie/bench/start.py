@@ -2,7 +2,8 @@
 
 Each start is a fresh `yaie serve` with one request for one token. Three kinds, one after the
 other and repeated, figures are medians: with no cache at all (kernels are compiled, unless the
-package holds them), with compiled kernels only, and with everything that earlier starts left.
+package holds them), with compiled kernels only, and with everything that earlier starts left: a
+server is not stopped before its packed weights are on disk.
 The weights' files are in the system's page cache. Memory is measured on the way, and in the last
 round under a load; called by `yaie bench start`.
 """
@@ -31,10 +32,13 @@ from yaie.bench.machine import describe_machine
 from yaie.bench.processes import MemoryWatch, can_measure
 from yaie.bench.shared_prefix import Workload
 from yaie.errors import RequestFailed
+from yaie.models.packed_cache import AUTO, ENDING, UNFINISHED
 
 ALLOWANCE = 600 * 1024**2  # bytes for everything but weights and pool, server and engine together
 KINDS = ("nothing_cached", "kernels_cached", "all_cached")
 _READY_S = 600.0
+_WRITE_S = 600.0  # within which packed weights are on disk
+_BEGIN_S = 10.0  # within which an engine begins to write them, if it does
 _POLL_S = 0.01
 _FIRST_PROMPT = list(range(16))
 
@@ -45,6 +49,7 @@ class Start:
 
     ready_s: float
     first_token_s: float
+    found_packed_weights: bool  # which an earlier start left
     watch: MemoryWatch
     server_pid: int
     info: dict[str, Any]  # what the engine said of itself
@@ -89,16 +94,39 @@ def _forget(kind: str, caches: Path) -> None:
     if kind == "nothing_cached":
         shutil.rmtree(caches / "yaie", ignore_errors=True)
     elif kind == "kernels_cached":
-        for path in (caches / "yaie").iterdir():
+        for path in (caches / "yaie").glob("*"):  # none where there is not even this folder
             if path.name != "kernels":
                 shutil.rmtree(path)
 
 
-def _medians(starts: list[Start]) -> dict[str, float]:
-    return {
+def packed_folder(caches: Path) -> Path:
+    """Where servers with these caches keep packed weights."""
+    return caches / "yaie" / "packed"
+
+
+def _wait_until_written(caches: Path, *, begin_s: float = _BEGIN_S) -> None:
+    """Wait until the packed weights of a running server are on disk.
+
+    An engine that has begun to write none after `begin_s` will not. Raises `RequestFailed` if it
+    takes too long.
+    """
+    began = time.monotonic()
+    while True:
+        endings = {path.suffix for path in packed_folder(caches).glob("*")}
+        spent_s = time.monotonic() - began
+        if UNFINISHED not in endings and (ENDING in endings or spent_s >= begin_s):
+            return
+        if spent_s >= _WRITE_S:
+            raise RequestFailed(f"packed weights were not written within {_WRITE_S:g} s")
+        time.sleep(_POLL_S)
+
+
+def _medians(starts: list[Start]) -> dict[str, float | bool]:
+    figures = {
         name: round(statistics.median(getattr(start, name) for start in starts), 3)
         for name in ("ready_s", "first_token_s")
     }
+    return {**figures, "found_packed_weights": all(start.found_packed_weights for start in starts)}
 
 
 def _memory(start: Start) -> dict[str, Any]:
@@ -129,6 +157,7 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "yaie.cli", "serve", "--port", str(port)]
+    found_packed_weights = any(packed_folder(caches).glob(f"*{ENDING}"))
     with tempfile.TemporaryFile() as log, requests.Session() as http:
         began = time.perf_counter()
         process = subprocess.Popen(
@@ -149,9 +178,11 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
                     log.seek(0)
                     said = log.read().decode(errors="replace").strip().splitlines()[-5:]
                     raise RequestFailed("\n".join([str(error), *said])) from None
+            if info["execution"] == "native":  # others pack nothing that is kept
+                _wait_until_written(caches)
         finally:
             _stop(process)
-    return Start(ready_s, first_token_s, watch, process.pid, info)
+    return Start(ready_s, first_token_s, found_packed_weights, watch, process.pid, info)
 
 
 @contextlib.contextmanager
@@ -161,9 +192,13 @@ def _nothing(pid: int) -> Iterator[MemoryWatch]:
 
 
 def _environment(settings: dict[str, Any], caches: Path) -> dict[str, str]:
-    """Ours, with caches of its own but for models, and this package where it is not installed."""
+    """Ours, with caches of its own but for models, and this package where it is not installed.
+
+    No setting names another folder for packed weights, nor none: kinds of starts differ in them.
+    """
     from huggingface_hub import constants
 
+    settings = {**settings, "weights_cache": AUTO}
     variables = {f"YAIE_{name.upper()}": str(value) for name, value in settings.items()}
     places = {"XDG_CACHE_HOME": str(caches), "HF_HOME": constants.HF_HOME}
     environment = {**os.environ, **variables, **places}

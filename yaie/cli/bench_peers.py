@@ -95,26 +95,25 @@ def peers(
     )
     for peer in absent:
         _remark(f"{peer.title} is not installed in {home}; yaie bench peers --list says how")
+    ending = "-quick" if quick else ""
+    planned = [
+        _plan(model, shapes, options, out / f"{name or f'peers-{_model_name(model)}{ending}'}.json")
+        for model in _names(models)
+    ]
     is_good = True
     with _stopping_in_order():
-        for model in _names(models):
-            stem = out / (name or f"peers-{_model_name(model)}{'-quick' if quick else ''}")
-            is_good &= _measure(model, chosen, shapes, options, stem)
+        for facts, fitting, path in planned:
+            is_good &= _measure(facts, chosen, fitting, options, path)
     if not is_good:
         raise typer.Exit(1)
 
 
-def _measure(
-    model: str,
-    chosen: dict[str, tuple[Peer, Path]],
-    shapes: dict[str, Shape],
-    options: Options,
-    stem: Path,
-) -> bool:
-    """One model: measure, write, show. Whether YAIE did all the work that was asked."""
-    from rich.console import Console
-
-    from yaie.bench.peers import chart, report, runner
+def _plan(
+    model: str, shapes: dict[str, Shape], options: Options, path: Path
+) -> tuple[ModelFacts, dict[str, Shape], Path]:
+    """What is to be measured on one model, and where the figures go: all that can be refused is
+    refused before hours of measuring."""
+    from yaie.bench.peers.report import check_file
 
     facts = _facts_of(model)
     fitting = {n: shape for n, shape in shapes.items() if shape.longest <= facts.max_position}
@@ -125,15 +124,31 @@ def _measure(
         )
     if not fitting:
         raise usage_error("no workload fits into the model's context", advice="other --workloads")
-    results = runner.measure_peers(facts, chosen, fitting, options)
+    check_file(facts, options, path)
+    return facts, fitting, path
+
+
+def _measure(
+    facts: ModelFacts,
+    chosen: dict[str, tuple[Peer, Path]],
+    shapes: dict[str, Shape],
+    options: Options,
+    path: Path,
+) -> bool:
+    """One model: measure, show, write. Whether YAIE did all the work that was asked."""
+    from rich.console import Console
+
+    from yaie.bench.peers import chart, report, runner
+
+    results = runner.measure_peers(facts, chosen, shapes, options)
     command = shlex.join(["yaie", *sys.argv[1:]])
-    fitting = {n: s for n, s in fitting.items() if any(r["workload"] == n for r in results.runs)}
-    made = report.make_report(facts, fitting, options, results, command)
-    merged = report.add_to_file(made, stem.with_name(f"{stem.name}.json"))
-    picture = stem.with_name(f"{stem.name}.svg")
-    picture.write_text(chart.draw_chart(merged), encoding="utf-8")
+    shapes = {n: s for n, s in shapes.items() if any(r["workload"] == n for r in results.runs)}
+    made = report.make_report(facts, shapes, options, results, command)
     report.print_report(made, Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH))
-    _remark(f"wrote {stem}.json and {picture}; logs are in {options.logs}")
+    merged, written = report.add_to_file(made, path)
+    picture = written.with_suffix(".svg")
+    picture.write_text(chart.draw_chart(merged), encoding="utf-8")
+    _remark(f"wrote {written} and {picture}; logs are in {options.logs}")
     ours = [run for run in results.runs if chosen[run["peer"]][0].is_yaie]
     return results.is_complete and all(report.is_good(run) for run in ours)
 

@@ -29,11 +29,14 @@ def find_server(port: int = DEFAULT_PORT) -> str | None:
     """The address of the YAIE server on this port of this machine, or None.
 
     Waits at most a moment, and believes only a server whose health says that it is YAIE and that
-    lists a model `owned_by` yaie. Whoever else listens there is not sent the API key.
+    lists a model `owned_by` yaie, which it does as soon as it begins to load. Whoever else listens
+    there is not sent the API key.
     """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_S)
     try:
-        if _read(connection, "/health", {}).get("server") != "yaie":
+        # 503 says that it takes no requests now, not that it is nobody.
+        health = _read(connection, "/health", {}, (http.client.SERVICE_UNAVAILABLE,))
+        if health.get("server") != "yaie":
             return None
         models = _read(connection, "/v1/models", _headers())
         owners = {model["owned_by"] for model in models["data"]}
@@ -44,12 +47,17 @@ def find_server(port: int = DEFAULT_PORT) -> str | None:
     return f"http://127.0.0.1:{port}" if owners == {"yaie"} else None
 
 
-def _read(connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> Any:
-    """A JSON object that the server answers with 200, else an empty one."""
+def _read(
+    connection: http.client.HTTPConnection,
+    path: str,
+    headers: dict[str, str],
+    statuses: tuple[int, ...] = (),
+) -> Any:
+    """A JSON object that the server answers with 200 or one of `statuses`, else an empty one."""
     connection.request("GET", path, headers=headers)
     reply = connection.getresponse()
     body = reply.read(65536)
-    return json.loads(body) if reply.status == http.client.OK else {}
+    return json.loads(body) if reply.status in (http.client.OK, *statuses) else {}
 
 
 class ServerAnswers:

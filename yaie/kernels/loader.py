@@ -9,9 +9,11 @@ this user, one compiled now. Where none of it works there is no library, torch s
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from yaie.kernels.structures import ABI, Layer, Step, Write
 
 VARIABLE = "YAIE_KERNELS"
 AUTO, ALL, OFF = "auto", "all", "off"
+FAILED = "failed"  # a file in place of a library: why there is none
+REMEMBERED_S = 24 * 3600
 PREBUILT = Path(__file__).parent / build.LIBRARY_NAME
 
 
@@ -31,6 +35,10 @@ class Status:
 
     loaded: bool
     reason: str
+
+
+class NoUsableSet(OSError):
+    """A library is whole, and has no instruction set that this processor has."""
 
 
 class Library:
@@ -47,7 +55,7 @@ class Library:
         if handle.yaie_abi() != ABI or handle.yaie_source().decode() != build.source_digest():
             raise OSError(f"{path} was made from another version of the source")
         if handle.yaie_chosen_instruction_set() is None:
-            raise OSError(f"{path} was made for another processor")
+            raise NoUsableSet(f"{path} was made for another processor")
         self._handle = handle
         self.attention = handle.yaie_attention  # (Step *, Layer *) -> 0, or 1: unknown dtype
         self.decode = handle.yaie_decode  # (Decoder *, Step *, DecoderCall *)
@@ -188,13 +196,16 @@ def _open(wish: str) -> tuple[Library, str]:
     compiler = build.find_compiler()
     if compiler is None:
         raise build.BuildFailed("there is no prebuilt library and no C++ compiler (g++ or clang++)")
-    failures: list[Exception] = []
+    failures: dict[tuple[str, ...], Exception] = {}
     for sets in _choices(wish):
         try:
-            return _compiled(compiler, sets)
+            library, origin = _compiled(compiler, sets)
         except (build.BuildFailed, OSError) as error:
-            failures.append(error)
-    raise failures[0]
+            failures[sets] = error
+        else:
+            without = (f"; without {', '.join(sets)}: {why}" for sets, why in failures.items())
+            return library, "".join((origin, *without))
+    raise next(iter(failures.values()))
 
 
 def _choices(wish: str) -> list[tuple[str, ...]]:
@@ -207,13 +218,45 @@ def _choices(wish: str) -> list[tuple[str, ...]]:
 
 
 def _compiled(compiler: str, sets: tuple[str, ...]) -> tuple[Library, str]:
-    """A library with these sets, or with all: from the cache if it is there, else compiled now."""
-    for found in (build.cached_library(compiler, sets), build.cached_library(compiler)):
+    """A library with these sets, or with all: from the cache if it is there, else compiled now.
+
+    What does not compile or cannot be loaded is remembered for a day, beside where the library
+    would lie: else each start would spend the time again. A failure may be one of that day (a full
+    disk, a compiler without its headers), so it is not remembered for good.
+    """
+    target = build.cached_library(compiler, sets)
+    for found in (target, build.cached_library(compiler)):
         if found.is_file():
             try:
                 return Library(found), "compiled before"
+            except NoUsableSet:
+                if found == target:
+                    raise  # compiled anew it would have the same
             except OSError:
                 pass  # damaged: compile anew
-    target = build.cached_library(compiler, sets)
-    build.compile_library(compiler, target, sets)
-    return Library(target), f"compiled with {compiler}"
+    marker = target.parent / FAILED
+    _raise_remembered(marker)
+    try:
+        build.compile_library(compiler, target, sets)
+        library = Library(target)
+    except NoUsableSet:
+        raise  # the file is there and says so by itself
+    except (build.BuildFailed, OSError) as error:
+        with contextlib.suppress(OSError):
+            marker.write_text(str(error), encoding="utf-8")
+        raise
+    marker.unlink(missing_ok=True)
+    return library, f"compiled with {compiler}"
+
+
+def _raise_remembered(marker: Path) -> None:
+    """Raises `BuildFailed` with the reason if this failed not long ago."""
+    try:
+        age_s = time.time() - marker.stat().st_mtime
+        reason = marker.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    if age_s < REMEMBERED_S:
+        raise build.BuildFailed(
+            f"{reason} (tried before; tried again a day later, or once {marker} is removed)"
+        )

@@ -37,14 +37,15 @@ log = logging.getLogger(__name__)
 
 VARIABLE = "YAIE_WEIGHTS_CACHE"
 AUTO, OFF = "auto", "off"
-ENDING = ".packed"
+BEGINNING, ENDING = "yaie-", ".packed"  # of names; only such files are ever removed
+UNFINISHED = ".unfinished"  # ends the name until a file is whole
 FORMAT = 1
 
 _MAGIC = b"YAIEPACK"
 _PAGE = 4096
 _CHUNK_BYTES = 8 * 1024**2  # written between two looks at whether to stop
+_FLUSH_BYTES = 8 * _CHUNK_BYTES  # on their way to the disk at once: what a stop waits for at most
 _FREE_DISK_BYTES = 2 * 1024**3  # that are left for others
-_UNFINISHED = ".unfinished"
 _FORGOTTEN_S = 3600  # after which an unfinished file belongs to nobody
 _SAMPLES = 64  # pieces of a weight file that its identity is made from
 _SAMPLE_BYTES = 4096
@@ -109,12 +110,11 @@ class PackedCache:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._make_room(nbytes):
                 return False
-            handle, name = tempfile.mkstemp(suffix=_UNFINISHED, dir=self.folder)
+            handle, name = tempfile.mkstemp(UNFINISHED, BEGINNING, self.folder)
             unfinished = Path(name)
             with os.fdopen(handle, "wb", buffering=0) as file:
                 if not _fill(file.fileno(), header, pieces, nbytes, stop):
                     return False
-                os.fsync(file.fileno())
             unfinished.replace(path)
         except OSError as error:
             log.warning("packed weights are not kept in %s: %s", self.folder, error)
@@ -137,11 +137,11 @@ class PackedCache:
         return len(sizes), sum(sizes)
 
     def _path(self, key: str) -> Path:
-        return self.folder / f"{key}{ENDING}"
+        return self.folder / f"{BEGINNING}{key}{ENDING}"
 
     def _make_room(self, nbytes: int) -> bool:
         """Remove what is least recently used until so many bytes fit."""
-        for path, status in self._files(_UNFINISHED):
+        for path, status in self._files(UNFINISHED):
             if time.time() - status.st_mtime > _FORGOTTEN_S:
                 path.unlink(missing_ok=True)
         files = sorted(self._files(ENDING), key=lambda file: file[1].st_mtime)
@@ -163,16 +163,16 @@ class PackedCache:
     def _files(self, ending: str) -> Iterator[tuple[Path, os.stat_result]]:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             for path in list(self.folder.iterdir()):
-                if path.name.endswith(ending):
+                if path.name.startswith(BEGINNING) and path.name.endswith(ending):
                     with contextlib.suppress(FileNotFoundError):
                         yield path, path.stat()
 
 
 def open_cache(config: EngineConfig) -> PackedCache | None:
     """The cache that the settings name, or None where it is switched off."""
-    where = config.weights_cache
+    where = config.weights_cache.strip() or AUTO  # a path of nothing is the working directory
     if where == AUTO:  # a process that reads no settings is told in the same way
-        where = os.environ.get(VARIABLE, AUTO)
+        where = os.environ.get(VARIABLE, "").strip() or AUTO
     if where == OFF:
         return None
     folder = kernels_folder().parent / "packed" if where == AUTO else Path(where).expanduser()
@@ -243,22 +243,28 @@ def _fill(
     nbytes: int,
     stop: threading.Event,
 ) -> bool:
-    """Write header and pieces; False if it was told to stop."""
+    """Write header and pieces, down to the disk; False if it was told to stop."""
     text = json.dumps({**header, "nbytes": nbytes}).encode()
     first = _data_begins(len(text))
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(handle, 0, first + nbytes)  # a full disk shows now
     start = _MAGIC + struct.pack("<Q", len(text)) + text
-    written = 0
+    written = unflushed = 0
     for piece in (memoryview(start.ljust(first, b"\0")), *pieces):
         done = 0
         while done < len(piece):
             if stop.is_set():
                 return False
-            done += os.write(handle, piece[done : done + _CHUNK_BYTES])
+            count = os.write(handle, piece[done : done + _CHUNK_BYTES])
+            done += count
+            unflushed += count
+            if unflushed >= _FLUSH_BYTES:
+                os.fsync(handle)
+                unflushed = 0
         written += done
     if written != first + nbytes:
         raise OSError(f"{written - first} bytes of data instead of {nbytes}")
+    os.fsync(handle)
     return True
 
 

@@ -125,6 +125,11 @@ def test_an_error_inside_a_stream_is_a_failure(scripted: str) -> None:
         _send(scripted, b'{"error": {"message": "out of memory"}}')
 
 
+def test_what_is_no_json_in_a_stream_is_a_failure(scripted: str) -> None:
+    with pytest.raises(PeerFailed, match="half' came in the stream"):
+        _send(scripted, b"{half")
+
+
 def test_a_server_without_token_ids_cannot_do_conversations(scripted: str) -> None:
     with pytest.raises(PeerFailed, match="no token ids"):
         _send(scripted, b'{"choices": [{"index": 0, "text": "a b"}]}', b"[DONE]", num_turns=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,8 +13,16 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from yaie.bench.peers import runner
 from yaie.bench.peers.chart import draw_chart
-from yaie.bench.peers.report import add_to_file, make_report, medians_of, print_report, standing
+from yaie.bench.peers.report import (
+    add_to_file,
+    check_file,
+    make_report,
+    medians_of,
+    print_report,
+    standing,
+)
 from yaie.bench.peers.runner import ModelFacts, Options, Results
 from yaie.bench.peers.targets import TARGETS, judge, price_of_sharing
 from yaie.bench.peers.workloads import SHAPES, choose_shapes
@@ -100,19 +109,53 @@ def test_a_file_gathers_commands_workload_by_workload(
         del report["workloads"]["w4" if name == "w5" else name]
     later["workloads"]["w7"]["command"] = "later"
     add_to_file(report, path)
-    merged = add_to_file(later, path)
+    merged, written = add_to_file(later, path)
+    assert written == path
     assert merged == json.loads(path.read_text())
     assert list(merged["workloads"]) == ["w4", "w5", "w7"]
     assert merged["workloads"]["w7"]["command"] == "later"
 
 
-def test_figures_of_another_model_or_machine_are_not_mixed(
+def test_figures_of_another_model_or_machine_are_neither_mixed_nor_lost(
     report: dict[str, Any], tmp_path: Path
 ) -> None:
-    add_to_file(report, tmp_path / "figures.json")
+    path = tmp_path / "figures.json"
+    add_to_file(report, path)
+    before = path.read_text()
     report["machine"]["cpu"] = "another"
-    with pytest.raises(InvalidRequest, match="another machine"):
-        add_to_file(report, tmp_path / "figures.json")
+    for expected in ("figures-2.json", "figures-3.json"):
+        merged, written = add_to_file(report, path)
+        assert written.name == expected
+        assert json.loads(written.read_text()) == merged == report
+    assert path.read_text() == before
+
+
+def test_a_file_that_figures_cannot_be_added_to_is_refused_at_once(
+    report: dict[str, Any], facts: ModelFacts, options: Options, tmp_path: Path
+) -> None:
+    path = tmp_path / "deep" / "figures.json"
+    check_file(facts, options, path)
+    assert not path.parent.exists()
+    add_to_file(report, path)
+    check_file(facts, options, path)
+    with pytest.raises(InvalidRequest, match="another model; name another file"):
+        check_file(facts, replace(options, kv_bytes=1), path)
+    path.write_text(path.read_text()[:-9])
+    with pytest.raises(InvalidRequest, match="no figures that can be read"):
+        check_file(facts, options, path)
+    with pytest.raises(InvalidRequest, match="name another folder"):
+        check_file(facts, options, path / "below a file.json")
+
+
+def test_the_command_refuses_before_it_measures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[object] = []
+    monkeypatch.setattr(runner, "measure_peers", lambda *given: measured.append(given))
+    (tmp_path / "a.json").write_text('{"workloads": {}, "benchmark": "other"}')
+    typed = ["bench", "peers", "--peers", "yaie", "--out", str(tmp_path), "--name", "a"]
+    assert run_command_line([*typed, "--peers-home", str(tmp_path)]) == 2
+    assert "another benchmark" in capsys.readouterr().err and not measured
 
 
 def figures(wall: float, gap: float = 1.0, first: float = 1.0) -> dict[str, float]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.peers.conftest import MakePeer
-from yaie.bench.peers import processes
+from yaie.bench.peers import processes, runner
 from yaie.bench.peers.definitions import PEERS, Conversion, Start, choose_peers
 from yaie.bench.peers.exchange import PeerFailed
 from yaie.bench.peers.figures import summarize
@@ -195,6 +195,85 @@ def test_half_a_converted_model_is_not_left_behind(
     found = measure_peers(facts, chosen, choose_shapes(["w4"], quick=True), options)
     assert "disk full" in found.runs[0]["error"] and len(found.runs) == 1
     assert not list(options.home.rglob("*.half"))
+
+
+def test_a_failed_peer_of_any_kind_leaves_the_others_to_be_measured(
+    make_peer: MakePeer, facts: ModelFacts, options: Options
+) -> None:
+    def lacks_a_tool(home: Path, model: Path, result: Path) -> list[Conversion]:
+        raise InvalidRequest("this needs a converter")
+
+    def has_none(home: Path, model: Path, result: Path) -> list[Conversion]:
+        return [Conversion([str(home / "none")], result)]
+
+    def is_no_program(start: Start) -> list[str]:
+        return [str(start.home / "none")]
+
+    echo = ECHO.replace("SHORT", "0")
+    ready, read = "print('{}', flush=True)", "import sys; sys.stdin.readline()"
+    peers = {
+        "tool": (replace(make_peer("tool", echo), convert=lacks_a_tool), "needs a converter"),
+        "converter": (replace(make_peer("converter", echo), convert=has_none), "No such file"),
+        "program": (replace(make_peer("program", echo), command=is_no_program), "No such file"),
+        "babbles": (make_peer("babbles", f"{ready}\n{read}\nprint('hm', flush=True)"), "'hm' is"),
+        "other": (make_peer("other", f"{ready}\n{read}\n{ready}"), "'{}' is"),
+        "works": (make_peer("works", echo), None),
+    }
+    chosen = {name: (peer, Path(sys.executable)) for name, (peer, _) in peers.items()}
+    found = measure_peers(facts, chosen, choose_shapes(["w4"], quick=True), options)
+    assert [run["peer"] for run in found.runs] == [*peers, "works"]
+    for run in found.runs:
+        expected = peers[run["peer"]][1]
+        assert expected is None or expected in run["error"]
+        assert expected is not None or run["faults"] == ()
+
+
+def test_a_peer_that_was_killed_between_its_turns_is_noted(
+    make_peer: MakePeer, facts: ModelFacts, options: Options
+) -> None:
+    echo = ECHO.replace("SHORT", "0")
+    script = f"import os\nopen({str(options.home / 'pid')!r}, 'w').write(str(os.getpid()))\n{echo}"
+
+    def kill_after_its_turn(line: str) -> None:
+        if line.startswith("round 1") and "killed" in line:
+            pid = int((options.home / "pid").read_text())
+            os.kill(pid, signal.SIGKILL)
+            _wait_until(lambda: _state(pid) == "Z")
+
+    peers = {"killed": make_peer("killed", script), "works": make_peer("works", echo)}
+    chosen = {name: (peer, Path(sys.executable)) for name, peer in peers.items()}
+    shapes = choose_shapes(["w4"], quick=True)
+    found = measure_peers(facts, chosen, shapes, replace(options, tell=kill_after_its_turn))
+    assert [(run["peer"], "error" in run) for run in found.runs] == [
+        ("killed", False), ("works", False), ("killed", True), ("works", False),
+    ]  # fmt: skip
+    assert "it ended" in found.runs[2]["error"]
+
+
+def test_a_conversion_and_a_version_that_take_too_long(
+    make_peer: MakePeer,
+    facts: ModelFacts,
+    options: Options,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def slow(home: Path, model: Path, result: Path) -> list[Conversion]:
+        return [Conversion([sys.executable, "-c", "import time; time.sleep(60)"], result)]
+
+    monkeypatch.setattr(runner, "_CONVERT_LIMIT_S", 0.1)
+    monkeypatch.setattr(runner, "_VERSION_LIMIT_S", 0.1)
+    echo = ECHO.replace("SHORT", "0")
+    program = tmp_path / "program"
+    program.write_text(
+        f'#!/bin/sh\nif [ "$1" = --version ]; then exec sleep 60; fi\nexec {sys.executable} "$@"\n'
+    )
+    program.chmod(0o700)
+    peers = {"slow": replace(make_peer("slow", echo), convert=slow), "x": make_peer("x", echo)}
+    chosen = {name: (peer, program) for name, peer in peers.items()}
+    shapes = choose_shapes(["w4"], quick=True)
+    found = measure_peers(facts, chosen, shapes, replace(options, repeats=1))
+    assert "longer than 0.1 s" in found.runs[0]["error"]
+    assert found.runs[1]["faults"] == () and found.peers["x"]["version"] is None
 
 
 def test_peers_that_are_not_installed_are_named(tmp_path: Path) -> None:

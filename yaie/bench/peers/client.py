@@ -183,7 +183,11 @@ def _read_line(line: bytes, dialect: Dialect, answer: Answer, now_s: float) -> N
     name, _, payload = line.partition(b":")
     if name not in (b"data", b"error") or payload.strip() in (b"", b"[DONE]"):
         return
-    event = json.loads(payload)
+    try:
+        event = json.loads(payload)
+    except ValueError:
+        said = payload.strip()[:300].decode(errors="replace")
+        raise PeerFailed(f"{said!r} came in the stream, which is no JSON") from None
     if name == b"error" or "error" in event:
         raise PeerFailed(f"an error in the stream: {payload.decode(errors='replace')[:300]}")
     dialect.read(event, answer, now_s)

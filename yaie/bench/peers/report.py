@@ -6,7 +6,9 @@ Called by `yaie bench peers`.
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -56,6 +58,11 @@ def make_report(
             "peers": results.peers,
             "runs": [run for run in results.runs if run["workload"] == name],
         }
+    return {**_about(model, options), "workloads": workloads}
+
+
+def _about(model: ModelFacts, options: Options) -> dict[str, Any]:
+    """What all figures of one file have in common."""
     return {
         "benchmark": "peers",
         "machine": describe_machine(),
@@ -64,29 +71,54 @@ def make_report(
             "kv_bytes_per_token": model.kv_bytes_per_token,
             "kv_pool_bytes": options.kv_bytes,
         },
-        "workloads": workloads,
     }
 
 
-def add_to_file(report: dict[str, Any], path: Path) -> dict[str, Any]:
+def check_file(model: ModelFacts, options: Options, path: Path) -> None:
+    """Before anything is measured: whether its results can be added to this file.
+
+    Raises `InvalidRequest` if the file is of another model or machine, is none of this command's,
+    or cannot be written.
+    """
+    _workloads_of(path, _about(model, options))
+    nearest = next(folder for folder in path.absolute().parents if folder.exists())
+    place = path if path.exists() else nearest
+    if not os.access(place, os.W_OK) or not nearest.is_dir():
+        raise InvalidRequest(f"{place} cannot be written; name another folder with --out")
+
+
+def add_to_file(report: dict[str, Any], path: Path) -> tuple[dict[str, Any], Path]:
     """Write a report, keeping the workloads that the file has and this one has not.
 
-    Raises `InvalidRequest` if the file is of another model or machine.
+    Where the file has become one that it cannot be added to, since it was checked, the report goes
+    beside it. Returns what was written and where.
     """
-    merged = report
-    if path.exists():
-        older = json.loads(path.read_text(encoding="utf-8"))
-        for what in ("benchmark", "model", "machine"):
-            if older.get(what) != report[what]:
-                raise InvalidRequest(
-                    f"{path} has figures of another {what}; name another file with --name, or "
-                    f"remove it"
-                )
-        both = {**older["workloads"], **report["workloads"]}
-        merged = {**report, "workloads": dict(sorted(both.items()))}
+    try:
+        both = {**_workloads_of(path, report), **report["workloads"]}
+    except InvalidRequest:
+        beside = (path.with_name(f"{path.stem}-{n}{path.suffix}") for n in itertools.count(2))
+        path = next(other for other in beside if not other.exists())
+        both = report["workloads"]
+    merged = {**report, "workloads": dict(sorted(both.items()))}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(merged, indent=1) + "\n", encoding="utf-8")
-    return merged
+    return merged, path
+
+
+def _workloads_of(path: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file has of the same model and machine; raises `InvalidRequest` if it has others."""
+    advice = "name another file with --name, or remove it"
+    try:
+        older = json.loads(path.read_text(encoding="utf-8"))
+        workloads: dict[str, Any] = dict(older["workloads"])
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError, LookupError, TypeError):
+        raise InvalidRequest(f"{path} has no figures that can be read; {advice}") from None
+    for what in ("benchmark", "model", "machine"):
+        if older.get(what) != about[what]:
+            raise InvalidRequest(f"{path} has figures of another {what}; {advice}")
+    return workloads
 
 
 def medians_of(report: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:

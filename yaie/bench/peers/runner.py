@@ -26,6 +26,7 @@ from yaie.bench.peers.workloads import TOUCH, WARM_UP, Shape, build
 from yaie.errors import YaieError
 
 _CONVERT_LIMIT_S = 1800.0
+_VERSION_LIMIT_S = 60.0
 _WARM_UP_SEED = 1_000_003
 
 
@@ -142,8 +143,11 @@ class _Rounds:
                 self._end(other)
         try:
             run = self._measure(turn, self._awake(turn.peer))
-        except PeerFailed as error:
-            run = {**asdict(turn), "error": error.message}
+        except Interrupted:
+            raise
+        # A peer is another's program: what it cannot do, or how it ends, must not cost the others.
+        except (YaieError, OSError, subprocess.SubprocessError) as error:
+            run = {**asdict(turn), "error": str(error)}
             self._failed.add(turn.peer)
             self._end(turn.peer)
         else:
@@ -202,7 +206,7 @@ class Starts:
         self._longest = max(shape.longest for shape in (*shapes.values(), WARM_UP))
 
     def begin(self, peer: Peer, program: Path) -> RunningPeer:
-        """A warm, running peer; raises `PeerFailed`."""
+        """A warm, running peer; raises `PeerFailed`, or what prevents it from being started."""
         model, options = self._model, self._options
         cores = sorted(os.sched_getaffinity(0))
         start = Start(
@@ -277,6 +281,11 @@ class Starts:
                     timeout=_CONVERT_LIMIT_S, check=False, env=plain_environment(),
                 )  # fmt: skip
             is_done = done.returncode == 0
+        except subprocess.TimeoutExpired:
+            raise PeerFailed(
+                f"converting the model took longer than {_CONVERT_LIMIT_S:g} s; the end of "
+                f"{last_words(log)}"
+            ) from None
         finally:
             if not is_done:  # half a model must not be taken for a whole one the next time
                 _remove(conversion.result)
@@ -300,7 +309,7 @@ _PACKAGES = {
 
 
 def _version_of(program: str, peer: Peer) -> str | None:
-    """What the peer's environment or program says its version is."""
+    """What the peer's environment or program says its version is; None where it says nothing."""
     packages = _PACKAGES.get(peer.name.partition("-")[0])
     if packages is None:
         words = [program, "--version"]
@@ -310,7 +319,12 @@ def _version_of(program: str, peer: Peer) -> str | None:
             f"print(next(d.version for n in {packages!r} for d in m.distributions(name=n)))"
         )
         words = [program, "-c", code]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=_VERSION_LIMIT_S, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
     lines = (done.stdout.strip() or done.stderr.strip()).splitlines()
     return lines[0] if lines and done.returncode == 0 else None
 

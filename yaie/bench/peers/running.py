@@ -123,9 +123,16 @@ class RunningPeer:
             "temperature": shape.temperature,
         }
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(asked).encode() + b"\n")
-        self.process.stdin.flush()
-        return [_answer_of(record) for record in self._read_line(timeout_s)["answers"]]
+        try:
+            self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise self._ended("it ended before it was asked") from None
+        said = self._read_line(timeout_s)
+        try:
+            return [_answer_of(record) for record in said["answers"]]
+        except (LookupError, TypeError, ValueError):
+            raise self._ended(f"{str(said)[:300]!r} is no answer") from None
 
     def _read_line(self, timeout_s: float) -> dict[str, Any]:
         """The next line that an in-process peer writes."""
@@ -141,7 +148,11 @@ class RunningPeer:
                 raise self._ended("it ended")
             self._unread += part
         line, _, self._unread = self._unread.partition(b"\n")
-        read: dict[str, Any] = json.loads(line)
+        try:
+            read: dict[str, Any] = json.loads(line)
+        except ValueError:
+            said = line[:300].decode(errors="replace")
+            raise self._ended(f"{said!r} is no answer") from None
         return read
 
     def _ended(self, what: str) -> PeerFailed:
