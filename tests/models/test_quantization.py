@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from yaie.engine.core import EngineCore
 from yaie.engine.runner import ModelRunner
 from yaie.errors import ConfigError
 from yaie.kernels.loader import load
+from yaie.models import loader
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
@@ -158,6 +160,57 @@ def test_it_takes_the_memory_that_was_planned(tmp_path: Path) -> None:
     ]
     assert sizes[1] < 0.3 * sizes[0]
     assert sizes[2] < 0.19 * sizes[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "name", ["llama", "llama-tied", "phi3", "gpt2", "opt", "qwen3-moe", "gpt-oss", "deepseek-v3"]
+)
+def test_the_plan_knows_which_layers_will_be_rounded(
+    name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made before any weights are read, and says what is held once they are rounded."""
+    planned: list[int] = []
+    plan_memory = loader.plan_memory
+
+    def note(**sizes: Any) -> Any:
+        planned.append(sizes["weights"])
+        return plan_memory(**sizes)
+
+    monkeypatch.setattr(loader, "plan_memory", note)
+    loaded = load_case(name, tmp_path, kind)
+    model: Any = loaded.model
+    held = {p.data_ptr(): p.nbytes for p in model.parameters()}
+    for module in model.modules():
+        if isinstance(module, QuantizedLinear) and module.quantized is not None:
+            weight = module.quantized
+            held[weight.values.data_ptr()] = weight.values.nbytes * weight.bits // 8
+            held[weight.scales.data_ptr()] = weight.scales.nbytes
+    assert planned[0] == sum(held.values())
+
+
+@pytest.mark.parametrize(("name", "reported"), [("qwen3-moe", "int4"), ("gpt2", "int8")])
+def test_a_share_that_is_left_as_it_is_is_told(
+    name: str, reported: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Experts, and nearly all of GPT-2: only its head is rounded, which is at int8."""
+    loaded = load_case(name, tmp_path, "int4")
+    assert loaded.quantization == reported
+    model: Any = loaded.model
+    embedding = model.get_input_embeddings().weight
+    plain = sum(p.numel() for p in model.parameters() if p is not embedding)
+    weights = [m.quantized for m in model.modules() if isinstance(m, QuantizedLinear)]
+    rounded = sum(weight.values.numel() for weight in weights if weight is not None)
+    share = round(100 * plain / (plain + rounded))
+    assert share > 60
+    assert f"leaves {share} % of the weights" in caplog.text
+
+
+def test_nothing_is_told_where_all_is_rounded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert load_case("llama", tmp_path, "int4").quantization == "int4"
+    assert "as they are" not in caplog.text
 
 
 def test_an_unknown_kind_is_refused_with_those_there_are() -> None:

@@ -8,6 +8,7 @@ when a model is built: one whose packed weights are on disk does without.
 from __future__ import annotations
 
 import logging
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,12 @@ from yaie.models.geometry import (
 from yaie.models.locate import resolve_model_path
 from yaie.models.memory import MemoryPlan, activation_bytes, free_bytes, plan_memory, shown
 from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
-from yaie.models.quantization.quantize import estimate_bytes, quantize_model
+from yaie.models.quantization.quantize import (
+    Rounding,
+    foresee_rounding,
+    kind_of,
+    quantize_model,
+)
 from yaie.models.quantization.weights import QuantizedLinear
 from yaie.models.support import (
     SupportedArchitecture,
@@ -43,6 +49,7 @@ from yaie.models.support import (
 log = logging.getLogger(__name__)
 
 _CONTEXT_WITHOUT_LIMIT = 8192  # for a model whose config names no limit
+_LARGE_SHARE_LEFT = 0.1  # of the weights that `--quantization` leaves; routers and norms are less
 
 
 @dataclass(frozen=True)
@@ -89,12 +96,13 @@ def load_model(config: EngineConfig) -> LoadedModel:
     dtype = _resolve_dtype(config.dtype, checkpoint, layout, device)
     kv_dtype: torch.dtype = dtype if config.kv_dtype == "auto" else getattr(torch, config.kv_dtype)
     max_model_len = _resolve_max_model_len(config, settings)
+    rounding = _foresee_rounding(config, entry, hf_config, layout)
     free = free_bytes(device)
     plan = plan_for(
         config,
         hf_config,
         free=free,
-        weights=_estimate_weights(config, checkpoint, layout, hf_config, dtype),
+        weights=_estimate_weights(checkpoint, layout, rounding, dtype),
         kv_bytes_per_token=bytes_per_token(estimate_pool_shapes(hf_config), kv_dtype),
         max_model_len=max_model_len,
         device=device,
@@ -120,6 +128,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
             device=device,
         )
     weight_bytes, num_parameters = _size(model)
+    quantization = kind_of(model)
     eos_token_ids = read_eos_token_ids(path, settings)
     return LoadedModel(
         model=model,
@@ -137,7 +146,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
         eos_token_ids=eos_token_ids,
         weight_bytes=weight_bytes,
         num_parameters=num_parameters,
-        quantization=(layout.kind if layout is not None else None) or config.quantization,
+        quantization=quantization,
         default_sampling=read_default_sampling(path),
         facts={
             "architecture": entry.architecture,
@@ -149,7 +158,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
             "planned_weights": plan.weights,
             "weight_bytes": weight_bytes,
             "num_parameters": num_parameters,
-            "quantization": (layout.kind if layout is not None else None) or config.quantization,
+            "quantization": quantization,
             "shape": {
                 "num_hidden_layers": 1,
                 "hidden_size": hf_config.hidden_size,
@@ -202,20 +211,47 @@ def _resolve_dtype(
     return dtype
 
 
-def _estimate_weights(
+def _foresee_rounding(
     config: EngineConfig,
+    entry: SupportedArchitecture,
+    hf_config: Any,
+    layout: QuantizedLayout | None,
+) -> Rounding | None:
+    """What `--quantization` will make of a plain checkpoint. Warns where that is not much."""
+    if config.quantization is None or layout is not None:
+        return None
+    model_class = _model_class(entry)
+    try:
+        with torch.device("meta"):
+            model = model_class._from_config(deepcopy(hf_config))
+    except Exception as error:  # as where it is built with its weights
+        raise ModelUnsupported(
+            f"transformers cannot build {entry.architecture} from its config: {_first_line(error)}",
+            code="model_damaged",
+        ) from error
+    rounding = foresee_rounding(model, config.quantization)
+    if rounding.share_left > _LARGE_SHARE_LEFT:
+        log.warning(
+            "--quantization %s leaves %.0f %% of the weights beside the embedding as they are: it "
+            "rounds plain linear layers, but not experts, nor layers of another kind",
+            config.quantization,
+            100 * rounding.share_left,
+        )
+    return rounding
+
+
+def _estimate_weights(
     checkpoint: Checkpoint,
     layout: QuantizedLayout | None,
-    hf_config: Any,
+    rounding: Rounding | None,
     dtype: torch.dtype,
 ) -> int:
     """Bytes of the weights once they are loaded and, where that is wanted, rounded."""
     if layout is not None:
         return layout.nbytes(dtype.itemsize)
-    if config.quantization is None:
-        return checkpoint.num_parameters * dtype.itemsize
-    embedding = hf_config.vocab_size * hf_config.hidden_size
-    return estimate_bytes(checkpoint.num_parameters, embedding, config.quantization, dtype)
+    if rounding is not None:
+        return rounding.nbytes(dtype.itemsize)
+    return checkpoint.num_parameters * dtype.itemsize
 
 
 def _check_loading(layout: QuantizedLayout | None, dtype: torch.dtype, plan: MemoryPlan) -> None:
@@ -312,18 +348,8 @@ def _refusal_behind(error: BaseException) -> StartupError | None:
     return context
 
 
-def _build(
-    entry: SupportedArchitecture,
-    path: Path,
-    hf_config: Any,
-    dtype: torch.dtype,
-    device: torch.device,
-    *,
-    layout: QuantizedLayout | None,
-) -> torch.nn.Module:
+def _model_class(entry: SupportedArchitecture) -> Any:
     import transformers
-
-    from yaie.models.quantization.building import build_quantized
 
     register()
     model_class = getattr(transformers, entry.architecture)
@@ -335,6 +361,21 @@ def _build(
     transformers.utils.logging.disable_progress_bar()
     # What it remarks on (generation flags, say) is not what runs here; errors still come as such.
     transformers.utils.logging.set_verbosity_error()
+    return model_class
+
+
+def _build(
+    entry: SupportedArchitecture,
+    path: Path,
+    hf_config: Any,
+    dtype: torch.dtype,
+    device: torch.device,
+    *,
+    layout: QuantizedLayout | None,
+) -> torch.nn.Module:
+    from yaie.models.quantization.building import build_quantized
+
+    model_class = _model_class(entry)
     how = {
         "config": hf_config,
         "attn_implementation": IMPLEMENTATION,
