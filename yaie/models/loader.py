@@ -15,12 +15,14 @@ from typing import Any
 
 import torch
 
+from yaie.attention.backend import choose_backend
+from yaie.attention.cpu import CpuBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
 from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory, StartupError
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.attention_hook import IMPLEMENTATION, register
-from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config
+from yaie.models.checkpoint import DTYPES, Checkpoint, read_checkpoint, read_config
 from yaie.models.generation import read_default_sampling, read_eos_token_ids
 from yaie.models.geometry import (
     check_layer_types,
@@ -39,6 +41,7 @@ from yaie.models.quantization.quantize import (
     quantize_model,
 )
 from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.rewrites.packing import KINDS
 from yaie.models.support import (
     SupportedArchitecture,
     check_supported,
@@ -76,9 +79,10 @@ class LoadedModel:
     facts: dict[str, Any]  # what `reload_model` has to know, as JSON holds it
 
 
-def load_model(config: EngineConfig) -> LoadedModel:
+def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     """Load the model that the config names.
 
+    `may_pack`: whether its runner will hand the weights to the kernel library, if there is one.
     Raises `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory` or `ConfigError`; each within
     seconds, and all but damage in the weights themselves before weights are read.
     """
@@ -97,23 +101,28 @@ def load_model(config: EngineConfig) -> LoadedModel:
     kv_dtype: torch.dtype = dtype if config.kv_dtype == "auto" else getattr(torch, config.kv_dtype)
     max_model_len = _resolve_max_model_len(config, settings)
     rounding = _foresee_rounding(config, entry, hf_config, layout)
+    integers = layout or rounding
+    packed = integers is not None and may_pack and _will_pack(config, device, dtype)
+    widening = 0 if integers is None or packed else integers.widening_nbytes
     free = free_bytes(device)
     plan = plan_for(
         config,
         hf_config,
         free=free,
-        weights=_estimate_weights(checkpoint, layout, rounding, dtype),
+        weights=_estimate_weights(checkpoint, integers, dtype, packed=packed),
         kv_bytes_per_token=bytes_per_token(estimate_pool_shapes(hf_config), kv_dtype),
         max_model_len=max_model_len,
         device=device,
+        widening=widening,
     )
     fit_to_pool(config, max_model_len, plan)  # refuses before weights are read
-    _check_loading(layout, dtype, plan)
+    _check_loading(_loading_bytes(checkpoint, integers, dtype, device), plan)
     log.info("loading %s (%s, %s, KV %s): %s", path, entry.architecture, dtype, kv_dtype, plan)
 
-    model = _build(entry, path, hf_config, dtype, device, layout=layout)
+    model = _build(entry, path, hf_config, dtype, layout=layout)
     if config.quantization is not None:
-        quantize_model(model, config.quantization)
+        quantize_model(model, config.quantization, device)
+    model = model.to(device)
     specs = probe_geometry(model, device)
     check_layer_types(specs, getattr(hf_config, "layer_types", None))
     kv_bytes_per_token = bytes_per_token(pool_shapes(specs), kv_dtype)
@@ -126,8 +135,9 @@ def load_model(config: EngineConfig) -> LoadedModel:
             kv_bytes_per_token=kv_bytes_per_token,
             max_model_len=max_model_len,
             device=device,
+            widening=widening,
         )
-    weight_bytes, num_parameters = _size(model)
+    weight_bytes, num_parameters = _size(model, packed=packed)
     quantization = kind_of(model)
     eos_token_ids = read_eos_token_ids(path, settings)
     return LoadedModel(
@@ -240,23 +250,44 @@ def _foresee_rounding(
     return rounding
 
 
+def _will_pack(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether the kernel library will hold the weights: each integer in its own bits."""
+    backend = choose_backend(device, config.attention_backend, exact=config.exact)
+    return isinstance(backend, CpuBackend) and dtype in KINDS
+
+
 def _estimate_weights(
     checkpoint: Checkpoint,
-    layout: QuantizedLayout | None,
-    rounding: Rounding | None,
+    integers: QuantizedLayout | Rounding | None,
     dtype: torch.dtype,
+    *,
+    packed: bool,
 ) -> int:
-    """Bytes of the weights once they are loaded and, where that is wanted, rounded."""
-    if layout is not None:
-        return layout.nbytes(dtype.itemsize)
-    if rounding is not None:
-        return rounding.nbytes(dtype.itemsize)
-    return checkpoint.num_parameters * dtype.itemsize
+    """Bytes of the weights once they are loaded and, where that is wanted, rounded and packed."""
+    if integers is None:
+        return checkpoint.num_parameters * dtype.itemsize
+    return integers.nbytes(dtype.itemsize, packed=packed)
 
 
-def _check_loading(layout: QuantizedLayout | None, dtype: torch.dtype, plan: MemoryPlan) -> None:
+def _loading_bytes(
+    checkpoint: Checkpoint,
+    integers: QuantizedLayout | Rounding | None,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> int:
+    """Bytes that weights with integers take at their most, before they are packed."""
+    if integers is None:
+        return 0
+    if isinstance(integers, QuantizedLayout):
+        return integers.loading_nbytes(dtype.itemsize)
+    # What is converted is no longer the file's; another device gets each layer when it is rounded.
+    stored = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
+    mapped = device.type != "cpu" or stored == {str(dtype).removeprefix("torch.")}
+    return integers.loading_nbytes(dtype.itemsize, mapped=mapped)
+
+
+def _check_loading(needed: int, plan: MemoryPlan) -> None:
     """Integers take more while they are loaded than once they are packed."""
-    needed = 0 if layout is None else layout.loading_nbytes(dtype.itemsize)
     if needed > plan.free:
         raise NotEnoughMemory(
             f"the model does not fit: while its weights are read they take {shown(needed)} of "
@@ -292,8 +323,12 @@ def plan_for(
     kv_bytes_per_token: int,
     max_model_len: int,
     device: torch.device,
+    widening: int = 0,
 ) -> MemoryPlan:
-    """The memory plan of a model, whose config needs sizes only. Raises `NotEnoughMemory`."""
+    """The memory plan of a model, whose config needs sizes only. Raises `NotEnoughMemory`.
+
+    `widening`: what a step needs to widen integers that are not packed.
+    """
     activations = activation_bytes(
         max_step_rows=config.max_step_rows,
         hidden_width=hf_config.hidden_size,
@@ -304,7 +339,7 @@ def plan_for(
     return plan_memory(
         free=free,
         weights=weights,
-        activations=activations,
+        activations=activations + widening,
         kv_bytes_per_token=kv_bytes_per_token,
         max_model_len=max_model_len,
         num_slots=config.num_slots,
@@ -369,7 +404,6 @@ def _build(
     path: Path,
     hf_config: Any,
     dtype: torch.dtype,
-    device: torch.device,
     *,
     layout: QuantizedLayout | None,
 ) -> torch.nn.Module:
@@ -410,7 +444,7 @@ def _build(
         unused = sorted(report["unexpected_keys"])
         log.warning("%d tensors of %s are not used, such as %s", len(unused), path, unused[0])
     _check_finite(model, path)
-    return model.to(device).eval().requires_grad_(False)  # type: ignore[no-any-return]
+    return model.eval().requires_grad_(False)  # type: ignore[no-any-return]
 
 
 def _check_finite(model: torch.nn.Module, path: Path) -> None:
@@ -424,13 +458,16 @@ def _check_finite(model: torch.nn.Module, path: Path) -> None:
             )
 
 
-def _size(model: torch.nn.Module) -> tuple[int, int]:
-    """Bytes and number of the parameters; tied ones count once."""
+def _size(model: torch.nn.Module, *, packed: bool) -> tuple[int, int]:
+    """Bytes and number of the parameters; tied ones count once, unless they are held twice."""
     linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
     weights = [linear.quantized for linear in linears if linear.quantized is not None]
     tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
     unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
-    nbytes = sum(p.nbytes for p in unique.values()) + sum(w.nbytes for w in weights)
+    nbytes = sum(p.nbytes for p in unique.values())
+    nbytes += sum(weight.nbytes(packed=packed) for weight in weights)
+    if not packed:
+        nbytes += sum(weight.nbytes for weight in tied)
     number = sum(p.numel() for p in unique.values()) + sum(w.values.numel() for w in weights)
     return nbytes, number
 

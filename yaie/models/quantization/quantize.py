@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from yaie.models.quantization.layout import WIDENING_BYTES
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 
 INT4_GROUP_SIZE = 64
@@ -20,6 +21,7 @@ _MOST = {8: 127, 4: 7}
 # The step at which the largest number of a group lies: nearer to 0 clips it, for the others' good.
 _INT4_PEAKS = (-8.0, -8.8, -7.4)
 _ROWS_AT_ONCE = 1024  # bounds the memory of the intermediate float32 numbers
+_PART_BYTES = 16  # that a number of these rows takes meanwhile, in four copies
 
 
 def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
@@ -72,13 +74,14 @@ def _kind_for(linear: nn.Module, head: nn.Module | None, kind: str) -> str:
     return "int8" if linear is head else kind
 
 
-def quantize_model(model: nn.Module, kind: str) -> int:
+def quantize_model(model: nn.Module, kind: str, device: torch.device | None = None) -> int:
     """Replace the linear layers below a decoder's head, and the head; returns how many.
 
     Only `nn.Linear` is rounded: not the experts of mixtures, which are parameters of three
     dimensions, nor GPT-2's layers, which hold their weights transposed. Each original is freed
     before the next is rounded. An embedding that is tied to the head takes the head's rounded
-    weights.
+    weights. With a `device`, the weights are rounded there and stay there, so that a model passes
+    to it as integers; what is not rounded stays where it is.
     """
     embedding = model.get_input_embeddings()  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
@@ -86,11 +89,13 @@ def quantize_model(model: nn.Module, kind: str) -> int:
     named = [(name, m) for name, m in model.named_modules() if _is_rounded(m)]
     for name, linear in named:
         is_head = linear is head
-        weight = quantize_weight(linear.weight, _kind_for(linear, head, kind))
+        weight = quantize_weight(linear.weight.to(device), _kind_for(linear, head, kind))
         bias = None if linear.bias is None else linear.bias.detach()
         replacement = QuantizedLinear(weight, bias, is_tied=is_head and tied)
         if is_head and tied:
-            embedding.weight.data = weight.widened(embedding.weight.dtype)
+            embedding.weight.data = weight.widened(embedding.weight.dtype).to(
+                embedding.weight.device
+            )
         parent, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(parent), attribute, replacement)
         if not (is_head and tied):  # a tied weight is the embedding's own
@@ -118,17 +123,24 @@ class RoundedLayer:
     num_inputs: int
     bits: int
     group_size: int
+    is_tied: bool  # to the embedding, which takes its numbers, widened
 
     @property
     def num_weights(self) -> int:
         """Numbers in its matrix."""
         return self.num_outputs * self.num_inputs
 
-    @property
-    def nbytes(self) -> int:
-        """What it takes in memory, packed."""
+    def nbytes(self, *, packed: bool) -> int:
+        """What it takes in memory: integers of 4 bits take a byte where they are not packed."""
         scales = 4 * self.num_outputs * (self.num_inputs // self.group_size)
-        return self.num_weights * self.bits // 8 + scales
+        return self.num_weights * (self.bits if packed else 8) // 8 + scales
+
+    @property
+    def rounding_nbytes(self) -> int:
+        """What it takes to round it: parts that are joined, and one part several times over."""
+        part = min(self.num_outputs, _ROWS_AT_ONCE) * self.num_inputs
+        widened = WIDENING_BYTES * self.num_weights if self.is_tied else 0
+        return self.nbytes(packed=False) + max(_PART_BYTES * part, widened)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +157,31 @@ class Rounding:
         rounded = sum(layer.num_weights for layer in self.layers)
         return self.num_left / max(1, self.num_left + rounded)
 
-    def nbytes(self, wide: int) -> int:
+    def nbytes(self, wide: int, *, packed: bool) -> int:
         """Bytes of the model, where a number that stays takes `wide` bytes."""
         stays = (self.num_embedded + self.num_left) * wide
-        return stays + sum(layer.nbytes for layer in self.layers)
+        return stays + sum(layer.nbytes(packed=packed) for layer in self.layers)
+
+    @property
+    def widening_nbytes(self) -> int:
+        """What it takes to widen the largest layer."""
+        return WIDENING_BYTES * max((layer.num_weights for layer in self.layers), default=0)
+
+    def loading_nbytes(self, wide: int, *, mapped: bool) -> int:
+        """The same at its most, while the originals are read and rounded, and run once.
+
+        `mapped`: the originals are pages of their files, which the system lets go when it must.
+        """
+        held = most = self.nbytes(wide, packed=False) - sum(
+            layer.nbytes(packed=False) for layer in self.layers
+        )
+        originals = 0 if mapped else wide
+        held += sum(layer.num_weights * originals for layer in self.layers if not layer.is_tied)
+        for layer in self.layers:
+            rounded = layer.nbytes(packed=False)
+            most = max(most, held + rounded + layer.rounding_nbytes)
+            held += rounded - (0 if layer.is_tied else layer.num_weights * originals)
+        return max(most, held + self.widening_nbytes)
 
 
 def foresee_rounding(model: nn.Module, kind: str) -> Rounding:
@@ -162,8 +195,9 @@ def foresee_rounding(model: nn.Module, kind: str) -> Rounding:
             continue
         outputs, inputs = linear.weight.shape
         bits, group = _grouping(inputs, _kind_for(linear, head, kind))
-        layers.append(RoundedLayer(outputs, inputs, bits, group))
-        if linear.weight is not embedding:
+        is_tied = linear.weight is embedding
+        layers.append(RoundedLayer(outputs, inputs, bits, group, is_tied))
+        if not is_tied:
             del stays[id(linear.weight)]
     num_embedded = stays.pop(id(embedding))
     return Rounding(tuple(layers), num_embedded, sum(stays.values()))
