@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +114,35 @@ def test_what_was_written_to_a_mapping_is_never_let_go(tmp_path: Path) -> None:
     MappedFiles([path]).release()
     assert mapped[5000] == 7
     assert resident(path) > 0
+
+
+@contextmanager
+def memory_at(address: int, length: int) -> Iterator[None]:
+    """Memory of this process at an address where there is none."""
+    libc, number = ctypes.CDLL(None), ctypes.c_int
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[number] * 3, ctypes.c_ssize_t]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    own, writable = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE
+    assert libc.mmap(address, length, writable, own, -1, 0) == address
+    try:
+        yield
+    finally:
+        libc.munmap(address, length)
+
+
+@on_linux
+def test_what_comes_to_lie_where_a_file_was_is_left_alone(tmp_path: Path) -> None:
+    """A shard is unmapped with its last tensor, and what is packed next may take its place."""
+    path = tmp_path / "weights"
+    path.write_bytes(bytes(65536))
+    mapped = np.memmap(path, dtype=np.uint8, mode="c")
+    files, address = MappedFiles([path]), mapped.ctypes.data
+    del mapped
+    with memory_at(address, 65536):
+        ctypes.memset(address, 7, 65536)
+        files.release()
+        assert ctypes.string_at(address, 65536) == bytes([7]) * 65536
 
 
 def test_freed_memory_is_given_back_where_that_is_known() -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from tests.conformance.zoo import CASES, save
+from tests.engine.asking import ask, run
 from tests.models.test_native_decoder import load_case, needs_library
 from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
 from yaie.engine.runner import ModelRunner
+from yaie.models.loader import load_model
 from yaie.models.quantization.weights import QuantizedLinear
 from yaie.models.rewrites import linears
 from yaie.models.rewrites.decoder import DecoderDiffers, comparison_plan
 from yaie.models.rewrites.linears import PackedLinear
 
+CASE = {case.name: case for case in CASES}
 OTHERS = ["gemma2", "gemma3", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt", "gpt-neox"]
 
 
@@ -40,6 +45,47 @@ def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
     loaded = load_case("olmo2", tmp_path, **settings)
     found = ModelRunner(loaded).execute(comparison_plan(loaded))
     assert (found - rounded).norm() / rounded.norm() < 0.1
+
+
+@needs_library
+@pytest.mark.parametrize("name", ["llama", "olmo2"])
+def test_float16_stays_with_transformers(name: str, tmp_path: Path) -> None:
+    loaded = load_case(name, tmp_path, dtype="float16")
+    expected = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
+    runner = ModelRunner(loaded)
+    assert not runner.has_native_decoder
+    assert not any(isinstance(module, PackedLinear) for module in loaded.model.modules())
+    found = runner.execute(comparison_plan(loaded))
+    torch.testing.assert_close(found, expected, atol=0, rtol=0)
+
+
+@needs_library
+def test_the_engine_answers_in_float16(tiny_model_dir: Path) -> None:
+    core = EngineCore(EngineConfig(model=str(tiny_model_dir), num_slots=256, dtype="float16"))
+    assert core.info.execution == "transformers"
+    assert len(run(core, ask("a", (1, 2, 3), max_tokens=4)).tokens("a")) == 4
+
+
+@needs_library
+@pytest.mark.parametrize("is_tied", [True, False])
+def test_a_model_without_a_layer_to_pack_is_not_run_for_it(
+    is_tied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GPT-2's layers are of a kind of its own: there is its head, unless that is the embedding."""
+    case = CASE["gpt2"]
+    case = replace(case, settings={**case.settings, "tie_word_embeddings": is_tied})
+    save(case, case.build(), tmp_path)
+    loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256))
+    executed: list[object] = []
+    forward = type(loaded.model).forward
+
+    def count(*arguments: object, **settings: object) -> object:
+        executed.append(settings)
+        return forward(*arguments, **settings)
+
+    monkeypatch.setattr(type(loaded.model), "forward", count)
+    ModelRunner(loaded)
+    assert len(executed) == (0 if is_tied else 2)  # before and after the packing
 
 
 @needs_library

@@ -198,19 +198,21 @@ def test_plain_weights_of_a_float16_checkpoint(wanted: str, expected: str, tmp_p
     assert len(linears(loaded)) == 28
 
 
+@pytest.mark.parametrize("packed", [pytest.param(True, marks=needs_library), False])
 @pytest.mark.parametrize("kind", [KEPT[0], KEPT[6], KEPT[8]], ids=str)
-def test_sizes_are_those_of_the_integers(kind: Kind, tmp_path: Path) -> None:
+def test_sizes_are_those_of_the_integers(kind: Kind, packed: bool, tmp_path: Path) -> None:
     quantized, widened = write_pair(CASE["llama"], kind, tmp_path)
-    loaded, plain = load(quantized), load(widened)
+    loaded = load(quantized, attention_backend="auto" if packed else "reference")
+    plain = load(widened)
     assert loaded.num_parameters == plain.num_parameters
     modules = [m for m in loaded.model.modules() if isinstance(m, QuantizedLinear)]
     weights = sum(m.in_features * m.out_features for m in modules)
     groups = sum(m.out_features * (m.in_features // (kind.group or m.in_features)) for m in modules)
-    integers = weights * kind.bits // 8 + groups * (4 if kind.symmetric else 5)
+    integers = weights * (kind.bits if packed else 8) // 8 + groups * (4 if kind.symmetric else 5)
     assert loaded.weight_bytes == plain.weight_bytes - 4 * weights + integers
     layout = read_stored_layout(read_config(quantized), read_checkpoint(quantized))
     assert layout is not None
-    assert layout.nbytes(4) == loaded.weight_bytes  # what the plan counted
+    assert layout.nbytes(4, packed=packed) == loaded.weight_bytes  # what the plan counted
     assert layout.num_parameters == loaded.num_parameters
 
 

@@ -52,7 +52,7 @@ def load_runner(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, Saver |
         if config.exact:
             raise not_exact(str(error)) from None
         log.warning("%s; transformers runs the model instead, slower", error)
-        loaded = load_model(config)
+        loaded = load_model(config, may_pack=False)
         return loaded, ModelRunner(loaded, config.attention_backend, native_decoder=False), None
     return loaded, runner, None if place is None else _save(place, loaded, runner)
 

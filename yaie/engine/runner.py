@@ -26,7 +26,7 @@ from yaie.models.rewrites.decoder import (
     restore_native_decoder,
 )
 from yaie.models.rewrites.exactness import not_exact
-from yaie.models.rewrites.linears import pack_linears
+from yaie.models.rewrites.linears import pack_linears, packable_linears
 from yaie.models.rewrites.packing import Packer
 from yaie.models.rewrites.snapshot import Snapshot
 
@@ -97,11 +97,15 @@ class ModelRunner:
     @torch.inference_mode()
     def _pack_linears(self, library: Library) -> None:
         """Hand the linear layers to the kernel library, inside transformers' own forward."""
-        loaded, plan = self._loaded, comparison_plan(self._loaded)
+        loaded = self._loaded
         assert loaded.model is not None, "a packed model has no original"
+        linears = packable_linears(loaded.model, loaded.dtype)
+        if not linears:
+            return
+        plan = comparison_plan(loaded)
         expected = self._run_transformers(plan)
         try:
-            self._packer = pack_linears(loaded.model, library, loaded.dtype)
+            self._packer = pack_linears(loaded.model, linears, library, loaded.dtype)
             found = self._run_transformers(plan)
         except (AttributeError, TypeError) as error:  # a forward that reaches into its layers
             raise DecoderDiffers(f"the model does not run with packed layers: {error}") from error

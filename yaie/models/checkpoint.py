@@ -41,7 +41,7 @@ _ELEMENT_BYTES = {
     "F8_E5M2": 1,
     "F8_E8M0": 1,
 }
-_DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     elements: Counter[str] = Counter()
     for tensor in tensors.values():
         elements[tensor.kind] += prod(tensor.shape)
-    kinds = {kind: count for kind, count in elements.items() if kind in _DTYPES}
+    kinds = {kind: count for kind, count in elements.items() if kind in DTYPES}
     other = {kind: count for kind, count in elements.items() if kind.startswith("F8")}
     if not kinds or sum(other.values()) > sum(kinds.values()):
         found = ", ".join(sorted(elements)) or "none"
@@ -122,7 +122,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         tensors=tensors,
         num_parameters=sum(kinds.values()),
         nbytes=sum(count * _ELEMENT_BYTES[kind] for kind, count in elements.items()),
-        dtype=_DTYPES[max(kinds, key=lambda kind: kinds[kind])],
+        dtype=DTYPES[max(kinds, key=lambda kind: kinds[kind])],
     )
 
 

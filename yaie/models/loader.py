@@ -8,18 +8,21 @@ when a model is built: one whose packed weights are on disk does without.
 from __future__ import annotations
 
 import logging
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from yaie.attention.backend import choose_backend
+from yaie.attention.cpu import CpuBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
 from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory, StartupError
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.attention_hook import IMPLEMENTATION, register
-from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config
+from yaie.models.checkpoint import DTYPES, Checkpoint, read_checkpoint, read_config
 from yaie.models.generation import read_default_sampling, read_eos_token_ids
 from yaie.models.geometry import (
     check_layer_types,
@@ -31,8 +34,14 @@ from yaie.models.geometry import (
 from yaie.models.locate import resolve_model_path
 from yaie.models.memory import MemoryPlan, activation_bytes, free_bytes, plan_memory, shown
 from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
-from yaie.models.quantization.quantize import estimate_bytes, quantize_model
+from yaie.models.quantization.quantize import (
+    Rounding,
+    foresee_rounding,
+    kind_of,
+    quantize_model,
+)
 from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.rewrites.packing import KINDS
 from yaie.models.support import (
     SupportedArchitecture,
     check_supported,
@@ -43,6 +52,7 @@ from yaie.models.support import (
 log = logging.getLogger(__name__)
 
 _CONTEXT_WITHOUT_LIMIT = 8192  # for a model whose config names no limit
+_LARGE_SHARE_LEFT = 0.1  # of the weights that `--quantization` leaves; routers and norms are less
 
 
 @dataclass(frozen=True)
@@ -69,9 +79,10 @@ class LoadedModel:
     facts: dict[str, Any]  # what `reload_model` has to know, as JSON holds it
 
 
-def load_model(config: EngineConfig) -> LoadedModel:
+def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     """Load the model that the config names.
 
+    `may_pack`: whether its runner will hand the weights to the kernel library, if there is one.
     Raises `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory` or `ConfigError`; each within
     seconds, and all but damage in the weights themselves before weights are read.
     """
@@ -89,23 +100,29 @@ def load_model(config: EngineConfig) -> LoadedModel:
     dtype = _resolve_dtype(config.dtype, checkpoint, layout, device)
     kv_dtype: torch.dtype = dtype if config.kv_dtype == "auto" else getattr(torch, config.kv_dtype)
     max_model_len = _resolve_max_model_len(config, settings)
+    rounding = _foresee_rounding(config, entry, hf_config, layout)
+    integers = layout or rounding
+    packed = integers is not None and may_pack and _will_pack(config, device, dtype)
+    widening = 0 if integers is None or packed else integers.widening_nbytes
     free = free_bytes(device)
     plan = plan_for(
         config,
         hf_config,
         free=free,
-        weights=_estimate_weights(config, checkpoint, layout, hf_config, dtype),
+        weights=_estimate_weights(checkpoint, integers, dtype, packed=packed),
         kv_bytes_per_token=bytes_per_token(estimate_pool_shapes(hf_config), kv_dtype),
         max_model_len=max_model_len,
         device=device,
+        widening=widening,
     )
     fit_to_pool(config, max_model_len, plan)  # refuses before weights are read
-    _check_loading(layout, dtype, plan)
+    _check_loading(_loading_bytes(checkpoint, integers, dtype, device), plan)
     log.info("loading %s (%s, %s, KV %s): %s", path, entry.architecture, dtype, kv_dtype, plan)
 
-    model = _build(entry, path, hf_config, dtype, device, layout=layout)
+    model = _build(entry, path, hf_config, dtype, layout=layout)
     if config.quantization is not None:
-        quantize_model(model, config.quantization)
+        quantize_model(model, config.quantization, device)
+    model = model.to(device)
     specs = probe_geometry(model, device)
     check_layer_types(specs, getattr(hf_config, "layer_types", None))
     kv_bytes_per_token = bytes_per_token(pool_shapes(specs), kv_dtype)
@@ -118,8 +135,10 @@ def load_model(config: EngineConfig) -> LoadedModel:
             kv_bytes_per_token=kv_bytes_per_token,
             max_model_len=max_model_len,
             device=device,
+            widening=widening,
         )
-    weight_bytes, num_parameters = _size(model)
+    weight_bytes, num_parameters = _size(model, packed=packed)
+    quantization = kind_of(model)
     eos_token_ids = read_eos_token_ids(path, settings)
     return LoadedModel(
         model=model,
@@ -137,7 +156,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
         eos_token_ids=eos_token_ids,
         weight_bytes=weight_bytes,
         num_parameters=num_parameters,
-        quantization=(layout.kind if layout is not None else None) or config.quantization,
+        quantization=quantization,
         default_sampling=read_default_sampling(path),
         facts={
             "architecture": entry.architecture,
@@ -149,7 +168,7 @@ def load_model(config: EngineConfig) -> LoadedModel:
             "planned_weights": plan.weights,
             "weight_bytes": weight_bytes,
             "num_parameters": num_parameters,
-            "quantization": (layout.kind if layout is not None else None) or config.quantization,
+            "quantization": quantization,
             "shape": {
                 "num_hidden_layers": 1,
                 "hidden_size": hf_config.hidden_size,
@@ -202,25 +221,73 @@ def _resolve_dtype(
     return dtype
 
 
-def _estimate_weights(
+def _foresee_rounding(
     config: EngineConfig,
-    checkpoint: Checkpoint,
-    layout: QuantizedLayout | None,
+    entry: SupportedArchitecture,
     hf_config: Any,
+    layout: QuantizedLayout | None,
+) -> Rounding | None:
+    """What `--quantization` will make of a plain checkpoint. Warns where that is not much."""
+    if config.quantization is None or layout is not None:
+        return None
+    model_class = _model_class(entry)
+    try:
+        with torch.device("meta"):
+            model = model_class._from_config(deepcopy(hf_config))
+    except Exception as error:  # as where it is built with its weights
+        raise ModelUnsupported(
+            f"transformers cannot build {entry.architecture} from its config: {_first_line(error)}",
+            code="model_damaged",
+        ) from error
+    rounding = foresee_rounding(model, config.quantization)
+    if rounding.share_left > _LARGE_SHARE_LEFT:
+        log.warning(
+            "--quantization %s leaves %.0f %% of the weights beside the embedding as they are: it "
+            "rounds plain linear layers, but not experts, nor layers of another kind",
+            config.quantization,
+            100 * rounding.share_left,
+        )
+    return rounding
+
+
+def _will_pack(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> bool:
+    """Whether the kernel library will hold the weights: each integer in its own bits."""
+    backend = choose_backend(device, config.attention_backend, exact=config.exact)
+    return isinstance(backend, CpuBackend) and dtype in KINDS
+
+
+def _estimate_weights(
+    checkpoint: Checkpoint,
+    integers: QuantizedLayout | Rounding | None,
     dtype: torch.dtype,
+    *,
+    packed: bool,
 ) -> int:
-    """Bytes of the weights once they are loaded and, where that is wanted, rounded."""
-    if layout is not None:
-        return layout.nbytes(dtype.itemsize)
-    if config.quantization is None:
+    """Bytes of the weights once they are loaded and, where that is wanted, rounded and packed."""
+    if integers is None:
         return checkpoint.num_parameters * dtype.itemsize
-    embedding = hf_config.vocab_size * hf_config.hidden_size
-    return estimate_bytes(checkpoint.num_parameters, embedding, config.quantization, dtype)
+    return integers.nbytes(dtype.itemsize, packed=packed)
 
 
-def _check_loading(layout: QuantizedLayout | None, dtype: torch.dtype, plan: MemoryPlan) -> None:
+def _loading_bytes(
+    checkpoint: Checkpoint,
+    integers: QuantizedLayout | Rounding | None,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> int:
+    """Bytes that weights with integers take at their most, before they are packed."""
+    if integers is None:
+        return 0
+    if isinstance(integers, QuantizedLayout):
+        return integers.loading_nbytes(dtype.itemsize)
+    # What is converted is no longer the file's; another device gets each layer when it is rounded.
+    stored = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
+    mapped = device.type != "cpu" or stored == {str(dtype).removeprefix("torch.")}
+    return integers.loading_nbytes(dtype.itemsize, mapped=mapped)
+
+
+def _check_loading(needed: int, plan: MemoryPlan) -> None:
     """Integers take more while they are loaded than once they are packed."""
-    needed = 0 if layout is None else layout.loading_nbytes(dtype.itemsize)
     if needed > plan.free:
         raise NotEnoughMemory(
             f"the model does not fit: while its weights are read they take {shown(needed)} of "
@@ -256,8 +323,12 @@ def plan_for(
     kv_bytes_per_token: int,
     max_model_len: int,
     device: torch.device,
+    widening: int = 0,
 ) -> MemoryPlan:
-    """The memory plan of a model, whose config needs sizes only. Raises `NotEnoughMemory`."""
+    """The memory plan of a model, whose config needs sizes only. Raises `NotEnoughMemory`.
+
+    `widening`: what a step needs to widen integers that are not packed.
+    """
     activations = activation_bytes(
         max_step_rows=config.max_step_rows,
         hidden_width=hf_config.hidden_size,
@@ -268,7 +339,7 @@ def plan_for(
     return plan_memory(
         free=free,
         weights=weights,
-        activations=activations,
+        activations=activations + widening,
         kv_bytes_per_token=kv_bytes_per_token,
         max_model_len=max_model_len,
         num_slots=config.num_slots,
@@ -312,18 +383,8 @@ def _refusal_behind(error: BaseException) -> StartupError | None:
     return context
 
 
-def _build(
-    entry: SupportedArchitecture,
-    path: Path,
-    hf_config: Any,
-    dtype: torch.dtype,
-    device: torch.device,
-    *,
-    layout: QuantizedLayout | None,
-) -> torch.nn.Module:
+def _model_class(entry: SupportedArchitecture) -> Any:
     import transformers
-
-    from yaie.models.quantization.building import build_quantized
 
     register()
     model_class = getattr(transformers, entry.architecture)
@@ -335,6 +396,20 @@ def _build(
     transformers.utils.logging.disable_progress_bar()
     # What it remarks on (generation flags, say) is not what runs here; errors still come as such.
     transformers.utils.logging.set_verbosity_error()
+    return model_class
+
+
+def _build(
+    entry: SupportedArchitecture,
+    path: Path,
+    hf_config: Any,
+    dtype: torch.dtype,
+    *,
+    layout: QuantizedLayout | None,
+) -> torch.nn.Module:
+    from yaie.models.quantization.building import build_quantized
+
+    model_class = _model_class(entry)
     how = {
         "config": hf_config,
         "attn_implementation": IMPLEMENTATION,
@@ -369,7 +444,7 @@ def _build(
         unused = sorted(report["unexpected_keys"])
         log.warning("%d tensors of %s are not used, such as %s", len(unused), path, unused[0])
     _check_finite(model, path)
-    return model.to(device).eval().requires_grad_(False)  # type: ignore[no-any-return]
+    return model.eval().requires_grad_(False)  # type: ignore[no-any-return]
 
 
 def _check_finite(model: torch.nn.Module, path: Path) -> None:
@@ -383,13 +458,16 @@ def _check_finite(model: torch.nn.Module, path: Path) -> None:
             )
 
 
-def _size(model: torch.nn.Module) -> tuple[int, int]:
-    """Bytes and number of the parameters; tied ones count once."""
+def _size(model: torch.nn.Module, *, packed: bool) -> tuple[int, int]:
+    """Bytes and number of the parameters; tied ones count once, unless they are held twice."""
     linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
     weights = [linear.quantized for linear in linears if linear.quantized is not None]
     tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
     unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
-    nbytes = sum(p.nbytes for p in unique.values()) + sum(w.nbytes for w in weights)
+    nbytes = sum(p.nbytes for p in unique.values())
+    nbytes += sum(weight.nbytes(packed=packed) for weight in weights)
+    if not packed:
+        nbytes += sum(weight.nbytes for weight in tied)
     number = sum(p.numel() for p in unique.values()) + sum(w.values.numel() for w in weights)
     return nbytes, number
 

@@ -158,24 +158,29 @@ class MappedFiles:
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
-        self._ranges: list[tuple[int, int]] = []  # address, bytes
-        wanted = {str(path.resolve()) for path in paths}
-        maps = Path("/proc/self/smaps")
-        if not maps.is_file():
-            return
-        self._libc = ctypes.CDLL(None)
-        self._libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-        heads = list(_MAPPING.finditer(text := maps.read_text()))
-        ends = [head.start() for head in heads[1:]] + [len(text)]
-        for head, end in zip(heads, ends, strict=True):
-            if head[3] in wanted and _WRITTEN.search(text, head.end(), end) is None:
-                first = int(head[1], 16)
-                self._ranges.append((first, int(head[2], 16) - first))
+        self._wanted = {str(path.resolve()) for path in paths}
 
     def release(self) -> None:
         """Let go of the pages in memory; whatever is read again comes back from the files."""
-        for first, length in self._ranges:
-            self._libc.madvise(first, length, _MADV_DONTNEED)
+        libc = ctypes.CDLL(None)
+        libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        for first, length in self._mapped_now():
+            libc.madvise(first, length, _MADV_DONTNEED)
+
+    def _mapped_now(self) -> list[tuple[int, int]]:
+        """(address, bytes). Asked for each time: a file is unmapped once nothing reads it any more,
+        and memory that is written to may come to lie at its address."""
+        maps = Path("/proc/self/smaps")
+        if not maps.is_file():
+            return []
+        heads = list(_MAPPING.finditer(text := maps.read_text()))
+        ends = [head.start() for head in heads[1:]] + [len(text)]
+        found = []
+        for head, end in zip(heads, ends, strict=True):
+            if head[3] in self._wanted and _WRITTEN.search(text, head.end(), end) is None:
+                first = int(head[1], 16)
+                found.append((first, int(head[2], 16) - first))
+        return found
 
 
 def trim_heap() -> None:

@@ -27,6 +27,7 @@ from yaie.models.quantization.formats import (
 from yaie.models.quantization.shapes import damaged, read_integers, shape_of_layer
 
 INT4_GROUP_MULTIPLE = 4  # inputs whose products the kernels sum at once; others are widened
+WIDENING_BYTES = 12  # at most, that a number takes while it is widened: thrice in float32
 
 # The tensors of a layer: the one that holds its integers, those that must stand beside it, and
 # those that may.
@@ -74,13 +75,16 @@ class QuantizedLayer:
         """Numbers in its matrix."""
         return self.num_outputs * self.num_inputs
 
-    def nbytes(self, wide: int) -> int:
-        """What it takes in memory, where a widened number takes `wide` bytes."""
+    def nbytes(self, wide: int, *, packed: bool) -> int:
+        """What it takes in memory, where a widened number takes `wide` bytes.
+
+        `packed`: by the kernel library; integers of 4 bits take a byte otherwise.
+        """
         if self.widened_because is not None:
             return self.num_weights * wide
         points = 0 if self.format.is_symmetric else 1
         scales = self.num_outputs * self.num_groups * (4 + points)
-        return self.num_weights * self.format.bits // 8 + scales
+        return self.num_weights * (self.format.bits if packed else 8) // 8 + scales
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +106,10 @@ class QuantizedLayout:
         """The layers whose integers are kept."""
         return [layer for layer in self.layers if layer.widened_because is None]
 
-    def nbytes(self, wide: int) -> int:
+    def nbytes(self, wide: int, *, packed: bool) -> int:
         """What the weights take in memory, where a number that is no integer takes `wide` bytes."""
         plain = sum(prod(tensor.shape) for tensor in self.plain) * wide
-        return plain + sum(layer.nbytes(wide) for layer in self.layers)
+        return plain + sum(layer.nbytes(wide, packed=packed) for layer in self.layers)
 
     def loading_nbytes(self, wide: int) -> int:
         """The same at its most, while it is loaded.
@@ -113,9 +117,12 @@ class QuantizedLayout:
         Until they are packed, integers of 4 bits take a byte each, and a layer that is widened, for
         the model or to run it once, passes through float32.
         """
-        unpacked = sum(layer.num_weights for layer in self.kept if layer.format.bits == 4)
-        largest = max(layer.num_weights for layer in self.layers)
-        return self.nbytes(wide) + unpacked // 2 + 3 * 4 * largest
+        return self.nbytes(wide, packed=False) + self.widening_nbytes
+
+    @property
+    def widening_nbytes(self) -> int:
+        """What it takes to widen the largest layer."""
+        return WIDENING_BYTES * max(layer.num_weights for layer in self.layers)
 
     @property
     def widened(self) -> Counter[str]:

@@ -40,11 +40,10 @@ class QuantizedWeight:
             grouped = grouped - self.zero_points[..., None]
         return (grouped * self.scales[..., None]).view(outputs, inputs).to(dtype)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that a packed form of it needs: `bits` for a weight, and the scales."""
+    def nbytes(self, *, packed: bool) -> int:
+        """Bytes that it takes: one for a weight, or `bits` where it is packed, and the scales."""
         points = 0 if self.zero_points is None else self.zero_points.nbytes
-        return self.values.numel() * self.bits // 8 + self.scales.nbytes + points
+        return self.values.numel() * (self.bits if packed else 8) // 8 + self.scales.nbytes + points
 
 
 def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:

@@ -34,25 +34,41 @@ class PackedLinear(nn.Module):
         return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
 
 
-def pack_linears(model: nn.Module, library: Library, dtype: torch.dtype) -> Packer | None:
-    """Replace the plain and the quantized linear layers of a model, each original freed at once.
+def packable_linears(
+    model: nn.Module, dtype: torch.dtype
+) -> dict[str, nn.Linear | QuantizedLinear]:
+    """The plain and the quantized linear layers that the library can compute, by name.
 
-    Returns the packer, which must live as long as the model runs, or None where nothing was
-    replaced. A head whose weights are the embedding's stays: they are needed as they are.
+    A head whose weights are the embedding's is none of them: they are needed as they are.
     """
     if dtype not in KINDS:
-        return None
+        return {}
     embedding = model.get_input_embeddings()  # type: ignore[operator]
-    packer = Packer(library, dtype)
-    count = 0
-    for name, module in list(model.named_modules()):
-        if type(module) is nn.Linear:
-            if module.weight.data_ptr() == embedding.weight.data_ptr():
-                continue
-        elif not isinstance(module, QuantizedLinear):
+    found: dict[str, nn.Linear | QuantizedLinear] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, QuantizedLinear):
+            found[name] = module
             continue
+        if not isinstance(module, nn.Linear) or type(module) is not nn.Linear:
+            continue
+        if module.weight.data_ptr() != embedding.weight.data_ptr():
+            found[name] = module
+    return found
+
+
+def pack_linears(
+    model: nn.Module,
+    linears: dict[str, nn.Linear | QuantizedLinear],
+    library: Library,
+    dtype: torch.dtype,
+) -> Packer:
+    """Replace these linear layers of a model, each original freed at once.
+
+    Returns the packer, which must live as long as the model runs.
+    """
+    packer = Packer(library, dtype)
+    for name, module in linears.items():
         packed = PackedLinear(library, packer.pack(LinearParts((module,))))
         parent, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(parent), attribute, packed)
-        count += 1
-    return packer if count else None
+    return packer

@@ -1,0 +1,176 @@
+"""Memory that is planned for rounded weights, against the memory that is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from transformers import LlamaForCausalLM
+
+from tests.conformance.zoo import CASES, save
+from tests.models.folders import make_llama
+from tests.models.quantized import Kind, write_pair
+from yaie.config import EngineConfig
+from yaie.engine.loading import load_runner
+from yaie.engine.runner import ModelRunner
+from yaie.errors import NotEnoughMemory
+from yaie.kernels.loader import load as load_library
+from yaie.models import loader
+from yaie.models.loader import LoadedModel, load_model
+from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.rewrites.decoder import NativeDecoder
+
+CASE = {case.name: case for case in CASES}
+KINDS = ["int8", "int4"]
+NAMES = ["llama", "llama-tied", "phi3", "gpt2", "opt", "qwen3-moe", "gpt-oss", "deepseek-v3"]
+
+needs_library = pytest.mark.skipif(
+    load_library() is None, reason="no kernel library: there is no compiler here, and torch serves"
+)
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The bytes of weights in each plan that is made."""
+    weights: list[int] = []
+    plan_memory = loader.plan_memory
+
+    def note(**sizes: Any) -> Any:
+        weights.append(sizes["weights"])
+        return plan_memory(**sizes)
+
+    monkeypatch.setattr(loader, "plan_memory", note)
+    yield weights
+
+
+def load(folder: Path, **settings: Any) -> LoadedModel:
+    return load_model(EngineConfig(model=str(folder), num_slots=256, device="cpu", **settings))
+
+
+def bytes_of(tensors: list[torch.Tensor | None]) -> int:
+    """Of the memory behind them; what several of them show counts once."""
+    found = [tensor.untyped_storage() for tensor in tensors if tensor is not None]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in found}.values())
+
+
+def held(model: nn.Module) -> int:
+    """Bytes of the parameters, which may lie in a file that is mapped whole, and the integers."""
+    parameters = {p.data_ptr(): p.nbytes for p in model.parameters()}
+    linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
+    weights = [linear.quantized for linear in linears if linear.quantized is not None]
+    integers = [t for w in weights for t in (w.values, w.scales, w.zero_points)]
+    return sum(parameters.values()) + bytes_of(integers)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_without_the_kernel_library(
+    name: str, kind: str, tmp_path: Path, planned: list[int]
+) -> None:
+    """Known before any weights are read, though experts and GPT-2's layers are not rounded."""
+    save(CASE[name], CASE[name].build(), tmp_path)
+    loaded = load(tmp_path, quantization=kind, attention_backend="reference")
+    assert loaded.model is not None
+    assert set(planned) == {loaded.weight_bytes} == {held(loaded.model)}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_of_a_quantized_checkpoint(dtype: str, tmp_path: Path, planned: list[int]) -> None:
+    """No kernel computes in float16, with the library or without."""
+    kind = Kind("pack-quantized", 4, 32, symmetric=False)
+    folder, _ = write_pair(CASE["llama"], kind, tmp_path)
+    backend = "auto" if dtype == "float16" else "reference"
+    loaded = load(folder, dtype=dtype, attention_backend=backend)
+    assert loaded.model is not None
+    assert set(planned) == {loaded.weight_bytes} == {held(loaded.model)}
+
+
+@needs_library
+@pytest.mark.parametrize("kind", KINDS)
+def test_packed(kind: str, tmp_path: Path, planned: list[int]) -> None:
+    """Outputs are padded to whole panels, and norms are widened: a little more."""
+    wide = {"hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4}
+    folder = make_llama(tmp_path, torch.bfloat16, **wide, vocab_size=256)
+    loaded = load(folder, quantization=kind)
+    runner = ModelRunner(loaded)
+    assert runner.decoder is not None
+    tensors = [each for each in runner.decoder.held if isinstance(each, torch.Tensor)]
+    tables = bytes_of([each for each in tensors if each.shape[0] == loaded.max_model_len])
+    assert planned[0] <= bytes_of(tensors) - tables < 1.03 * planned[0]
+
+
+@needs_library
+def test_an_original_that_runs_after_all_is_not_packed(
+    tmp_path: Path, planned: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_llama(tmp_path, hidden_size=64, num_attention_heads=4)
+    forward = NativeDecoder.execute
+    monkeypatch.setattr(NativeDecoder, "execute", lambda self, plan: -forward(self, plan))
+    config = EngineConfig(model=str(folder), num_slots=256, quantization="int4")
+    loaded, runner, _ = load_runner(config)
+    assert not runner.has_native_decoder
+    assert loaded.model is not None
+    assert planned[-1] == loaded.weight_bytes == held(loaded.model) > planned[0]
+
+
+def test_a_model_moves_to_its_device_once_it_is_rounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_llama(tmp_path, hidden_size=64, num_attention_heads=4)
+    moved: list[int] = []
+
+    def note(self: nn.Module, *_: object) -> nn.Module:
+        moved.append(held(self))
+        return self
+
+    monkeypatch.setattr(LlamaForCausalLM, "to", note)
+    loaded = load(folder, quantization="int8")
+    assert loaded.model is not None
+    assert moved == [held(loaded.model)]
+
+
+def peak(monkeypatch: pytest.MonkeyPatch, folder: Path, **settings: Any) -> int:
+    """Most bytes that are allocated at once while a model is loaded, without mapped files."""
+    monkeypatch.setenv("HF_DEACTIVATE_ASYNC_LOAD", "1")  # the profiler sees this thread
+    files = {path.stat().st_size for path in folder.glob("*.safetensors")}
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities, profile_memory=True) as profile:
+        load(folder, **settings)
+    assert profile.profiler is not None
+    events = profile.profiler.kineto_results.events()
+    changes = [(e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]"]
+    now = most = 0
+    for _, change in sorted(changes, key=lambda each: each[0]):
+        now += 0 if abs(change) in files else change
+        most = max(most, now)
+    return most
+
+
+@pytest.mark.parametrize("is_tied", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stored", [torch.bfloat16, torch.float32])
+def test_rounding_is_refused_where_there_is_no_room_for_it(
+    stored: torch.dtype,
+    kind: str,
+    is_tied: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Mapped originals are the file's; converted ones are held beside what is rounded."""
+    wide = {"hidden_size": 256, "intermediate_size": 1536, "num_attention_heads": 4}
+    folder = make_llama(tmp_path, stored, **wide, vocab_size=2000, tie_word_embeddings=is_tied)
+    settings: dict[str, Any] = {"quantization": kind, "dtype": "bfloat16", "max_model_len": 1}
+    most = peak(monkeypatch, folder, **settings)
+    monkeypatch.setattr(loader, "activation_bytes", lambda **_: 0)
+    build = loader._build
+    monkeypatch.setattr(loader, "_build", lambda *_, **__: pytest.fail("weights were read"))
+    monkeypatch.setattr(loader, "free_bytes", lambda _: most - 1)
+    with pytest.raises(NotEnoughMemory):
+        load(folder, **settings)
+    monkeypatch.setattr(loader, "_build", build)
+    monkeypatch.setattr(loader, "free_bytes", lambda _: most * 3 // 2)
+    load(folder, **settings)
