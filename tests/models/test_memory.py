@@ -13,9 +13,23 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import AutoConfig
 
+import yaie.kernels
+from yaie.config import BUILTIN_MODEL, EngineConfig
 from yaie.errors import NotEnoughMemory
-from yaie.models.memory import GIB, MappedFiles, free_bytes, plan_memory, shown, trim_heap
+from yaie.models.loader import plan_for
+from yaie.models.locate import resolve_model_path
+from yaie.models.memory import (
+    GIB,
+    KEYS_IN_SPAN,
+    MappedFiles,
+    exact_bytes,
+    free_bytes,
+    plan_memory,
+    shown,
+    trim_heap,
+)
 
 
 def plan(**changes: Any) -> Any:
@@ -65,6 +79,34 @@ def test_too_large_a_pool_is_refused_with_the_largest_that_fits() -> None:
 def test_a_model_that_does_not_fit_at_all(num_slots: int | None) -> None:
     with pytest.raises(NotEnoughMemory, match="the model does not fit"):
         plan(weights=11 * GIB, num_slots=num_slots)
+
+
+def test_exact_attention_is_planned_for() -> None:
+    """Twice as many spans of the longest context take twice as much; the kernels count alike."""
+    kernels = (Path(yaie.kernels.__file__).parent / "csrc" / "exact_pieces.h").read_text()
+    assert f"kKeysInSpan = {KEYS_IN_SPAN};" in kernels
+    sizes = {
+        length: exact_bytes(
+            max_step_rows=2_048, max_model_len=length, num_heads=32, value_width=128
+        )
+        for length in (1, KEYS_IN_SPAN, KEYS_IN_SPAN + 1, 8 * KEYS_IN_SPAN)
+    }
+    one = 2_048 * 32 * 130 * 4
+    assert list(sizes.values()) == [one, one, 2 * one, 8 * one]
+    of_model = AutoConfig.from_pretrained(resolve_model_path(BUILTIN_MODEL))
+    usual, exact = (
+        plan_for(
+            EngineConfig(num_slots=4_096, max_step_rows=256, exact=wanted),
+            of_model,
+            free=10 * GIB,
+            weights=0,
+            kv_bytes_per_token=3072,
+            max_model_len=4_096,
+            device=torch.device("cpu"),
+        )
+        for wanted in (False, True)
+    )
+    assert exact.activations - usual.activations == 256 * 8 * (32 + 2) * 4
 
 
 def test_sizes_for_people() -> None:

@@ -32,7 +32,14 @@ from yaie.models.geometry import (
     probe_geometry,
 )
 from yaie.models.locate import resolve_model_path
-from yaie.models.memory import MemoryPlan, activation_bytes, free_bytes, plan_memory, shown
+from yaie.models.memory import (
+    MemoryPlan,
+    activation_bytes,
+    exact_bytes,
+    free_bytes,
+    plan_memory,
+    shown,
+)
 from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
 from yaie.models.quantization.quantize import (
     Rounding,
@@ -336,6 +343,13 @@ def plan_for(
         vocab_size=hf_config.vocab_size,
         max_logit_rows=min(config.max_running, config.max_step_rows),
     )
+    if config.exact:
+        activations += exact_bytes(
+            max_step_rows=config.max_step_rows,
+            max_model_len=min(max_model_len, config.num_slots or max_model_len),
+            num_heads=hf_config.num_attention_heads,
+            value_width=_head_width(hf_config),
+        )
     return plan_memory(
         free=free,
         weights=weights,
@@ -345,6 +359,12 @@ def plan_for(
         num_slots=config.num_slots,
         device=device.type,
     )
+
+
+def _head_width(hf_config: Any) -> int:
+    """The widest head; not counting the few models whose values are wider than their keys."""
+    usual = hf_config.hidden_size // hf_config.num_attention_heads
+    return max(int(getattr(layer, "head_dim", None) or usual) for layer in layer_configs(hf_config))
 
 
 def _inner_width(hf_config: Any) -> int:

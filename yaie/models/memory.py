@@ -77,6 +77,16 @@ def activation_bytes(
     return max_step_rows * per_row + 3 * 4 * max_logit_rows * vocab_size + attention
 
 
+# Of keys whose sums exact attention keeps apart (csrc/exact_pieces.h has the same number).
+KEYS_IN_SPAN = 4096
+
+
+def exact_bytes(*, max_step_rows: int, max_model_len: int, num_heads: int, value_width: int) -> int:
+    """What exact attention holds of one step: float32 sums, maximum and total of each span."""
+    spans = -(-max_model_len // KEYS_IN_SPAN)
+    return max_step_rows * spans * num_heads * (value_width + 2) * 4
+
+
 def plan_memory(
     *,
     free: int,
