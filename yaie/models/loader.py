@@ -180,6 +180,8 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
                 "num_hidden_layers": 1,
                 "hidden_size": hf_config.hidden_size,
                 "intermediate_size": _inner_width(hf_config),
+                "num_attention_heads": hf_config.num_attention_heads,
+                "head_dim": _head_width(hf_config),
                 "vocab_size": hf_config.vocab_size,
             },
         },
