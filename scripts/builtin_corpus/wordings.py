@@ -14,6 +14,7 @@ from . import (
     asked,
     asked_choices,
     asked_choices_more,
+    asked_refusals_wide,
     choices,
     conversations,
     extraction,
@@ -93,6 +94,18 @@ def _framed() -> list[tuple[str, list[str]]]:
         found = [p for fact in FACTS for p in fact_questions.phrases(fact, kind, ending)]
         out += [(frame, found) for frame in frames]
     return out
+
+
+@cache
+def _declined() -> list[tuple[re.Pattern[str], list[re.Pattern[str]]]]:
+    """Each shape of a request out of reach, and the shape with each phrase that may fill it."""
+    return [
+        (
+            re.compile(to_regex(shape, OFF_TOPIC)),
+            [re.compile(to_regex(shape.replace("{x}", wanted), OFF_TOPIC)) for wanted in phrases],
+        )
+        for shape, phrases in asked_refusals_wide.framed()
+    ]
 
 
 def _slots_of(tool: tools.Tool) -> dict[str, str]:
@@ -204,6 +217,9 @@ def _extracts(text: str) -> bool:
 def _contains(text: str) -> bool:
     if any(p.fullmatch(text) for p in _whole()) or _extracts(text):
         return True
+    for shape, filled in _declined():
+        if shape.fullmatch(text) and any(p.fullmatch(text) for p in filled):
+            return True
     for frame, phrases in _framed():
         if _compiled(frame).fullmatch(text):
             for phrase in phrases:
