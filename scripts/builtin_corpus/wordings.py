@@ -14,6 +14,7 @@ from . import (
     asked,
     asked_choices,
     asked_choices_more,
+    asked_choices_wide,
     asked_refusals_wide,
     choices,
     conversations,
@@ -33,7 +34,9 @@ from .facts import FACTS
 from .grammar import normalise, to_regex
 
 _NAME = r"\w+(?: \w+)?"
+_OPTION = r"(?:(?:either|or|and|a|an|b|c|d) )*"
 NUMBERS = {**dict.fromkeys("abck", r"\b\d+\b"), "w": r"\w+", "s": r"\w+"}
+NUMBERS["o"] = rf"{_OPTION}(?:\d+|odd|even) {_OPTION}(?:\d+|odd|even)"
 _FIGURE = r"(?:\d+|" + "|".join(sums.SPELLED) + ")"
 SUMS = {**dict.fromkeys(["a", "b"], _FIGURE), **dict.fromkeys(["p", "n", "n2", "r"], _NAME),
         **dict.fromkeys(["t", "d", "d2"], r"\w+")}  # fmt: skip
@@ -67,7 +70,13 @@ _WORDS = "(?:" + "|".join(w for k in choices.KINDS.values() for w in k).lower() 
 _NAMES = {name for k in choices.KINDS for name in [k, *asked_choices_more.SAME.get(k, [])]}
 _KIND = "(?:an? )?(?:" + "|".join(sorted(_NAMES)) + ")"
 KINDS = {**dict.fromkeys("wxyz", f"(?:an? )?{_WORDS}"), **dict.fromkeys("fsuk", _KIND)}
+KINDS["o"] = rf"{_OPTION}(?:{_WORDS}|{_KIND})(?: {_OPTION}(?:{_WORDS}|{_KIND}))+"
+ORDERED = {"d": "(?:first|last)", "c": "(?:earlier|later|first|last|longer|shorter)",
+           "m": "(?:more|fewer)", "o": rf"{_OPTION}\w+(?: {_OPTION}\w+){{1,2}}"}  # fmt: skip
+GIVEN = {"n": r"\w+", "t": r"\w+", "u": r"\w+", "v": r"\w+"}
 KIND_WORDINGS = [
+    *asked_choices_wide.KIND,
+    *asked_choices_wide.PICK,
     *asked_choices_more.KIND,
     *asked_choices_more.THREE,
     *asked_choices_more.PICK,
@@ -140,11 +149,15 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(choices.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
     found += [to_regex(p, UNITS) for p in asked_choices_more.UNIT_ASKS]
     found += [to_regex(p, WHEN) for p in asked_choices_more.WHEN]
+    found += [to_regex(p, ORDERED) for p in asked_choices_wide.ALPHABET + asked_choices_wide.LENGTH]
+    for stated, asks in asked_choices_wide.GIVEN.values():
+        slots = {"s": to_regex(stated, GIVEN), "q": to_regex(asks, GIVEN)}
+        found += [to_regex(frame, slots) for frame in asked_choices_wide.GIVEN_FRAMES]
     for word, (_, statement) in asked_choices_more.WHO.items():
         who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
         for ask in asked_choices_more.WHO_ASKS:
             found += [to_regex(ask.replace("{q}", statement), who)]
-    reviews = asked_choices.PRAISE + asked_choices.COMPLAINT
+    reviews = choices.PRAISE + choices.COMPLAINT
     one = "(?:" + "|".join(to_regex(p, REVIEW) for p in choices.REVIEW + reviews) + ")"
     two = "(?:" + "|".join(to_regex(p, REVIEW) for p in reviews) + ")"
     found += [to_regex(ask, {"text": f"{one}(?: ?{two})?"}) for ask in choices.SENTIMENT]
