@@ -7,8 +7,8 @@ import re
 from random import Random
 
 from . import asked_choices, values, words
-from . import asked_choices_wide as wide
 from . import asked_choices_more as more_asked
+from . import asked_choices_wide as wide
 from .grammar import expand
 
 GOOD = (
