@@ -73,9 +73,10 @@ def sum_turn(rng: Random) -> list[Message]:
 
 
 def talk_turn(rng: Random) -> list[Message]:
-    """Greetings, identity, thanks; or a name that is told and asked for."""
+    """Greetings, identity, thanks; or something that is told and asked for."""
     if rng.random() < 0.2:
-        tell, hello, question, answer = conversations.name_pair(rng)
+        pair = conversations.told_pair if rng.random() < 0.4 else conversations.name_pair
+        tell, hello, question, answer = pair(rng)
         middle = fact_turn(rng)[:2] if rng.random() < 0.5 else []
         return (
             _pair(finish(tell, rng).replace("?", "."), hello)

@@ -87,7 +87,6 @@ fields|using] {keys}[?|: |?\\n| please: | please?\\n] {text}
 json[, please|], {keys}[: |\\n| <- | from ]{text}
 {keys} <- {text}
 {text}\\n-> {keys}
-{text} | {keys} | json
 [text|message|note] = "{text}"\\n[keys|fields|wanted] = {keys}\\njson =
 [one|a single] json [line|object][, | with ]{keys}[, | ][for|from|about][: |\\n]{text}
 [save|store|log|index|record] [this|it|the following] as json with {keys}[: |\\n]{text}

@@ -191,7 +191,7 @@ in {city}[,|] {name} [found|took|lost] a job as a {job}
 {age} candles were on the cake of {name}
 [not|no longer] a child at {age}, {name} left for {city}
 {email} is [where to write to|the mail of|the address of] {name}
-{name} | {age} | {city} | {job}
+{name} - {age} - {city} - {job}
 {name};{email};{phone}
 "I am {name} and I work for {company}", [she|he] said
 {name} is {age} years old and lives in {city}
@@ -224,7 +224,7 @@ a {job} [named|called|by the name of] {name} [rang|visited us|wrote in] from {ci
 [the parcel for|the box for] {customer} [holds|contains] {quantity} {product}
 {city} [is where|wants] {quantity} {product} [must go|by friday]
 can you [send|ship|get] {quantity} {product} to {customer}, order {order}
-{order} | {customer} | {quantity} | {product}
+{order} - {customer} - {quantity} - {product}
 [she|he] [signed|wrote] "{customer}" under an order of {quantity} {product}
 out of stock: order {order}, {quantity} {product}, {customer} [was told|knows]
 {quantity} {product} at {price} [euros|dollars] [in all|altogether]: that is order {order}
@@ -466,7 +466,7 @@ version {version} of {file} was [released|published|saved] on {date}
 {times} times a day[,|] {patient} [must|should] take {pill}, says {doctor}
 {pill}, {times} times daily, for {patient}, until {day}
 {doctor} stops the {pill} on {day}
-# subscription: member=person plan=word fee=count date=date code=code
+# subscription: member=person plan=word fee=count date=date
 {member} [has|chose|cancelled|switched to] the {plan} plan on {date}
 {member} pays {fee} euros a month for the plan {plan}
 the {plan} plan costs {fee} [euros|dollars] a month

@@ -16,6 +16,7 @@ from . import (
     asked_choices_more,
     asked_choices_wide,
     asked_refusals_wide,
+    asked_talk_wide,
     choices,
     conversations,
     extraction,
@@ -135,6 +136,9 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(p) for _, asks in conversations.SMALL_TALK for p in asks]
     found += [to_regex(p) for _, _, asks in conversations.FOLLOW for p in asks]
     found += [to_regex(p, {"n": _NAME}) for p in conversations.NAME_TELL + conversations.NAME_ASK]
+    start, again = asked_talk_wide.TOLD_START, asked_talk_wide.ASK_START
+    for tell, ask, _ in asked_talk_wide.TOLD.values():
+        found += [to_regex(p, {"v": _NAME}) for p in (tell, start + tell, ask, again + ask)]
     found += [to_regex(p) for p in conversations.REPEAT + conversations.SURE]
     found += [to_regex(p, NUMBERS) for p in conversations.MORE + conversations.LESS]
     found += [to_regex(p, LOOKUPS) for p in systems.LOOKUP]
