@@ -345,7 +345,8 @@ def _length(rng: Random) -> tuple[str, str]:
 
 _GIVEN_VALUES = {
     "city": words.CITIES, "job": words.JOBS, "day": words.DAYS, "colour": words.COLOURS,
-    "animal": words.ANIMALS, "number": [str(age) for age in range(2, 99)],
+    "animal": [w for w in words.ANIMALS if w[0] not in "aeiou"],
+    "number": [str(age) for age in range(2, 99)],
 }  # fmt: skip
 
 
