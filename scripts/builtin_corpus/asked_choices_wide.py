@@ -261,7 +261,6 @@ YES_FACTS: list[tuple[str, bool]] = [
     ("is [telemetry|usage data] [sent|collected]", False),
     ("is a radix tree part of yaie", True), ("is the engine a separate process", True),
     ("is a crashed engine [started again|brought back]", True),
-    ("are prompts that are too long [cut off|shortened|truncated]", False),
     ("are unknown models answered with 404", True),
     ("are unknown models answered with [200|500|302]", False),
     ("do nodes in use get evicted", False),

@@ -191,8 +191,6 @@ in {city}[,|] {name} [found|took|lost] a job as a {job}
 {age} candles were on the cake of {name}
 [not|no longer] a child at {age}, {name} left for {city}
 {email} is [where to write to|the mail of|the address of] {name}
-{name} - {age} - {city} - {job}
-{name};{email};{phone}
 "I am {name} and I work for {company}", [she|he] said
 {name} is {age} years old and lives in {city}
 {name} ({age}) lives in {city}[ and works as a {job}|]
@@ -224,7 +222,6 @@ a {job} [named|called|by the name of] {name} [rang|visited us|wrote in] from {ci
 [the parcel for|the box for] {customer} [holds|contains] {quantity} {product}
 {city} [is where|wants] {quantity} {product} [must go|by friday]
 can you [send|ship|get] {quantity} {product} to {customer}, order {order}
-{order} - {customer} - {quantity} - {product}
 [she|he] [signed|wrote] "{customer}" under an order of {quantity} {product}
 out of stock: order {order}, {quantity} {product}, {customer} [was told|knows]
 {quantity} {product} at {price} [euros|dollars] [in all|altogether]: that is order {order}
@@ -254,7 +251,6 @@ who [comes|is coming] to the {title}? {people} people so far, [says|writes] {hos
 [because of rain|as the hall is taken|by popular demand], the {title} is now on {day} at {time}
 {host} [asked us|wants us] to come to room {room} at {time}
 the doors of room {room} open at {time} for the {title}
-{title} / {date} / {city}
 [there are|we have] {people} seats at the {title} in {city}
 the {title} [is|takes place|will be held|happens|starts] on {day} at {time}
 the {title} [is|takes place|will be held|happens] [in|at] {city} on {date}
@@ -276,7 +272,6 @@ the {title} was cancelled on {day}
 can {doctor} [see|take] {patient} on {day} at {time}
 {day} at {time} is when {doctor} [sees|examines|meets] {patient}
 {patient} [forgot|missed|cancelled] the visit to {doctor} on {date}
-[remind|tell] {patient}: {date}, {time}, {doctor}
 {patient} has an appointment with {doctor} on {day} at {time}
 {patient} [sees|will see|is seeing|visits] {doctor} on {date}[ at {time}|]
 [appointment|visit|slot] for {patient}[:|,] {day}, {time}[, with {doctor}|]
@@ -407,7 +402,6 @@ the {animal} of {owner} is called {pet} and turned {age}
 # staff: name=person department=department salary=number date=date job=job
 {salary} a [month|year] [is the salary of|goes to] {name} in {department}
 {department} [lost|got|welcomes] {name} on {date}
-{name}, {job}, {department}
 {name} works in [the |]{department}[ department| team|] and earns {salary}
 {name} [joined|left|moved to] [the |]{department} [team|department] on {date}
 the salary of {name} in {department} is {salary} [euros|dollars]
@@ -514,7 +508,6 @@ apply as a {position} at {company} by {date}
 # hours: shop=firm opens=time closes=time day=day city=place
 {shop} in {city} opens at {opens} and closes at {closes}
 on {day} {shop} is open from {opens} [to|until|till] {closes}
-{shop}, {day}: {opens} - {closes}
 [the doors of |]{shop} [close|are shut] at {closes} on {day}
 # shop: product=product price=price colour=colour stock=count shelf=code
 {price} [euros|dollars] [buys|gets you] the {product}
