@@ -180,9 +180,12 @@ def _is_odd(rng: Random) -> tuple[str, str]:
 
 def _two_kinds(rng: Random) -> tuple[str, str, str]:
     """Two kinds and a word that is of the first kind only."""
-    name, other = rng.sample(sorted(KINDS), 2)
-    taken = {*KINDS[other], *wide.ALSO.get(other, ())}
-    return name, other, rng.choice([w for w in KINDS[name] if w not in taken])
+    while True:
+        name, other = rng.sample(sorted(KINDS), 2)
+        taken = {*KINDS[other], *wide.ALSO.get(other, ())}
+        left = [w for w in KINDS[name] if w not in taken]
+        if left:  # all weekdays are days
+            return name, other, rng.choice(left)
 
 
 def _called(kind: str, rng: Random, word: str = "") -> str:
