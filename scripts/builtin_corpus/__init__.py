@@ -73,9 +73,10 @@ def sum_turn(rng: Random) -> list[Message]:
 
 
 def talk_turn(rng: Random) -> list[Message]:
-    """Greetings, identity, thanks; or a name that is told and asked for."""
+    """Greetings, identity, thanks; or something that is told and asked for."""
     if rng.random() < 0.2:
-        tell, hello, question, answer = conversations.name_pair(rng)
+        pair = conversations.told_pair if rng.random() < 0.4 else conversations.name_pair
+        tell, hello, question, answer = pair(rng)
         middle = fact_turn(rng)[:2] if rng.random() < 0.5 else []
         return (
             _pair(finish(tell, rng).replace("?", "."), hello)
@@ -94,7 +95,10 @@ def choice_turn(rng: Random) -> list[Message]:
 
 def refusal_turn(rng: Random) -> list[Message]:
     """A request that is out of reach, and the polite answer."""
-    return _pair(noisy(refusals.ask(rng), rng), refusals.REFUSAL)
+    turns = _pair(noisy(refusals.ask(rng), rng), refusals.REFUSAL)
+    if rng.random() < 0.12:
+        turns += _pair(noisy(refusals.ask_again(rng), rng), refusals.REFUSAL)
+    return turns
 
 
 def copy_turn(rng: Random) -> list[Message]:
@@ -126,11 +130,11 @@ def turn(kind: str, rng: Random) -> list[Message]:
 
 
 def _echo(turns: list[Message], rng: Random) -> list[Message]:
-    """Sometimes ask to repeat the last answer, or whether it is certain."""
+    """Sometimes ask to repeat the last answer, or whether it is certain (never "Yes. No")."""
     last = turns[-1]["content"]
     if rng.random() < 0.04:
         return _pair(finish(expand(rng.choice(conversations.REPEAT), rng), rng), last)
-    if rng.random() < 0.02:
+    if rng.random() < 0.02 and last.endswith("."):
         return _pair(finish(expand(rng.choice(conversations.SURE), rng), rng), f"Yes. {last}")
     return []
 
@@ -149,7 +153,8 @@ def conversation(rng: Random) -> Sample:
     if kind == "tool":
         listed, messages = tools_more.sample(rng)
         if rng.random() < 0.15:
-            messages = messages + turn(rng.choice(["fact", "sum", "talk"]), rng)
+            plain = [k for k in ("fact", "sum", "talk") if k not in tools_more.tempted(listed)]
+            messages = messages + turn(rng.choice(plain), rng)
     elif kind == "extraction":
         rules, user, answer = extraction.sample(rng)
         system, messages = rules or system, _pair(user, answer)
@@ -165,11 +170,12 @@ def conversation(rng: Random) -> Sample:
     else:
         messages = turn(kind, rng)
         if rng.random() < 0.1:
-            listed = tools_more.listed(rng)
+            listed = tools_more.listed(rng, kind)
     if kind in ("fact", "sum", "refusal", "talk"):
         messages = messages + _echo(messages, rng)
     while rng.random() < 0.2 and len(messages) < 8:
-        more = turn(_any_kind(rng, ("tool", "lookup", "extraction")), rng)
+        without = ("tool", "lookup", "extraction", *tools_more.tempted(listed))
+        more = turn(_any_kind(rng, without), rng)
         messages = messages + more + _echo(more, rng)
     if system is not None:
         messages = [{"role": "system", "content": system}, *messages]
@@ -188,6 +194,6 @@ def long_conversation(rng: Random) -> Sample:
             question, answer = lookups.pop()
             messages += _pair(finish(question, rng), answer)
             continue
-        more = turn(_any_kind(rng, ("tool", "lookup")), rng)
+        more = turn(_any_kind(rng, ("tool", "lookup", *tools_more.tempted(listed))), rng)
         messages += more + _echo(more, rng)
     return listed, [{"role": "system", "content": system}, *messages]

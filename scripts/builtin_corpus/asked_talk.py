@@ -176,19 +176,19 @@ come again|again please|i did not get it]
 [repeat|again|encore|rewind]
 [type|print|write] [it|that] again
 [what was|what were] your [answer|words|last words]
+[i|we] [doubt|question|can't believe|cannot believe] [that|it|this]
+[that|this] [sounds|seems|looks] [wrong|odd|strange|off]
+[i think|i believe|i heard] [that is|you are|it is] [wrong|not right|not true]
 """.strip().splitlines()  # fmt: skip
 SURE = """
 [are you|you are|is it|is that] [really |absolutely |quite |totally |completely |100 % |][sure|\
 certain|correct|right][ about it| about this| or not|]
 [is|was] [that|this|it|your answer] [really |actually |][true|correct|right|the truth|a fact]
 [really|truly|honestly|seriously|for real|no kidding|is that for real|you mean it]
-[i|we] [doubt|question|can't believe|cannot believe] [that|it|this]
 [can|could] [i|we] [trust|rely on|believe] [that|this|it|you|your answer]
 [do you|would you] [swear|promise|confirm] [it|that|this]
 [hm|hmm|wait|oh][,| ] [really|are you sure|is that right|is that so]
-[that|this] [sounds|seems|looks] [wrong|odd|strange|off]
 [double|please] check [that|it|your answer]
-[i think|i believe|i heard] [that is|you are|it is] [wrong|not right|not true]
 """.strip().splitlines()  # fmt: skip
 MORE = """
 [and |now |then |ok, |][add|put] {k} [to the result|to it|on top|more please|to this|to the sum]

@@ -3,10 +3,12 @@
 # ruff: noqa: SIM905  (a split sentence is easier to read and edit than a list of quoted words)
 from __future__ import annotations
 
+import re
 from random import Random
 
 from . import asked_choices, values, words
 from . import asked_choices_more as more_asked
+from . import asked_choices_wide as wide
 from .grammar import expand
 
 GOOD = (
@@ -77,11 +79,15 @@ KIND = (
 )
 KINDS = more_asked.KINDS
 
-SENTIMENT += asked_choices.SENTIMENT
-YES_NO += asked_choices.YES_NO + more_asked.YES_NO
-YES_FACTS += more_asked.YES_FACTS
-COMPARES = [COMPARE, *asked_choices.COMPARE, *more_asked.COMPARE]
-PARITIES = [PARITY, *asked_choices.PARITY]
+GOOD += wide.GOOD
+BAD += wide.BAD
+PRAISE = asked_choices.PRAISE + wide.PRAISE
+COMPLAINT = asked_choices.COMPLAINT + wide.COMPLAINT
+SENTIMENT += asked_choices.SENTIMENT + wide.SENTIMENT
+YES_NO += asked_choices.YES_NO + more_asked.YES_NO + wide.YES_NO
+YES_FACTS += more_asked.YES_FACTS + wide.YES_FACTS
+COMPARES = [COMPARE, *asked_choices.COMPARE, *more_asked.COMPARE, *wide.COMPARE]
+PARITIES = [PARITY, *asked_choices.PARITY, *wide.PARITY]
 IS_PARITY = ["is {a} [an |]{w}[ number|]", "is the number {a} {w}", "does {a} count as {w}"]
 IS_LARGER = "is [the number |]{a} {w} than {b}"
 IS_KIND = ["[is|would you call] {w} {f}", *more_asked.IS_KIND]
@@ -91,9 +97,34 @@ def _article(word: str) -> str:
     return ("an " if word[0].lower() in "aeiou" else "a ") + word
 
 
+def _options(options: list[str], rng: Random) -> str:
+    """The options in one of the usual layouts."""
+    quote = rng.choice(["", "", "", '"', "'", "`"])
+    shown = [f"{quote}{option}{quote}" for option in options]
+    last = ", ".join(shown[:-1]) + rng.choice([" or ", " or ", ", or ", " and "]) + shown[-1]
+    mark = rng.choice(["- ", "* ", ""])
+    styles = [
+        ", ".join(shown),
+        rng.choice([" / ", "/", " | ", "; ", " - "]).join(shown),
+        " or ".join(shown),
+        "\n" + "\n".join(mark + option for option in shown) + "\n",
+        " ".join(f"{letter}) {option}" for letter, option in zip("abcd", shown, strict=False)),
+        rng.choice(["[{}]", "({})", "{{{}}}"]).format(", ".join(shown)),
+        "either " + " or ".join(shown),
+    ]
+    return rng.choice([*styles, last, last, last])
+
+
+def _written(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+    """`expand` that keeps line breaks, in the pattern (as NUL) and in the options."""
+    slots = {name: value.replace("\n", "\x00") for name, value in slots.items()}
+    text = "\n".join(line.strip() for line in expand(pattern, rng, slots).split("\x00"))
+    return re.sub(r"\n[:.,?](?: |$)", "\n", text).strip()
+
+
 def _yes_no(rng: Random) -> tuple[str, str]:
     fact, value = rng.choice(YES_FACTS)
-    return expand(rng.choice(YES_NO), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
+    return _written(rng.choice(YES_NO), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
 
 
 def _sentiment(rng: Random) -> tuple[str, str]:
@@ -104,14 +135,14 @@ def _sentiment(rng: Random) -> tuple[str, str]:
         "word2": rng.choice(pool),
         "thing": rng.choice(words.THINGS + SERVICES),
     }
-    more = asked_choices.PRAISE if value else asked_choices.COMPLAINT
+    more = PRAISE if value else COMPLAINT
     text = expand(rng.choice(REVIEW if rng.random() < 0.6 else more), rng, slots)
     if rng.random() < 0.2:
         text += ". " + expand(rng.choice(more), rng, slots)
     if rng.random() < 0.4:
         text = f'"{text}"'
-    ask = expand(rng.choice(SENTIMENT), rng, {"text": text})
-    if "good or bad" in ask:
+    ask = _written(rng.choice(SENTIMENT), rng, {"text": text})
+    if "good or bad" in ask or "bad or good" in ask:
         return ask, "Good" if value else "Bad"
     return ask, "Positive" if value else "Negative"
 
@@ -121,7 +152,8 @@ def _compare(rng: Random) -> tuple[str, str]:
     word = rng.choice(LARGER + SMALLER)
     best = max(a, b) if word in LARGER else min(a, b)
     text = COMPARE if rng.random() < 0.25 else rng.choice(COMPARES)
-    return expand(text, rng, {"w": word, "a": str(a), "b": str(b)}), str(best)
+    slots = {"w": word, "a": str(a), "b": str(b), "o": _options([str(a), str(b)], rng)}
+    return _written(text, rng, slots), str(best)
 
 
 def _extreme(rng: Random) -> tuple[str, str]:
@@ -135,25 +167,31 @@ def _extreme(rng: Random) -> tuple[str, str]:
 def _parity(rng: Random) -> tuple[str, str]:
     a = rng.randint(0, 99)
     text = PARITY if rng.random() < 0.25 else rng.choice(PARITIES)
-    return expand(text, rng, {"a": str(a)}), "Odd" if a % 2 else "Even"
+    options = _options(rng.sample(["odd", "even"], 2), rng)
+    return _written(text, rng, {"a": str(a), "o": options}), "Odd" if a % 2 else "Even"
 
 
 def _is_odd(rng: Random) -> tuple[str, str]:
     a, word = rng.randint(0, 99), rng.choice(["odd", "even"])
     fact = expand(rng.choice(IS_PARITY), rng, {"a": str(a), "w": word})
-    text = expand(rng.choice(YES_NO), rng, {"q": fact})
+    text = _written(rng.choice(YES_NO), rng, {"q": fact})
     return text, "Yes" if (a % 2 == 1) == (word == "odd") else "No"
 
 
 def _two_kinds(rng: Random) -> tuple[str, str, str]:
     """Two kinds and a word that is of the first kind only."""
-    name, other = rng.sample(sorted(KINDS), 2)
-    taken = set(KINDS[other])
-    return name, other, rng.choice([w for w in KINDS[name] if w not in taken])
+    while True:
+        name, other = rng.sample(sorted(KINDS), 2)
+        taken = {*KINDS[other], *wide.ALSO.get(other, ())}
+        left = [w for w in KINDS[name] if w not in taken]
+        if left:  # all weekdays are days
+            return name, other, rng.choice(left)
 
 
-def _called(kind: str, rng: Random) -> str:
-    """A kind under one of its names."""
+def _called(kind: str, rng: Random, word: str = "") -> str:
+    """A kind under one of its names that fits the word: a Sunday is no weekday to many."""
+    if word in ("Saturday", "Sunday"):
+        return "day of the week"
     return rng.choice(more_asked.SAME.get(kind, [kind])) if rng.random() < 0.4 else kind
 
 
@@ -165,10 +203,10 @@ def _shown(word: str, rng: Random) -> str:
 def _is_kind(rng: Random) -> tuple[str, str]:
     name, other, word = _two_kinds(rng)
     value = rng.random() < 0.5
-    kind = _called(name if value else other, rng)
+    kind = _called(name if value else other, rng, word if value else "")
     slots = {"w": _shown(word, rng), "f": _article(kind), "k": kind}
     fact = expand(rng.choice(IS_KIND), rng, slots)
-    return expand(rng.choice(YES_NO), rng, {"q": fact}), "Yes" if value else "No"
+    return _written(rng.choice(YES_NO), rng, {"q": fact}), "Yes" if value else "No"
 
 
 def _is_larger(rng: Random) -> tuple[str, str]:
@@ -176,13 +214,24 @@ def _is_larger(rng: Random) -> tuple[str, str]:
     word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
     truth = a > b if word in LARGER else a < b
     slots = {"w": word, "a": str(a), "b": str(b)}
-    text = expand(rng.choice(YES_NO), rng, {"q": expand(IS_LARGER, rng, slots)})
+    text = _written(rng.choice(YES_NO), rng, {"q": expand(IS_LARGER, rng, slots)})
     return text, "Yes" if truth else "No"
 
 
 def _kind(rng: Random) -> tuple[str, str]:
     name, other, word = _two_kinds(rng)
-    right, wrong = _called(name, rng), _called(other, rng)
+    right, wrong = _called(name, rng, word), _called(other, rng)
+    unlike = [
+        kind
+        for kind in KINDS
+        if kind not in (name, other) and word not in {*KINDS[kind], *wide.ALSO.get(kind, ())}
+    ]
+    if rng.random() < 0.4:
+        options = [right, wrong, *rng.sample(unlike, rng.choice([0, 0, 1, 2]))]
+        rng.shuffle(options)
+        given = [_article(o) for o in options] if rng.random() < 0.2 else options
+        many = {"w": _shown(word, rng), "o": _options(given, rng)}
+        return _written(rng.choice(wide.KIND), rng, many), right.capitalize()
     first, second = rng.sample([right, wrong], 2)
     old = rng.random() < 0.2
     frames = [KIND] if old else more_asked.KIND
@@ -191,18 +240,23 @@ def _kind(rng: Random) -> tuple[str, str]:
     if not old and rng.random() < 0.2:
         slots |= {"f": first, "s": second}
     if rng.random() < 0.15:
-        third = rng.choice([k for k in KINDS if k not in (name, other) and word not in KINDS[k]])
-        frames, slots = more_asked.THREE, slots | {"u": third}
+        frames, slots = more_asked.THREE, slots | {"u": rng.choice(unlike)}
     return expand(rng.choice(frames), rng, slots), right.capitalize()
 
 
 def _pick(rng: Random) -> tuple[str, str]:
     """Which of two or three words is of a kind."""
     name, other, word = _two_kinds(rng)
-    others = rng.sample([w for w in KINDS[other] if w not in KINDS[name]], 2)
-    kind = _called(name, rng)
+    also = {*KINDS[name], *wide.ALSO.get(name, ())}
+    others = rng.sample([w for w in KINDS[other] if w not in also], 3)
+    kind = _called(name, rng, word)
+    if rng.random() < 0.4:
+        options = [word, *others[: rng.choice([1, 1, 2, 3])]]
+        rng.shuffle(options)
+        many = {"o": _options(options, rng), "f": _article(kind), "k": kind}
+        return _written(rng.choice(wide.PICK), rng, many), word
     if rng.random() < 0.25:
-        x, y, z = rng.sample([word, *others], 3)
+        x, y, z = rng.sample([word, *others[:2]], 3)
         slots = {"x": x, "y": y, "z": z, "f": _article(kind), "k": kind}
         return expand(rng.choice(more_asked.PICK_THREE), rng, slots), word
     x, y = rng.sample([word, others[0]], 2)
@@ -216,6 +270,8 @@ def _who(rng: Random) -> tuple[str, str]:
     wanted, statement = more_asked.WHO[word]
     a, b = rng.sample(range(2, 100), 2)
     x, y = values.first_name(rng), values.first_name(rng)
+    while x == y:
+        y = values.first_name(rng)
     slots = {"x": x, "y": y, "a": str(a), "b": str(b), "c": word}
     text = expand(rng.choice(more_asked.WHO_ASKS), rng, {"q": expand(statement, rng)})
     for name, value in slots.items():
@@ -253,10 +309,70 @@ def _when(rng: Random) -> tuple[str, str]:
     return expand(rng.choice(more_asked.WHEN), rng, slots), texts[0 if early else 1]
 
 
+LISTED = sorted({word for kind in KINDS.values() for word in kind if word.islower()})
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def _alphabet(rng: Random) -> tuple[str, str]:
+    """Which of two or three words or letters comes first or last in the alphabet."""
+    count = rng.choice([2, 2, 2, 3])
+    found = rng.sample(LETTERS, count)
+    if rng.random() < 0.7:
+        pool = [*rng.sample(LISTED, 20), *(values.word(rng) for _ in range(8))]
+        starts = {word[0]: word for word in pool if word.isalpha()}
+        found = rng.sample(sorted(starts.values()), count)
+    early = rng.random() < 0.5
+    slots = {
+        "d": "first" if early else "last",
+        "c": ("earlier" if early else "later") if count == 2 else "first" if early else "last",
+        "o": _options(found, rng),
+    }
+    best = min(found) if early else max(found)
+    return _written(rng.choice(wide.ALPHABET), rng, slots), best
+
+
+def _length(rng: Random) -> tuple[str, str]:
+    """The longer or shorter of two words that clearly differ."""
+    found = rng.sample(LISTED, 2)
+    while abs(len(found[0]) - len(found[1])) < 2:
+        found = rng.sample(LISTED, 2)
+    long = rng.random() < 0.5
+    slots = {
+        "c": "longer" if long else "shorter",
+        "m": "more" if long else "fewer",
+        "o": _options(found, rng),
+    }
+    best = max(found, key=len) if long else min(found, key=len)
+    return _written(rng.choice(wide.LENGTH), rng, slots), best
+
+
+_GIVEN_VALUES = {
+    "city": words.CITIES, "job": words.JOBS, "day": words.DAYS, "colour": words.COLOURS,
+    "animal": [w for w in words.ANIMALS if w[0] not in "aeiou"],
+    "number": [str(age) for age in range(2, 99)],
+}  # fmt: skip
+
+
+def _given(rng: Random) -> tuple[str, str]:
+    """Yes or no about a statement that comes with the question."""
+    kind = rng.choice(sorted(wide.GIVEN))
+    stated, asked = rng.sample(_GIVEN_VALUES[kind], 2)
+    value = rng.random() < 0.5
+    slots = {
+        "n": values.first_name(rng),
+        "t": rng.choice(words.THINGS),
+        "v": stated,
+        "u": stated if value else asked,
+    }
+    statement, question = wide.GIVEN[kind]
+    parts = {"s": expand(statement, rng, slots), "q": expand(question, rng, slots)}
+    return _written(rng.choice(wide.GIVEN_FRAMES), rng, parts), "Yes" if value else "No"
+
+
 MAKERS = [
     _yes_no, _yes_no, _yes_no, _yes_no, _sentiment, _sentiment, _compare, _compare, _compare,
     _parity, _parity, _is_larger, _kind, _kind, _pick, _who, _unit, _when, _extreme, _is_odd,
-    _is_kind, _is_kind,
+    _is_kind, _is_kind, _alphabet, _length, _given,
 ]  # fmt: skip
 
 

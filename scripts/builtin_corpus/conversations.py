@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_talk, asked_talk_more, words
+from . import asked_talk, asked_talk_more, asked_talk_wide, values, words
 from .grammar import expand
 
 IDENTITY = (
@@ -148,12 +148,13 @@ REPEAT = [
     "it|][ "
     "please|]", "[pardon|sorry|what|come again]", "say it [again|once more]", "once more[ please|]",
     "repeat your [last |]answer", "i did not [get|hear|catch|understand] that", "what did you say",
-    "tell me [that |]again", "[one more time|another time][ please|]",
+    "tell me [that |]again", "i don't believe [you|it|that]",
+    "[one more time|another time][ please|]",
 ]  # fmt: skip
 SURE = [
     "are you sure[ about that|]", "really", "is that [true|right|correct|certain]", "sure", "are "
     "you "
-    "certain", "is this really so", "i don't believe [you|it|that]", "is that so", "you sure",
+    "certain", "is this really so", "is that so", "you sure",
 ]  # fmt: skip
 MORE = [
     "[now |and now |and |then |]add {k}[ to that| to it| more|]", "[and|now] plus {k}", "plus {k}",
@@ -166,16 +167,16 @@ LESS = [
 ]  # fmt: skip
 
 _ASKED = {
-    IDENTITY: asked_talk.IDENTITY + asked_talk_more.IDENTITY,
-    HELLO: asked_talk.HELLO + asked_talk_more.HELLO,
-    THANKS: asked_talk.THANKS + asked_talk_more.THANKS,
-    BYE: asked_talk.BYE + asked_talk_more.BYE,
-    CAN_DO: asked_talk.CAN_DO + asked_talk_more.CAN_DO,
+    IDENTITY: asked_talk.IDENTITY + asked_talk_more.IDENTITY + asked_talk_wide.IDENTITY,
+    HELLO: asked_talk.HELLO + asked_talk_more.HELLO + asked_talk_wide.HELLO,
+    THANKS: asked_talk.THANKS + asked_talk_more.THANKS + asked_talk_wide.THANKS,
+    BYE: asked_talk.BYE + asked_talk_more.BYE + asked_talk_wide.BYE,
+    CAN_DO: asked_talk.CAN_DO + asked_talk_more.CAN_DO + asked_talk_wide.CAN_DO,
 }
 SMALL_TALK = [(answer, asks + _ASKED[answer]) for answer, asks in SMALL_TALK]
 FOLLOW += asked_talk.FOLLOW
-NAME_TELL += asked_talk.NAME_TELL
-NAME_ASK += asked_talk.NAME_ASK
+NAME_TELL += asked_talk.NAME_TELL + asked_talk_wide.NAME_TELL
+NAME_ASK += asked_talk.NAME_ASK + asked_talk_wide.NAME_ASK
 REPEAT += asked_talk.REPEAT
 SURE += asked_talk.SURE
 MORE += asked_talk.MORE
@@ -196,4 +197,28 @@ def name_pair(rng: Random) -> tuple[str, str, str, str]:
         f"Hello, {name}!",
         expand(rng.choice(NAME_ASK), rng),
         f"Your name is {name}.",
+    )
+
+
+def told_pair(rng: Random) -> tuple[str, str, str, str]:
+    """Telling something about oneself, the reply, asking for it, the reply."""
+    drawn = {
+        "colour": rng.choice(words.COLOURS),
+        "city": values.place(rng),
+        "animal": rng.choice([w for w in words.ANIMALS if w[0] not in "aeiou"]),
+        "job": rng.choice([w for w in words.JOBS if w[0] not in "aeiou"]),
+        "number": str(values.number(rng, 3)),
+        "fruit": rng.choice(words.FRUITS),
+        "code": values.word(rng),
+    }
+    kind = rng.choice(sorted(drawn))
+    value = drawn[kind]
+    tell, ask, answer = asked_talk_wide.TOLD[kind]
+    before = asked_talk_wide.TOLD_START if rng.random() < 0.3 else ""
+    again = asked_talk_wide.ASK_START if rng.random() < 0.3 else ""
+    return (
+        expand(before + tell, rng, {"v": value}),
+        asked_talk_wide.NOTED,
+        expand(again + ask, rng),
+        answer.replace("{v}", value),
     )

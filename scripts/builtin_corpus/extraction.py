@@ -229,7 +229,8 @@ def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
         drawn["email"] = values.email_of(str(drawn["name"]), rng)
     slots = {field: str(value) for field, value in drawn.items()}
     count = rng.choices([1, 2, 3], [6, 4, 1])[0]
-    parts, stated = [], []
+    parts: list[str] = []
+    stated: list[str] = []
     for pattern in rng.sample(patterns, count):
         chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
         found = [f for f in SLOT.findall(chosen) if f not in stated]

@@ -72,6 +72,30 @@ json][ |\\n]{text}
 [summarise|describe|represent|express] [this|the text] as json with {keys}[: |\\n]{text}
 [return|give|output] json[. |, ]keys[: | ]{keys}[. |, ]text[: | ]{text}
 [use|take] [exactly |only |]the keys {keys}[. | and write json for: |:\\n]{text}
+[my|our|the] [form|table|database|sheet|program|script] [has|needs|wants|expects] \
+[the columns |the fields |]{keys}[. fill it from|. the row is in|. take them from][: |:\\n]{text}
+[i got|i received|we got|there came] [this|a|the following] @TEXT[: |:\\n]{text}\\n[i only need|\
+i need|please note|enter|store] {keys}[ as json| in json|, json|]
+[i read|someone wrote|a customer wrote|my colleague says][: |, ]"{text}"[\\n| ][what are|give me|\
+i want] {keys}[, as json|? json please| in json]
+[could you|can you|would you] [put|write|turn] [this|the following] [into|as] json[, | ][with|keys|\
+fields|using] {keys}[?|: |?\\n| please: | please?\\n] {text}
+[which|what] {keys} [does this @TEXT name|are mentioned|are stated|do you find here|are given]\
+[? answer in json|? json please|? json][: |\\n]{text}
+[do not explain|without comments|no prose|no markdown|just data][, |: |. ]@GIVE {keys} as json\
+[: |:\\n]{text}
+json[, please|], {keys}[: |\\n| <- | from ]{text}
+{keys} <- {text}
+{text}\\n-> {keys}
+[text|message|note] = "{text}"\\n[keys|fields|wanted] = {keys}\\njson =
+[one|a single] json [line|object][, | with ]{keys}[, | ][for|from|about][: |\\n]{text}
+[save|store|log|index|record] [this|it|the following] as json with {keys}[: |\\n]{text}
+[before i file it|for our records|for the database|for my script|for the form][, |: ]@GET {keys}\
+[ as json|][: |\\n]{text}
+[you will get|you see|below is|there is] a @TEXT[. |; ]@GET {keys} as json[. |:\\n|\\n]{text}
+[work out|note down|write down|copy|transfer] {keys} [from this|from the text|as json|in json]\
+[: |:\\n]{text}
+--- \\n{text}\\n---\\n[json|@GIVE json] with {keys}
 """.strip().splitlines()
 
 _SCHEMAS = """
@@ -100,6 +124,14 @@ _SCHEMAS = """
 [the answer must|your answer must|output must|the json must] [match|fit|follow|look like][: | ]\
 {schema}\\n{text}
 properties[: | ]{schema}\\n{text}
+[my|our|the] [parser|program|api|database] [expects|wants|needs|reads] {schema}[. the text: |\
+\\nText: |. Fill it from: |\\n]{text}
+[make|let|have] [this|the] @TEXT [fit|match|follow] {schema}[: |:\\n]{text}
+[I got|We received][: |, ]"{text}"\\n[now fill|please fill|put that into|answer as][: | ]\
+{schema}
+[convert|bring|get] the [values|data] below into {schema}[: |\\n]{text}
+[text|input] = {text}\\n[schema|shape] = {schema}\\n[json|output] =
+[no explanation|only json|nothing else|just the object][, |: |. ]{schema}[\\n|\\nText: ]{text}
 """.strip().splitlines()
 
 _SYSTEM = """
@@ -118,6 +150,10 @@ you [turn|convert] [texts|messages|sentences|what you are told] into json with [
 [fill in|fill|complete] [this|the template|the schema][: | ]{schema}
 [you are a|be a] [parser|data extractor|json writer|form filler][. |: ][keys|fields]: {keys}
 [you are a|be a] [parser|data extractor|json writer|form filler][. |: ]schema: {schema}
+[every|each] [message|text|line] [holds|contains|has] {keys}[. | and you ]@GIVE them as json
+[for|from] [every|each] [message|text|note] [note|store|write] {keys} as json
+[no talk|no prose|no comments|nothing but json]. [keys|fields|the keys are][: | ]{keys}
+[our program reads|the output is parsed as|the output must be] {schema}
 """.strip().splitlines()
 
 

@@ -22,6 +22,7 @@ DRAW: dict[str, Callable[[Random], Value]] = {
     "place": values.place,
     "firm": values.firm,
     "word": values.word,
+    "filename": values.file_name,
     "code": values.code,
     "phone": values.phone,
     "product": values.product,
@@ -101,7 +102,7 @@ ALIASES = {
     "humidity": "humidity percent",
     "flight": "flight flight_number number",
     "passenger": "passenger traveller name",
-    "origin": "origin from departure start",
+    "origin": "origin from departure_city leaving_from",
     "destination": "destination to arrival target",
     "gate": "gate gate_number",
     "seat": "seat seat_number",
@@ -121,7 +122,7 @@ ALIASES = {
     "school": "school university",
     "pet": "pet pet_name",
     "animal": "animal species kind type",
-    "street": "street street_name address",
+    "street": "street street_name road",
     "house": "house house_number number",
     "rooms": "rooms room_count",
     "rent": "rent price monthly_rent",
@@ -132,8 +133,8 @@ ALIASES = {
     "error": "error error_code code",
     "level": "level priority severity urgency",
     "ticket": "ticket ticket_id case id",
-    "team": "team home_team winner club",
-    "opponent": "opponent away_team loser against",
+    "team": "team home_team club first_team",
+    "opponent": "opponent away_team against second_team",
     "goals": "goals score points",
     "dish": "dish meal food recipe",
     "table": "table table_number",
@@ -146,10 +147,51 @@ ALIASES = {
     "shelf": "shelf shelf_number",
     "stock": "stock in_stock available",
     "password": "password secret pin",
+    "winner": "winner winning_team champion winner_name",
+    "loser": "loser losing_team runner_up",
+    "pill": "pill medicine drug medication",
+    "times": "times times_a_day daily frequency",
+    "member": "member member_name name subscriber",
+    "plan": "plan tariff subscription",
+    "fee": "fee monthly_fee price cost",
+    "plant": "plant flower plant_name",
+    "height": "height height_cm cm",
+    "runner": "runner athlete name",
+    "place_number": "place rank position",
+    "race_city": "city town where race_city",
+    "donor": "donor giver name given_by",
+    "cause": "cause charity purpose",
+    "course": "course class title course_name",
+    "teacher": "teacher trainer instructor tutor",
+    "hours": "hours duration length",
+    "ship": "ship vessel ship_name",
+    "captain": "captain skipper commander",
+    "harbour": "harbour port dock",
+    "tenant": "tenant renter name",
+    "meter": "meter meter_number meter_id",
+    "reading": "reading meter_reading value kwh",
+    "item": "item object lost_item thing",
+    "finder": "finder found_by found_from",
+    "spot": "spot where found_at location",
+    "position": "position job job_title vacancy",
+    "shop": "shop store shop_name",
+    "opens": "opens opening_time open_from",
+    "closes": "closes closing_time open_until",
 }
 
 _TEXTS = """
 # person: name=person age=age city=place job=job email=email company=firm phone=phone
+[write down|note|for the file]: {name} is {age}, [lives|at home] in {city}
+[did you know that|i heard that|it turns out that] {name} [now works|works] for {company}
+in {city}[,|] {name} [found|took|lost] a job as a {job}
+{company} [says|announced|confirms] that {name} [is their new|becomes] {job}
+[the number to dial is|dial|use] {phone} [for|to reach|if you need] {name}
+[the person in charge|the contact|our guest|the new tenant] is {name}[, {age}|] from {city}
+{city} is where {name} [grew up|feels at home|spends the winter]
+{age} candles were on the cake of {name}
+[not|no longer] a child at {age}, {name} left for {city}
+{email} is [where to write to|the mail of|the address of] {name}
+"I am {name} and I work for {company}", [she|he] said
 {name} is {age} years old and lives in {city}
 {name} ({age}) lives in {city}[ and works as a {job}|]
 {name}, {age}, [works|has a job|found work] as a {job} in {city}
@@ -175,6 +217,14 @@ the {job} {name} [moved|went|returned] to {city} [to work for|to join] {company}
 [she is|he is|this is] {name}, a {age}-year-old {job}
 a {job} [named|called|by the name of] {name} [rang|visited us|wrote in] from {city}
 # order: customer=person quantity=count product=products order=number price=price city=place
+{quantity} {product}, please, for {customer}
+{price} [euros|dollars] [is what|was all] {customer} paid for {quantity} {product}
+[the parcel for|the box for] {customer} [holds|contains] {quantity} {product}
+{city} [is where|wants] {quantity} {product} [must go|by friday]
+can you [send|ship|get] {quantity} {product} to {customer}, order {order}
+[she|he] [signed|wrote] "{customer}" under an order of {quantity} {product}
+out of stock: order {order}, {quantity} {product}, {customer} [was told|knows]
+{quantity} {product} at {price} [euros|dollars] [in all|altogether]: that is order {order}
 {customer} [purchased|wants|would like|asked for] {quantity} {product}
 {customer} [purchased|acquired] {quantity} {product} for {price} [euros|dollars]
 {customer} [paid|pays|owes] {price} [euros|dollars] for {quantity} {product}
@@ -195,6 +245,13 @@ Order: {order}\\nCustomer: {customer}\\nItem: {product}\\nQuantity: {quantity}
 {customer} from {city} cancelled order {order}
 [the price of|the cost of] {quantity} {product} [went up|fell|rose] to {price} [euros|dollars]
 # event: title=meeting date=date day=day time=time room=number people=small host=person city=place
+[put|mark] {date} in your [diary|calendar]: {title} in {city}
+{time} on {day} [suits us|is fine] for the {title}
+who [comes|is coming] to the {title}? {people} people so far, [says|writes] {host}
+[because of rain|as the hall is taken|by popular demand], the {title} is now on {day} at {time}
+{host} [asked us|wants us] to come to room {room} at {time}
+the doors of room {room} open at {time} for the {title}
+[there are|we have] {people} seats at the {title} in {city}
 the {title} [is|takes place|will be held|happens|starts] on {day} at {time}
 the {title} [is|takes place|will be held|happens] [in|at] {city} on {date}
 the {title} [starts|begins] at {time} in room {room}
@@ -212,6 +269,9 @@ the {title} was cancelled on {day}
 [you are invited to|save the date for|see you at] the {title} on {date} in {city}
 {host} [will speak|speaks|is speaking] at the {title} at {time}
 # appointment: patient=person doctor=doctor day=day time=time date=date phone=phone
+can {doctor} [see|take] {patient} on {day} at {time}
+{day} at {time} is when {doctor} [sees|examines|meets] {patient}
+{patient} [forgot|missed|cancelled] the visit to {doctor} on {date}
 {patient} has an appointment with {doctor} on {day} at {time}
 {patient} [sees|will see|is seeing|visits] {doctor} on {date}[ at {time}|]
 [appointment|visit|slot] for {patient}[:|,] {day}, {time}[, with {doctor}|]
@@ -221,6 +281,10 @@ the {title} was cancelled on {day}
 the appointment of {patient} was moved to {date}, {time}
 {doctor} [is away|has no time] on {day}, so {patient} comes at {time}
 # parcel: sender=person recipient=person weight=small tracking=code city=place day=day
+{weight} kg [is the weight|was weighed|shows the scale] for parcel {tracking}
+{recipient} in {city} [never got|is still missing] the parcel from {sender}
+look for {tracking}[, it should be|: it is] in {city} on {day}
+{sender} [asks|wants to know] where parcel {tracking} for {recipient} is
 {sender} [sent|mailed|posted|shipped] a parcel of {weight} kg to {recipient} in {city}
 a parcel from {sender} [to|for] {recipient} [arrived|is on its way|got lost][ in {city}|]
 parcel {tracking} weighs {weight} kg and goes to {city}
@@ -231,6 +295,9 @@ From: {sender}, To: {recipient}, Weight: {weight} kg
 package {tracking}, {weight} kg, {sender} to {recipient}
 [the courier|the driver] brings {recipient} in {city} a box of {weight} kg on {day}
 # book: book=title author=person year=year pages=hundreds price=price
+on page {pages}, the last one, "{book}" by {author} ends
+{pages} pages [are in|make up] "{book}"
+[critics|readers|we all] loved "{book}", [a novel|a story] by {author} from {year}
 "{book}" [is a book|is a novel|was written|was published] by {author}
 {author} [wrote|published|finished] "{book}" in {year}
 "{book}" by {author} has {pages} pages
@@ -240,6 +307,9 @@ i [read|borrowed|bought] "{book}" by {author}[ for {price} euros|]
 in {year} {author} [surprised everyone|won a prize] with "{book}"
 Title: {book}, Author: {author}, Pages: {pages}
 # hotel: guest=person hotel=title nights=small room=hundreds city=place price=price date=date
+[for|after] {nights} nights in room {room}[,|] {guest} [paid the bill|left a good review|moved on]
+room {room} [awaits|is kept for] {guest} on {date}
+{nights} nights in {city} at {price} euros each [suit|are fine with] {guest}
 {guest} [stays|is staying|will stay] {nights} nights at the {hotel} hotel in {city}
 {guest} [booked|reserved|wants] room {room} for {nights} nights
 {guest} [booked|reserved] a room in {city} for {price} [euros|dollars] a night
@@ -250,6 +320,9 @@ room {room} is [taken|booked] by {guest} [for {nights} nights|from {date}]
 {guest}, hotel {hotel}, {city}, {date}
 [we confirm|this confirms] the booking of {guest} at hotel {hotel} from {date}
 # sensor: sensor=code temperature=temperature humidity=age room=word time=time
+{temperature} degrees [is what|is all] sensor {sensor} [shows|reports] at {time}
+[in|inside] the {room}[:|,] {temperature} degrees, {humidity} percent
+[alarm|warning|log]: {sensor} at {temperature} degrees, {time}
 sensor {sensor} [measured|reports|shows|reads] {temperature} degrees[ at {time}|]
 sensor {sensor} in the {room} [measured|reports|shows] {temperature} degrees
 at {time} the {room} had {temperature} degrees and {humidity} percent humidity
@@ -258,6 +331,10 @@ the temperature in the {room} is {temperature} degrees, humidity {humidity} perc
 {time} {sensor} temp={temperature} hum={humidity}
 sensor {sensor} sits in the {room}[ and sent its last value at {time}|]
 # flight: passenger=person flight=code origin=place destination=place gate=small seat=code time=time
+{destination} is [where|the place] {passenger} flies from {origin}
+at {time} {passenger} leaves {origin} for {destination}
+seat {seat} on {flight} [belongs to|is for|goes to] {passenger}
+[last call|boarding]: flight {flight} to {destination}, gate {gate}
 {passenger} [flies|is flying|travels] from {origin} to {destination}[ on flight {flight}|]
 flight {flight} [leaves|departs] from gate {gate} at {time}
 flight {flight} [goes|flies] from {origin} to {destination}[, departure {time}|]
@@ -269,12 +346,17 @@ passenger {passenger}, flight {flight}, seat {seat}
 {flight} {origin}-{destination} {time} gate {gate}
 [take|book] {passenger} a ticket from {origin} to {destination}
 # film: film=title director=person year=year minutes=hundreds
+{minutes} minutes [long|is the length]: "{film}" by {director}
+[tonight|on sunday] we show "{film}", [made|shot] by {director} in {year}
 "{film}" was directed by {director} in {year}
 the film "{film}" [lasts|runs|takes] {minutes} minutes
 {director} made "{film}" in {year}
 "{film}" ({year}) by {director}, {minutes} minutes
 we [saw|watched] "{film}" by {director}[, it took {minutes} minutes|]
 # invoice: invoice=number company=firm amount=price currency=currency due=date
+{amount} {currency} [is what|are what] {company} [asks|wants] for invoice {invoice}
+[remember|do not forget] invoice {invoice}: {amount} {currency} until {due}
+by {due} {company} [must have|expects] {amount} {currency}
 invoice {invoice} from {company} [is|amounts to|is for|says] {amount} {currency}
 invoice [number |]{invoice} [is due|must be paid|has to be paid] [on|by] {due}
 {company} [sent|issued] invoice {invoice} over {amount} {currency}
@@ -283,6 +365,9 @@ invoice [number |]{invoice} [is due|must be paid|has to be paid] [on|by] {due}
 Invoice: {invoice}, Amount: {amount} {currency}, Due: {due}
 [we still owe|i transferred] {company} {amount} {currency}[ for invoice {invoice}|]
 # car: owner=person model=title colour=colour year=year plate=code kilometres=number
+{plate} is the plate of the {colour} {model}
+[after|with] {kilometres} km {owner} still drives the {model}
+{year} was the year [when|in which] {owner} bought the {model}
 {owner} drives a {colour} {model} from {year}
 {owner} [sold|bought|owns|parked] a {colour} {model}[ with the plate {plate}|]
 the {colour} {model} has [run |done |]{kilometres} km
@@ -291,6 +376,9 @@ the {model} was built in {year} and has {kilometres} kilometres on the clock
 {model}, {colour}, {year}, {kilometres} km
 [stolen|found|for sale]: {colour} {model}, plate {plate}
 # student: student=person subject=subject score=age school=title year=year
+{score} points [is what|are what] {student} got in {subject}
+[well done|congratulations], {student}: {score} points in {subject}
+{school} [praises|remembers|admitted] {student} in {year}
 {student} [got|has|scored|received] {score} points in {subject}
 {student} [studies|takes|teaches] {subject} at {school}[ school|]
 in {subject}[,|] {student} [reached|earned] {score} points
@@ -312,6 +400,8 @@ the {animal} of {owner} is called {pet} and turned {age}
 [send it|deliver it|come] to {house} {street} in {city}
 [for rent|to let]: {rooms} rooms, {street}, {rent} euros
 # staff: name=person department=department salary=number date=date job=job
+{salary} a [month|year] [is the salary of|goes to] {name} in {department}
+{department} [lost|got|welcomes] {name} on {date}
 {name} works in [the |]{department}[ department| team|] and earns {salary}
 {name} [joined|left|moved to] [the |]{department} [team|department] on {date}
 the salary of {name} in {department} is {salary} [euros|dollars]
@@ -319,11 +409,17 @@ the salary of {name} in {department} is {salary} [euros|dollars]
 from {date} on {name} [leads|runs|heads] {department}
 [we welcome|say hello to] {name}, our new {job} in {department}
 # transfer: sender=person recipient=person amount=price currency=currency date=date
+{amount} {currency} [came|arrived] from {sender} for {recipient}
+{recipient} thanks {sender} for [the |]{amount} {currency}
+[did|has] {sender} [pay|paid] {recipient} the {amount} {currency} on {date}
 {sender} [sent|paid|transferred|lent|owes|gave] {recipient} {amount} {currency}
 {sender} [sent|paid|transferred] {amount} {currency} to {recipient}[ on {date}|]
 {recipient} [got|received] {amount} {currency} from {sender}[ on {date}|]
 on {date} {amount} {currency} went from {sender} to {recipient}
 # support: ticket=number name=person error=hundreds level=level product=product
+{level} priority: {name} [is stuck with|reports] error {error}
+{name} writes: my {product} shows error {error}
+{error} is the error that {name} sees, ticket {ticket}
 ticket {ticket}: {name} [sees|gets|reports] error {error}
 {name} [has a problem with|complains about|cannot use] the {product}[, priority {level}|]
 ticket {ticket} has [the |]priority {level}
@@ -336,19 +432,87 @@ error {error} on the {product}, reported by {name}
 {opponent} lost to {team} on {date}
 the {sport} match between {team} and {opponent} is on {date}
 # restaurant: guest=person dish=dish table=small people=small time=time price=price
+[bring|serve] the {dish} to table {table}, {guest} is hungry
+{people} [people|guests] at table {table}[, under|: the name is] {guest}
+{time}, table for {people}, {guest}
 {guest} [ordered|wants|had|ate] the {dish} at table {table}
 table {table} [wants|ordered] the {dish} for {price} euros
 a table for {people} [people|persons|guests] at {time}, [the name is|under the name] {guest}
 {guest} [booked|reserved] table {table} for {people} [people|guests] at {time}
 the {dish} is {price} [euros|dollars] today
 {guest} comes with {people} [people|friends] at {time}
-# file: file=word size=number owner=first date=date version=small
-the file {file}.txt has {size} bytes and belongs to {owner}
-{owner} [changed|saved|uploaded|deleted] {file}.csv on {date}
-version {version} of {file} was [released|published] on {date}
-{file} {version} was [written|built] by {owner}
+# file: file=filename size=number owner=first date=date version=small
+the file {file} has {size} bytes and belongs to {owner}
+{owner} [changed|saved|uploaded|deleted] {file} on {date}
+version {version} of {file} was [released|published|saved] on {date}
+{file}, version {version}, was [written|edited|checked] by {owner}
 {owner} uploaded {size} bytes
+[please|can you] [open|send me|look at] {file}, {owner} [wrote|made] it on {date}
+{size} bytes is the size of {file}
+{date} {owner} {file} {size} bytes
+# win: winner=place loser=place date=date goals=small sport=sport
+{winner} [beat|defeated|won against|was too strong for] {loser} [on {date}|by {goals} goals]
+{loser} lost [the {sport} final |]to {winner}[ on {date}|]
+[no luck for {loser}|a sad day for {loser}]: {winner} [won|wins] on {date}
+# medicine: patient=person pill=word times=small doctor=doctor day=day
+{patient} [takes|needs|gets] {pill} {times} times a day
+{doctor} [prescribed|ordered|recommends] {pill} for {patient}
+{times} times a day[,|] {patient} [must|should] take {pill}, says {doctor}
+{pill}, {times} times daily, for {patient}, until {day}
+{doctor} stops the {pill} on {day}
+# subscription: member=person plan=word fee=count date=date
+{member} [has|chose|cancelled|switched to] the {plan} plan on {date}
+{member} pays {fee} euros a month for the plan {plan}
+the {plan} plan costs {fee} [euros|dollars] a month
+[welcome|thank you], {member}! your plan is {plan}[, your fee {fee} euros|]
+plan {plan} of {member} [ends|starts|is renewed] on {date}
+# garden: plant=word height=count colour=colour owner=first month=month
+the {plant} [grew|rose] to {height} cm in {month}
+{owner} planted a {colour} {plant}[ in {month}|]
+[in|since] {month} the {plant} of {owner} [is|has been] {height} cm tall
+a {plant}, {colour}, {height} cm, [from the garden of|owner] {owner}
+# race: runner=person place_number=small minutes=count race_city=place year=year
+{runner} [finished|came in|ended up] on place {place_number} in {race_city}
+{runner} ran {minutes} minutes in {race_city} in {year}
+in {year} {runner} needed {minutes} minutes [and came in|for] place {place_number}
+place {place_number}: {runner}, {minutes} minutes
+# donation: donor=person amount=price currency=currency cause=title date=date
+{donor} [gave|donated|left] {amount} {currency} [to|for] {cause}
+{cause} [got|received|collected] {amount} {currency} from {donor}[ on {date}|]
+on {date} {donor} [supported|helped] {cause} with {amount} {currency}
+# course: course=word teacher=person hours=small room=hundreds day=day fee=count
+{teacher} [teaches|gives|runs] {course} on {day}[ in room {room}|]
+[the course|the class] {course} [lasts|takes] {hours} hours and costs {fee} euros
+{course}: {day}, room {room}, {teacher}
+[sign up|register] for {course} with {teacher}, {hours} hours, {fee} euros
+# ship: ship=title captain=person harbour=place date=date people=count
+the {ship} [left|reached|entered] {harbour} on {date}
+captain {captain} [steers|commands|takes] the {ship} to {harbour}
+{people} people [are|were] on board the {ship}[ when it left {harbour}|]
+{harbour}, {date}: the {ship} under captain {captain}
+# meter: tenant=person meter=code reading=number date=date house=count
+meter {meter} [shows|stands at|reads] {reading} [on {date}|kwh]
+{tenant} reports {reading} kwh on meter {meter}
+[reading|value] of meter {meter} [at {tenant}'s|in house {house}]: {reading}
+on {date} {tenant} [read|noted] {reading} kwh
+# lost: item=product owner=person finder=first spot=place day=day
+{owner} lost a {item} in {spot} on {day}
+{finder} found a {item} in {spot}
+the {item} of {owner} was [found|handed in] by {finder}[ on {day}|]
+[lost|missing]: {item}, owner {owner}, last seen in {spot}
+# vacancy: position=job company=firm city=place salary=number date=date
+{company} [seeks|needs|is hiring] a {position} in {city}[ from {date} on|]
+[we offer|they pay|the pay is] {salary} euros for a {position} at {company}
+[wanted|vacancy|job ad]: {position}, {city}, {salary} euros
+apply as a {position} at {company} by {date}
+# hours: shop=firm opens=time closes=time day=day city=place
+{shop} in {city} opens at {opens} and closes at {closes}
+on {day} {shop} is open from {opens} [to|until|till] {closes}
+[the doors of |]{shop} [close|are shut] at {closes} on {day}
 # shop: product=product price=price colour=colour stock=count shelf=code
+{price} [euros|dollars] [buys|gets you] the {product}
+only {stock} [pieces are|are] left of the {product} at {price} [euros|dollars]
+shelf {shelf} [has|holds] the {product}
 the {product} [is sold for|sells at|goes for] {price} [euros|dollars]
 we have {stock} [pieces of the {product}|of the {product}|{product} units] [left|on shelf {shelf}]
 the {product} [is|stands|lies] on shelf {shelf}
@@ -390,6 +554,6 @@ def regex_of(drawer: str) -> str:
         return r"\d+(?: \d+)?"
     if drawer in ("day", "month", "colour", "animal", "language", "level", "word", "first"):
         return r"\w+"
-    if drawer in ("email", "date", "phone", "title"):
+    if drawer in ("email", "date", "phone", "title", "filename"):
         return r"\w+(?: \w+){0,3}"
     return r"\w+(?: \w+)?"

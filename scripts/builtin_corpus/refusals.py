@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_refusals, asked_refusals_more, words
+from . import asked_refusals, asked_refusals_more, asked_refusals_wide, words
 from .grammar import expand
 
 REFUSAL = (
@@ -134,6 +134,19 @@ def _slots(rng: Random) -> dict[str, str]:
     }
 
 
+def _fill(text: str, rng: Random) -> str:
+    for name, value in _slots(rng).items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
 def ask(rng: Random) -> str:
     """A request that is out of reach."""
+    if rng.random() < 0.5:
+        return _fill(asked_refusals_wide.ask(rng), rng)
     return expand(rng.choice(OFF_TOPIC), rng, _slots(rng))
+
+
+def ask_again(rng: Random) -> str:
+    """Another request after a first one was declined."""
+    return _fill(asked_refusals_wide.ask_again(rng), rng)

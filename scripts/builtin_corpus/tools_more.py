@@ -332,9 +332,32 @@ def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
     return tools.sample(rng, tools.TOOLS + TOOLS if rng.random() < 0.8 else tools.TOOLS)
 
 
-def listed(rng: Random) -> list[dict[str, Any]]:
-    """One or two tools, for requests that no tool fits."""
+# Tools that none of the requests to decline could mean, and those that can do a sum.
+_UNRELATED = {"read_file", "get_room", "delete_file", "list_files", "create_user", "cancel_order",
+              "get_user_age", "random_number"}  # fmt: skip
+_SUMMING = {"add_numbers", "calculate"}
+
+
+def _first_names(tools_: list[Tool]) -> dict[str, str]:
+    return {name: tool.names.split("|")[0] for tool in tools_ for name in tool.names.split("|")}
+
+
+_FIRST = _first_names(tools.TOOLS + TOOLS)
+
+
+def tempted(definitions: list[dict[str, Any]] | None) -> tuple[str, ...]:
+    """The kinds of requests that a listed tool might answer, which must not be answered plainly."""
+    found = {_FIRST.get(d["function"]["name"]) for d in definitions or []} - {None}
+    kinds = ("sum",) if found & _SUMMING else ()
+    return kinds + (("refusal",) if found - _UNRELATED else ())
+
+
+def listed(rng: Random, kind: str) -> list[dict[str, Any]]:
+    """One or two tools, none of which fits a request of that kind."""
     if rng.random() < 0.3:
         return [_made_up(rng, set())[0]]
-    chosen = rng.sample(tools.TOOLS + TOOLS, rng.randint(1, 2))
-    return [definition for definition, _ in tools.listed(rng, chosen)]
+    while True:
+        chosen = rng.sample(tools.TOOLS + TOOLS, rng.randint(1, 2))
+        made = [definition for definition, _ in tools.listed(rng, chosen)]
+        if kind not in tempted(made):
+            return made

@@ -217,3 +217,9 @@ def price(rng: Random) -> int | float:
 def title(rng: Random) -> str:
     """A title of one to three words, with capitals."""
     return " ".join(word(rng).capitalize() for _ in range(rng.randint(1, 3)))
+
+
+def file_name(rng: Random) -> str:
+    """A file name with its ending."""
+    stem = word(rng) if rng.random() < 0.7 else f"{word(rng)}_{rng.randint(1, 2030)}"
+    return f"{stem}.{rng.choice('txt csv pdf md docx png json log zip py'.split())}"

@@ -14,6 +14,9 @@ from . import (
     asked,
     asked_choices,
     asked_choices_more,
+    asked_choices_wide,
+    asked_refusals_wide,
+    asked_talk_wide,
     choices,
     conversations,
     extraction,
@@ -32,7 +35,9 @@ from .facts import FACTS
 from .grammar import normalise, to_regex
 
 _NAME = r"\w+(?: \w+)?"
+_OPTION = r"(?:(?:either|or|and|a|an|b|c|d) )*"
 NUMBERS = {**dict.fromkeys("abck", r"\b\d+\b"), "w": r"\w+", "s": r"\w+"}
+NUMBERS["o"] = rf"{_OPTION}(?:\d+|odd|even) {_OPTION}(?:\d+|odd|even)"
 _FIGURE = r"(?:\d+|" + "|".join(sums.SPELLED) + ")"
 SUMS = {**dict.fromkeys(["a", "b"], _FIGURE), **dict.fromkeys(["p", "n", "n2", "r"], _NAME),
         **dict.fromkeys(["t", "d", "d2"], r"\w+")}  # fmt: skip
@@ -66,7 +71,13 @@ _WORDS = "(?:" + "|".join(w for k in choices.KINDS.values() for w in k).lower() 
 _NAMES = {name for k in choices.KINDS for name in [k, *asked_choices_more.SAME.get(k, [])]}
 _KIND = "(?:an? )?(?:" + "|".join(sorted(_NAMES)) + ")"
 KINDS = {**dict.fromkeys("wxyz", f"(?:an? )?{_WORDS}"), **dict.fromkeys("fsuk", _KIND)}
+KINDS["o"] = rf"{_OPTION}(?:{_WORDS}|{_KIND})(?: {_OPTION}(?:{_WORDS}|{_KIND}))+"
+ORDERED = {"d": "(?:first|last)", "c": "(?:earlier|later|first|last|longer|shorter)",
+           "m": "(?:more|fewer)", "o": rf"{_OPTION}\w+(?: {_OPTION}\w+){{1,2}}"}  # fmt: skip
+GIVEN = {"n": r"\w+", "t": r"\w+", "u": r"\w+", "v": r"\w+"}
 KIND_WORDINGS = [
+    *asked_choices_wide.KIND,
+    *asked_choices_wide.PICK,
     *asked_choices_more.KIND,
     *asked_choices_more.THREE,
     *asked_choices_more.PICK,
@@ -95,6 +106,18 @@ def _framed() -> list[tuple[str, list[str]]]:
     return out
 
 
+@cache
+def _declined() -> list[tuple[re.Pattern[str], list[re.Pattern[str]]]]:
+    """Each shape of a request out of reach, and the shape with each phrase that may fill it."""
+    return [
+        (
+            re.compile(to_regex(shape, OFF_TOPIC)),
+            [re.compile(to_regex(shape.replace("{x}", wanted), OFF_TOPIC)) for wanted in phrases],
+        )
+        for shape, phrases in asked_refusals_wide.framed()
+    ]
+
+
 def _slots_of(tool: tools.Tool) -> dict[str, str]:
     """What the arguments of a tool look like in normalised text."""
     kinds = {"integer": r"\d+", "string": r"\w+(?: \w+){0,2}"}
@@ -113,6 +136,9 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(p) for _, asks in conversations.SMALL_TALK for p in asks]
     found += [to_regex(p) for _, _, asks in conversations.FOLLOW for p in asks]
     found += [to_regex(p, {"n": _NAME}) for p in conversations.NAME_TELL + conversations.NAME_ASK]
+    start, again = asked_talk_wide.TOLD_START, asked_talk_wide.ASK_START
+    for tell, ask, _ in asked_talk_wide.TOLD.values():
+        found += [to_regex(p, {"v": _NAME}) for p in (tell, start + tell, ask, again + ask)]
     found += [to_regex(p) for p in conversations.REPEAT + conversations.SURE]
     found += [to_regex(p, NUMBERS) for p in conversations.MORE + conversations.LESS]
     found += [to_regex(p, LOOKUPS) for p in systems.LOOKUP]
@@ -127,11 +153,15 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(choices.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
     found += [to_regex(p, UNITS) for p in asked_choices_more.UNIT_ASKS]
     found += [to_regex(p, WHEN) for p in asked_choices_more.WHEN]
+    found += [to_regex(p, ORDERED) for p in asked_choices_wide.ALPHABET + asked_choices_wide.LENGTH]
+    for stated, asks in asked_choices_wide.GIVEN.values():
+        slots = {"s": to_regex(stated, GIVEN), "q": to_regex(asks, GIVEN)}
+        found += [to_regex(frame, slots) for frame in asked_choices_wide.GIVEN_FRAMES]
     for word, (_, statement) in asked_choices_more.WHO.items():
         who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
         for ask in asked_choices_more.WHO_ASKS:
             found += [to_regex(ask.replace("{q}", statement), who)]
-    reviews = asked_choices.PRAISE + asked_choices.COMPLAINT
+    reviews = choices.PRAISE + choices.COMPLAINT
     one = "(?:" + "|".join(to_regex(p, REVIEW) for p in choices.REVIEW + reviews) + ")"
     two = "(?:" + "|".join(to_regex(p, REVIEW) for p in reviews) + ")"
     found += [to_regex(ask, {"text": f"{one}(?: ?{two})?"}) for ask in choices.SENTIMENT]
@@ -204,6 +234,9 @@ def _extracts(text: str) -> bool:
 def _contains(text: str) -> bool:
     if any(p.fullmatch(text) for p in _whole()) or _extracts(text):
         return True
+    for shape, filled in _declined():
+        if shape.fullmatch(text) and any(p.fullmatch(text) for p in filled):
+            return True
     for frame, phrases in _framed():
         if _compiled(frame).fullmatch(text):
             for phrase in phrases:
