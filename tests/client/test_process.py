@@ -174,7 +174,7 @@ def test_what_is_held_back_is_sent_before_it_is_aborted(by: str) -> None:
                 await asyncio.sleep(0)
                 if by == "abort":
                     await client.abort("held")
-                    assert [delta.finish_reason for delta in await task] == ["abort"]
+                    assert (await task)[-1].finish_reason == "abort"  # a step may come between
                 else:
                     task.cancel()
                     await asyncio.wait([task])
