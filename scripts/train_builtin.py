@@ -129,8 +129,15 @@ class Batches:
         self.batch_tokens = batch_tokens
         self.head = tokenizer(START + "assistant\n")["input_ids"]
         self.end = tokenizer.convert_tokens_to_ids(END)
-        self.queue: Queue[tuple[Tensor, Tensor]] = Queue(maxsize=128)
-        threading.Thread(target=self._fill, daemon=True).start()
+        self._queue: Queue[Part | BaseException] = Queue(maxsize=128)
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def next(self) -> Part:
+        """The next batch; raises what kept the thread from making it."""
+        made = self._queue.get()
+        if isinstance(made, BaseException):
+            raise made
+        return made
 
     def encode(self, sample: corpus.Sample) -> tuple[list[int], list[int]]:
         """Token ids of a conversation, and labels: -100 but for what the assistant wrote."""
@@ -160,6 +167,12 @@ class Batches:
             labels_out[i, : len(ids)] = torch.tensor(labels)
         return ids_out, labels_out
 
+    def _work(self) -> None:
+        try:
+            self._fill()
+        except BaseException as error:
+            self._queue.put(error)  # or training would wait for ever
+
     def _fill(self) -> None:
         """Sort a pool of samples by length, cut it into batches of equal cost, shuffle these."""
         while True:
@@ -174,7 +187,7 @@ class Batches:
                 batches[-1].append(row)
             self.rng.shuffle(batches)
             for batch in batches:
-                self.queue.put(self._batch(batch))
+                self._queue.put(self._batch(batch))
 
 
 class Optimizers:
@@ -420,7 +433,7 @@ def train(args: argparse.Namespace, rank: int) -> dict[str, Any]:
         warm = min(1.0, (step + 1) / args.warmup)
         # Flat, then down: half a cosine over the second part of the run.
         cool = 1.0 if progress < 0.3 else 0.5 * (1 + math.cos(math.pi * (progress - 0.3) / 0.7))
-        parts = [batches.queue.get() for _ in range(args.parts)]
+        parts = [batches.next() for _ in range(args.parts)]
         size = sum(ids.numel() for ids, _ in parts) * args.processes
         parts, loss = gradients.instructive(parts, args.share)
         losses.append(loss)

@@ -246,9 +246,12 @@ def _kind(rng: Random) -> tuple[str, str]:
 
 def _pick(rng: Random) -> tuple[str, str]:
     """Which of two or three words is of a kind."""
-    name, other, word = _two_kinds(rng)
-    also = {*KINDS[name], *wide.ALSO.get(name, ())}
-    others = rng.sample([w for w in KINDS[other] if w not in also], 3)
+    candidates: list[str] = []
+    while len(candidates) < 3:  # of some pairs of kinds nearly all words are of both
+        name, other, word = _two_kinds(rng)
+        also = {*KINDS[name], *wide.ALSO.get(name, ())}
+        candidates = [w for w in KINDS[other] if w not in also]
+    others = rng.sample(candidates, 3)
     kind = _called(name, rng, word)
     if rng.random() < 0.4:
         options = [word, *others[: rng.choice([1, 1, 2, 3])]]

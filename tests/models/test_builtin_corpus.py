@@ -84,6 +84,14 @@ def test_choices_and_drills_leave_no_slot_open() -> None:
         assert answer and "{t}" not in text + answer and "{w}" not in text
 
 
+def test_a_word_is_picked_among_words_of_another_kind() -> None:
+    """Also where two kinds have nearly all words in common, like trees and fruit."""
+    rng = Random(6)
+    for _ in range(3000):
+        text, answer = choices._pick(rng)
+        assert answer in text
+
+
 def test_the_honesty_check_recognises_wide_extraction() -> None:
     """A framed sentence of the generator counts as a wording of the generator."""
     for text in (
