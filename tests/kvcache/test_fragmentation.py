@@ -76,3 +76,14 @@ def test_a_run_goes_on_across_nodes() -> None:
     second = tree.open("a", np.array([0, 1, 2, 9, 9], dtype=np.int32))
     assert path_runs(tree, first) == [8]  # split after three tokens, and still one run
     assert sum(path_runs(tree, second)) == 5
+
+
+def test_sequences_grow_in_long_runs_near_each_other() -> None:
+    """Memory that was never used is given out in large pages: those touched should be few."""
+    tree = RadixTree(65_536)
+    cursors = [tree.open("a", np.full(64, n, dtype=np.int32)) for n in range(32)]
+    for token in range(100):
+        for cursor in cursors:
+            tree.append(cursor, token)
+    assert all(len(path_runs(tree, cursor)) <= 2 for cursor in cursors)  # prompt, and what it grew
+    assert max(start + length for start, length in tree.allocator.extents[:-1]) < 32 * (64 + 2 * 100)

@@ -16,6 +16,7 @@ from yaie.errors import InvariantViolated
 Extent = tuple[int, int]  # (first slot, number of slots)
 
 CRUMB = 16  # slots: extents shorter than this are better left until their neighbours are free too
+ROOM = 128  # slots: where there are enough, those who grow keep this far apart
 _SHARE_OF_CRUMBS = 32  # of a pool may lie free in extents that short
 _CANDIDATES = 8  # extents of the fitting size class that are looked at for a snug fit
 
@@ -87,16 +88,17 @@ class SlotAllocator:
     def take_with_room(self) -> int:
         """Take one slot with free ones behind it, so that the taker can grow on.
 
-        It lies in the middle of the longest extent: sequences that grow side by side spread over
-        the pool instead of taking turns in one run. An extent that is too short to share is taken
-        from its start, which leaves one piece and not two.
+        It lies in the longest extent, at most ROOM slots from its start: sequences that grow side
+        by side keep apart instead of taking turns in one run, but no further than that, as memory
+        of the pool that nobody has used is not there yet. An extent that is too short to share is
+        taken from its start, which leaves one piece and not two.
         Raises `OutOfSlots` if none is free.
         """
         if not self.num_free:
             raise OutOfSlots(1, 0)
         start = next(iter(self._classes[self._occupied.bit_length() - 1]))
         length = self._length_at[start]
-        slot = start + (length // 2 if length >= 4 * CRUMB else 0)
+        slot = start + (min(ROOM, length // 2) if length >= 4 * CRUMB else 0)
         self._remove(start)
         if slot > start:
             self._add(start, slot - start)
