@@ -136,7 +136,7 @@ class GenerationRequest:
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams = field(default_factory=SamplingParams)
     cache_salt: str = ""  # requests share prefixes only with requests of the same salt
-    priority: int = 0  # lower runs first under the `priority` policy
+    priority: int = 0  # under the `priority` policy lower runs first and is preempted last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
