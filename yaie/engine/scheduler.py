@@ -286,6 +286,7 @@ class Scheduler:
         prompt_logprobs = request.prompt_logprobs if first and sequence.index == 0 else None
         return TokenDelta(
             request_id=request.request_id,
+            submission=request.submission,
             index=sequence.index,
             token_ids=(drawn.token_id,) if drawn else (),
             logprobs=(logprobs,) if logprobs else (),
