@@ -132,11 +132,12 @@ def _refuse(name: str, value: object, wanted: str) -> NoReturn:
 class GenerationRequest:
     """One request as the engine sees it."""
 
-    request_id: str  # never used twice: the end of the first could be taken for the second's
+    request_id: str  # unlike those of all requests that are being answered
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams = field(default_factory=SamplingParams)
     cache_salt: str = ""  # requests share prefixes only with requests of the same salt
-    priority: int = 0  # lower runs first under the `priority` policy
+    priority: int = 0  # under the `priority` policy lower runs first and is preempted last
+    submission: int = 0  # filled in by clients; tells apart requests that used one id in turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +164,7 @@ class TokenDelta:
     """What one step added to one sequence; the last one carries `finish_reason`."""
 
     request_id: str
+    submission: int = 0  # the request's
     index: int  # which of the request's `n` sequences
     token_ids: tuple[int, ...] = ()
     logprobs: tuple[TokenLogprobs, ...] = ()  # as long as token_ids where asked for, else empty

@@ -74,6 +74,7 @@ class ScriptedCore:
             self._outcomes.append(
                 TokenDelta(
                     request_id=request.request_id,
+                    submission=request.submission,
                     index=0,
                     finish_reason="error",
                     error="refused as asked",
@@ -93,7 +94,12 @@ class ScriptedCore:
                 del self._drawn[key]
                 self._num_aborted += 1
                 self._outcomes.append(
-                    TokenDelta(request_id=request_id, index=key[1], finish_reason="abort")
+                    TokenDelta(
+                        request_id=request_id,
+                        submission=self._running[request_id].submission,
+                        index=key[1],
+                        finish_reason="abort",
+                    )
                 )
 
     def step(self) -> list[TokenDelta]:
@@ -111,6 +117,7 @@ class ScriptedCore:
             deltas.append(
                 TokenDelta(
                     request_id=request_id,
+                    submission=request.submission,
                     index=index,
                     token_ids=(request.prompt_token_ids[0] + index + drawn - 1,),
                     finish_reason="length" if done else None,

@@ -10,7 +10,15 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.client.scripted_core import CRASH, INFO, RAISE_IN_ADD, REFUSE, ScriptedCore
-from tests.client.test_process import ENDLESS, ask, collect, drawn, run, until
+from tests.client.test_process import (
+    ENDLESS,
+    ask,
+    collect,
+    drawn,
+    run,
+    until,
+    use_one_id_again_and_again,
+)
 from yaie.client.base import EngineClient
 from yaie.client.inprocess import InProcessClient
 from yaie.client.process import ProcessClient
@@ -78,6 +86,14 @@ def test_leaving_a_stream_aborts_and_one_sequence_can_be_aborted() -> None:
                     await client.abort("n", 1)
                 reasons[delta.index] = delta.finish_reason
             assert reasons == {0: "length", 1: "abort"}
+
+    run(test)
+
+
+def test_an_id_may_be_used_again_at_once() -> None:
+    async def test() -> None:
+        async with running() as (client, _):
+            await use_one_id_again_and_again(client)
 
     run(test)
 

@@ -70,6 +70,7 @@ requests = st.builds(
     sampling=samplings,
     cache_salt=text,
     priority=st.integers(-(2**63), 2**63),
+    submission=counts,
 )
 logprobs = st.builds(
     TokenLogprobs,
@@ -81,6 +82,7 @@ logprobs = st.builds(
 deltas = st.builds(
     TokenDelta,
     request_id=text,
+    submission=counts,
     index=st.integers(0, 127),
     token_ids=st.lists(ids, max_size=5).map(tuple),
     logprobs=st.lists(logprobs, max_size=3).map(tuple),
@@ -178,9 +180,9 @@ def test_what_cannot_travel_is_refused_before_it_is_sent(request_: GenerationReq
 
 
 def test_a_malformed_request_is_told_from_a_malformed_message() -> None:
-    bad = GenerationRequest(request_id="a", prompt_token_ids="xy")  # type: ignore[arg-type]
+    bad = GenerationRequest(request_id="a", prompt_token_ids="xy", submission=7)  # type: ignore[arg-type]
     (add,) = child_reader().feed(encode(pack_add(bad)))
-    assert add.request_id == "a"  # type: ignore[union-attr]
+    assert (add.request_id, add.submission) == ("a", 7)  # type: ignore[union-attr]
     with pytest.raises(InvalidRequest, match="malformed"):
         unpack_request(add)  # type: ignore[arg-type]
     with pytest.raises(msgspec.DecodeError):

@@ -151,6 +151,27 @@ def test_leaving_a_stream_aborts_its_request() -> None:
     run(test)
 
 
+async def use_one_id_again_and_again(client: EngineClient) -> None:
+    """What is still said of a request that was left is not taken for the next one's."""
+    for first in range(20, 200, 10):
+        stream = client.generate(ask("again", first=first, max_tokens=ENDLESS, n=2))
+        begin = [(await anext(stream)).token_ids for _ in range(2)]
+        assert begin == [(first,), (first + 1,)]
+        await stream.aclose()  # type: ignore[attr-defined]
+    for kind in (RAISE_IN_ADD, REFUSE):
+        (failed,) = await collect(client, ask("again", first=kind))
+        assert failed.finish_reason == "error"
+    assert await drawn(client, ask("again")) == [10, 11, 12, 13, 14]
+
+
+def test_an_id_may_be_used_again_at_once() -> None:
+    async def test() -> None:
+        async with running() as client:
+            await use_one_id_again_and_again(client)
+
+    run(test)
+
+
 def test_cancelling_a_waiting_caller_aborts_its_request() -> None:
     async def test() -> None:
         async with running() as client:

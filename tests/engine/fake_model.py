@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from yaie.attention.plan import FoldingCost, StepPlan
+from yaie.engine.policy import ByPriority
 from yaie.engine.request import Request, Sequence, SequenceState
 from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import DrawnToken, ScheduledStep
@@ -124,6 +125,41 @@ class Answer:
     prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None
 
 
+class WatchedScheduler(Scheduler):
+    """A scheduler whose every choice between sequences is compared with all the others it had.
+
+    Only `priority` may prefer one request to another here; the order of the waiting is tested
+    with the policies.
+    """
+
+    def number(self, sequence: Sequence) -> int:
+        """The lower goes first."""
+        return sequence.request.priority if isinstance(self.waiting, ByPriority) else 0
+
+    def first(self) -> Sequence | None:
+        """Who runs and must get on."""
+        return min(self.running, key=lambda seq: (self.number(seq), seq.order), default=None)
+
+    def _preempt(self, sequence: Sequence) -> None:
+        numbers = [self.number(other) for other in self.running]
+        assert self.number(sequence) == max(numbers), "preempted before one of less importance"
+        super()._preempt(sequence)
+
+    def _enter(self, sequence: Sequence) -> bool:
+        outside = [
+            self._place_outside(other)
+            for request in self._requests.values()
+            for other in request.sequences
+            if other.state in (SequenceState.WAITING, SequenceState.PREEMPTED)
+        ]
+        assert self._place_outside(sequence) == min(outside), "goes on before one who should"
+        return super()._enter(sequence)
+
+    def _place_outside(self, sequence: Sequence) -> tuple[int, bool, tuple[int, ...]]:
+        waits = sequence.state is SequenceState.WAITING
+        return (self.number(sequence), waits, () if waits else sequence.order)
+
+
 class Bench:
     """A scheduler over a fake model, with every invariant looked at after every step."""
 
@@ -139,7 +175,7 @@ class Bench:
     ) -> None:
         self.tree = RadixTree(num_slots, make_rank(eviction, num_slots))
         self.model = FakeModel(num_slots)
-        self.scheduler = Scheduler(
+        self.scheduler = WatchedScheduler(
             self.tree,
             policy=policy,
             max_step_rows=max_step_rows,
@@ -187,8 +223,8 @@ class Bench:
     def step(self) -> ScheduledStep | None:
         """One step; None when there is nothing to do."""
         step = self.scheduler.schedule()
-        oldest = min(self.scheduler.running, key=lambda seq: seq.order, default=None)
-        before = _progress(oldest)
+        first = self.scheduler.first()
+        before = _progress(first)
         assert len(self.scheduler.running) <= self.scheduler.max_running
         if step is None:
             self.check()
@@ -203,10 +239,10 @@ class Bench:
         self.check()
         for call in self.on_step:
             call(step)
-        if oldest is not None:
-            assert oldest.state is not SequenceState.PREEMPTED, "the oldest was preempted"
-        if oldest is not None and self.scheduler.max_step_rows >= self.scheduler.max_running:
-            assert _progress(oldest) > before, "the oldest did not get on"
+        if first is not None:
+            assert first.state is not SequenceState.PREEMPTED, "the first was preempted"
+        if first is not None and self.scheduler.max_step_rows >= self.scheduler.max_running:
+            assert _progress(first) > before, "the first did not get on"
         return step
 
     def run(self, max_steps: int = 20_000) -> None:

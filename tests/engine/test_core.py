@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -249,3 +250,30 @@ def test_stats_add_up(make_core: MakeCore) -> None:
             assert last.timings is not None, (request_id, index)
             assert 0 <= last.timings.queued_s <= last.timings.total_s
             assert last.timings.first_token_s <= last.timings.total_s
+
+
+def test_deltas_tell_which_use_of_an_id_they_are_of(make_core: MakeCore) -> None:
+    core = make_core()
+    first = ask("again", tokens_of(5, 10), max_tokens=9, n=2)
+    core.add(first)
+    core.step()
+    core.abort("again")
+    core.add(replace(first, submission=1))
+    core.abort("again", 1)
+    core.add(replace(ask("refused", ()), submission=2))
+    deltas = []
+    while core.has_work:
+        deltas += core.step()
+    ends = {(d.request_id, d.submission, d.index): d for d in deltas if d.finish_reason}
+    assert {key: delta.finish_reason for key, delta in ends.items()} == {
+        ("again", 0, 0): "abort",
+        ("again", 0, 1): "abort",
+        ("again", 1, 0): "length",
+        ("again", 1, 1): "abort",
+        ("refused", 2, 0): "error",
+    }
+    for (_, submission, _), last in ends.items():
+        assert (last.timings is None) == (submission == 2)
+        if submission == 0 and last.timings is not None:
+            assert 0 < last.timings.first_token_s < last.timings.total_s  # not the second's
+    assert sum(len(d.token_ids) for d in deltas if d.submission == 1) == 9

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, digest
-from yaie.engine.request import SequenceState
+from yaie.engine.request import Sequence, SequenceState
 from yaie.engine.step import ScheduledStep
 
 POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
@@ -266,6 +266,67 @@ def test_prompt_logprobs_survive_preemption(seed: int, max_step_rows: int) -> No
         got = bench.answers[(name, 0)].prompt_logprobs
         assert got is not None
         assert len(got) == len(request.prompt)
+
+
+# -- priorities ---------------------------------------------------------------------------------
+
+
+def num_preemptions(bench: Bench, names: list[str]) -> dict[str, int]:
+    """Runs to the end; how often each request lost a cursor."""
+    lost = dict.fromkeys(names, 0)
+    running: set[Sequence] = set()
+    while bench.step() is not None:
+        for name in names:
+            for sequence in bench.requests[name].sequences:
+                lost[name] += sequence in running and sequence.state is SequenceState.PREEMPTED
+        running = set(bench.scheduler.running)
+    bench.expect_all()
+    return lost
+
+
+@pytest.mark.parametrize("policy", ["priority", "fcfs"])
+def test_under_priority_the_important_keep_their_cursors(policy: str) -> None:
+    """However cheap it would be to compute them again, which decides under the other policies."""
+    bench = Bench(num_slots=170, policy=policy, max_step_rows=256)
+    bench.add("old", prompt(1, 40), max_new=90, priority=5)
+    bench.add("dear", prompt(2, 40), max_new=90, priority=5)
+    bench.add("important", prompt(3, 5), max_new=90)
+    lost = num_preemptions(bench, ["old", "dear", "important"])
+    if policy == "priority":
+        assert lost["important"] == 0
+        assert lost["old"] + lost["dear"] > 0
+    else:
+        assert lost["old"] == 0
+        assert lost["important"] > 0
+
+
+def test_twins_give_way_together_to_one_who_is_more_important() -> None:
+    """To preempt one of them frees nothing, and still it is not the third who gives way."""
+    bench = Bench(num_slots=220, policy="priority", max_step_rows=256)
+    bench.add("first", prompt(1, 10), max_new=100)
+    bench.add("second", prompt(2, 10), max_new=100, priority=1)
+    for name in ("twin", "twin's twin"):
+        bench.add(name, prompt(3, 10), max_new=100, priority=2)
+    lost = num_preemptions(bench, ["first", "second", "twin", "twin's twin"])
+    assert (lost["first"], lost["second"]) == (0, 0)
+    assert (lost["twin"], lost["twin's twin"]) == (1, 1)
+
+
+def test_an_important_request_goes_before_a_preempted_one_and_an_equal_one_behind() -> None:
+    bench = Bench(num_slots=140, policy="priority", max_step_rows=256, max_running=2)
+    bench.add("a", prompt(1, 10), max_new=110, priority=1)
+    bench.add("b", prompt(2, 10), max_new=110, priority=1)
+    while not bench.scheduler.preempted:
+        bench.step()
+    bench.add("equal", prompt(3, 10), max_new=110, priority=1)
+    bench.add("important", prompt(4, 10), max_new=5)
+    ends: list[str] = []
+    while bench.step() is not None:
+        for (name, _), answer in bench.answers.items():
+            if answer.last is not None and name not in ends:
+                ends.append(name)
+    bench.expect_all()
+    assert ends == ["important", "a", "b", "equal"]
 
 
 # -- ends ---------------------------------------------------------------------------------------

@@ -278,6 +278,14 @@ FAULTS = {
         lambda t: [setattr(c, "offset", 3) for c in node_of(t, 3, 4).cursors],
         "cursor beyond",
     ),
+    "a cursor inside an edge that is not noted": (
+        lambda t: [setattr(c, "offset", 1) for c in node_of(t, 3, 4).cursors],
+        "inside edges",
+    ),
+    "an edge noted that nobody stands inside of": (
+        lambda t: t.inside.update({node_of(t, 5, 6): 1}),
+        "inside edges",
+    ),
     "a cursor that stands elsewhere": (
         lambda t: [setattr(c, "node", t.roots[""]) for c in node_of(t, 3, 4).cursors],
         "stands elsewhere",

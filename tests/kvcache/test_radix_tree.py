@@ -232,6 +232,48 @@ def test_released_tails_spare_what_is_cached_behind_them():
     tree.check()
 
 
+def test_tails_are_found_without_a_walk_of_the_tree(monkeypatch: pytest.MonkeyPatch):
+    """Under constant pressure every token that is drawn may look for them."""
+    tree = RadixTree(12)
+    first, second = open_path(tree, [1, 2, 3, 4]), open_path(tree, [1, 2])
+    full = [open_path(tree, [7, 8]), open_path(tree, [7, 8, 9])]
+    ahead, behind = open_path(tree, [5, 5, 5, 5]), open_path(tree, [5])
+    compute(tree, ahead)
+    tree.close(ahead)
+    assert tree.num_free == 1
+    monkeypatch.setattr(RadixTree, "nodes", lambda tree: pytest.fail("walks the tree"))
+    for token in (10, 11, 12, 13):
+        tree.append(full[1], token)  # one slot is free, and 5 5 5 goes for the others
+    with pytest.raises(OutOfSlots):
+        tree.append(full[0], 0)
+    monkeypatch.undo()
+    assert [c.position for c in (first, second, behind, *full)] == [4, 2, 1, 2, 7]
+    assert known(tree, [5, 5, 5, 5]) == 1
+    tree.check()
+
+
+@pytest.mark.parametrize("leaving", ["ends", "goes on", "is walked to"])
+def test_an_edge_is_noted_while_a_cursor_stands_inside_it(leaving: str):
+    tree = RadixTree(20)
+    ahead, inside = open_path(tree, [1, 2, 3, 4]), open_path(tree, [1, 2, 3])
+    twin = open_path(tree, [1, 2, 3])
+    edge = ahead.node
+    assert tree.inside == {edge: 2}
+    tree.close(twin)
+    assert tree.inside == {edge: 1}
+    if leaving == "ends":
+        tree.close(inside)
+    elif leaving == "goes on":
+        tree.append(inside, 9)  # and splits the edge behind which it stood
+    else:
+        tree.append(inside, 4)
+        tree.append(ahead, 5)  # now its end is the inside of a longer edge
+        assert tree.inside == {edge: 1}
+        tree.append(inside, 6)
+    assert tree.inside == {}
+    tree.check()
+
+
 # -- beginning again ------------------------------------------------------------------------------
 
 

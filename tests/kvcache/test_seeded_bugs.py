@@ -1,4 +1,4 @@
-"""Ten bugs, put into the real code one at a time: each must be caught, or the tests prove nothing.
+"""Eleven bugs, put into the code one at a time: each must be caught, or the tests prove nothing.
 
 A bug counts as caught when the audit or the comparison with the model stops the run; a crash
 somewhere inside does not count.
@@ -12,7 +12,7 @@ from itertools import count
 import pytest
 
 from yaie.kvcache.eviction import EvictionQueue
-from yaie.kvcache.node import Node
+from yaie.kvcache.node import Cursor, Node
 from yaie.kvcache.radix_tree import RadixTree
 
 from . import fuzz
@@ -144,6 +144,19 @@ def heap_entry_not_invalidated(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(EvictionQueue, "discard", lambda queue, node: None)
 
 
+def forget_who_stands_inside(patch: pytest.MonkeyPatch) -> None:
+    """A leaf that grows in place does not note the cursors that it leaves behind its end."""
+    real = RadixTree._lengthened
+
+    def lengthened(tree: RadixTree, node: Node, count: int, cursor: Cursor) -> None:
+        real(tree, node, count, cursor)
+        tree.inside.pop(node, None)
+
+    patch.setattr(RadixTree, "_lengthened", lengthened)
+    # The count of what was never noted does not fail of itself.
+    patch.setattr(RadixTree, "_leave_inside", lambda tree, node: tree.inside.pop(node, None))
+
+
 BUGS: list[Patch] = [
     skip_a_ref,
     free_twice,
@@ -155,6 +168,7 @@ BUGS: list[Patch] = [
     wrong_namespace_root,
     lost_extent,
     heap_entry_not_invalidated,
+    forget_who_stands_inside,
 ]
 
 
@@ -174,5 +188,5 @@ def test_a_seeded_bug_is_caught(bug: Patch, monkeypatch: pytest.MonkeyPatch):
     assert len(caught) >= len(SEEDS) // 4, [outcome.error for outcome in found]
 
 
-def test_there_are_ten_different_bugs():
-    assert len({bug.__name__ for bug in BUGS}) == 10
+def test_there_are_eleven_different_bugs():
+    assert len({bug.__name__ for bug in BUGS}) == 11

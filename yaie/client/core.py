@@ -57,11 +57,12 @@ def load_engine_core(config: EngineConfig) -> Core:
     return EngineCore(config)
 
 
-def refusal(request_id: str, error: Exception) -> TokenDelta:
+def refusal(request_id: str, submission: int, error: Exception) -> TokenDelta:
     """The answer to a request that the engine did not take."""
     known = error if isinstance(error, YaieError) else RequestFailed(f"{error!r}")
     return TokenDelta(
         request_id=request_id,
+        submission=submission,
         index=0,
         finish_reason="error",
         error=known.message,

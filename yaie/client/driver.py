@@ -172,7 +172,7 @@ class StepDriver:
             try:
                 core.add(command)
             except Exception as error:  # a fault of one request, whatever it is
-                refused.append(refusal(command.request_id, error))
+                refused.append(refusal(command.request_id, command.submission, error))
         return refused
 
     def _route(self, deltas: list[TokenDelta]) -> None:

@@ -7,7 +7,9 @@ the event loop of the callers; an engine thread comes in through `call_soon_thre
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from yaie.errors import InvalidRequest, YaieError
 from yaie.types import GenerationRequest, TokenDelta
@@ -18,6 +20,7 @@ class PendingRequest:
 
     def __init__(self, request: GenerationRequest) -> None:
         self.request_id = request.request_id
+        self.submission = request.submission
         self._unfinished = set(range(request.sampling.n))
         self._queue: asyncio.Queue[TokenDelta | YaieError] = asyncio.Queue()
         self._failed = False
@@ -62,6 +65,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self._pending: dict[str, PendingRequest] = {}
+        self._submissions = itertools.count(1)
 
     def __len__(self) -> int:
         return len(self._pending)
@@ -70,6 +74,12 @@ class InFlight:
     def wants_more(self) -> bool:
         """Whether the engine owes anything."""
         return any(pending.wants_more for pending in self._pending.values())
+
+    def number(self, request: GenerationRequest) -> GenerationRequest:
+        """The request as it is sent. What is still said of an earlier one that had its id, and
+        was left, is told from what is said of this one by the number.
+        """
+        return replace(request, submission=next(self._submissions))
 
     def open(self, request: GenerationRequest) -> PendingRequest:
         """Begin to collect deltas of `request`. Raises `InvalidRequest` where its id is in use."""
@@ -92,7 +102,9 @@ class InFlight:
         pending = self._pending
         for delta in deltas:
             request = pending.get(delta.request_id)
-            if request is not None and request.wants_more:
+            if request is None or request.submission != delta.submission:
+                continue
+            if request.wants_more:
                 request.put(delta)
 
     def fail_all(self, make_error: Callable[[], YaieError]) -> int:

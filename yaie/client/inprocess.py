@@ -96,6 +96,7 @@ class InProcessClient:
         """
         if self._state is not EngineState.READY:
             raise self._unavailable()
+        request = self._in_flight.number(request)
         pending = self._in_flight.open(request)
         try:
             self._commands.put(request)
@@ -169,7 +170,7 @@ class InProcessClient:
             self._core.add(request)
         except Exception as error:
             logger.exception("request %s could not be added", request.request_id)
-            refused.append(refusal(request.request_id, error))
+            refused.append(refusal(request.request_id, request.submission, error))
 
     def _call(self, function: object, *arguments: object) -> None:
         assert self._loop is not None

@@ -33,6 +33,7 @@ class Add(msgspec.Struct, frozen=True, tag=True):
     """
 
     request_id: str
+    submission: int
     request: msgspec.Raw
 
 
@@ -96,7 +97,7 @@ def pack_add(request: GenerationRequest) -> Add:
             param="request_id",
         )
     try:
-        add = Add(request.request_id, msgspec.Raw(_encoder.encode(request)))
+        add = Add(request.request_id, request.submission, msgspec.Raw(_encoder.encode(request)))
         _encoder.encode(add.request_id)
     except (OverflowError, TypeError, ValueError) as error:
         raise InvalidRequest(

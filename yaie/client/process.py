@@ -145,6 +145,7 @@ class ProcessClient:
         life = self._life
         if self._state is not EngineState.READY or life is None:
             raise self._unavailable()
+        request = self._in_flight.number(request)
         add = pack_add(request)
         was_idle = not self._in_flight.wants_more
         pending = self._in_flight.open(request)

@@ -154,7 +154,7 @@ def _obey(core: Core, message: ToChild, refused: list[TokenDelta]) -> None:
         except Exception as error:
             if not isinstance(error, InvalidRequest):
                 logger.exception("request %s could not be added", message.request_id)
-            refused.append(refusal(message.request_id, error))
+            refused.append(refusal(message.request_id, message.submission, error))
     elif isinstance(message, Abort):
         core.abort(message.request_id, message.index)
 

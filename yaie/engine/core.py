@@ -86,7 +86,8 @@ class EngineCore:
 
     def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request or one of its sequences; unknown ids are no error."""
-        self._pending += self.scheduler.abort(request_id, index)
+        # Stamped at once: before the next step another request may have the id, and its clocks.
+        self._pending += [self._stamp(delta) for delta in self.scheduler.abort(request_id, index)]
 
     @property
     def has_work(self) -> bool:
@@ -132,14 +133,14 @@ class EngineCore:
         scheduled = time.perf_counter()
         if step is not None:
             self._note_admissions(step)
-            deltas += self._execute(step)
+            deltas += [self._stamp(delta) for delta in self._execute(step)]
         self._spent.schedule_s += scheduled - began
         self._spent.step_s += time.perf_counter() - began
         if self._config.audit:
             self._tree.check()
         elif not self.scheduler.has_work:
             self._audit_when_idle()
-        return [self._stamp(delta) for delta in deltas]
+        return deltas
 
     def _execute(self, step: ScheduledStep) -> list[TokenDelta]:
         began = time.perf_counter()
@@ -325,6 +326,7 @@ def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:
     return [
         TokenDelta(
             request_id=request.request_id,
+            submission=request.submission,
             index=index,
             finish_reason="error",
             error=error.message,

@@ -28,7 +28,7 @@ _TRIES = 8  # look-ups of a cost before one answer is good enough
 
 
 class AdmissionPolicy(Protocol):
-    """Orders the waiting requests."""
+    """Orders the waiting requests, and ranks those that were admitted where slots are short."""
 
     def add(self, request: Request) -> None:
         """A request has arrived."""
@@ -42,8 +42,16 @@ class AdmissionPolicy(Protocol):
     def __len__(self) -> int:
         """How many wait."""
 
+    def rank(self, request: Request) -> int:
+        """Who has to give way: the highest first. All are equal where the policy says nothing."""
+        return 0
 
-class FirstComeFirstServed:
+    def outranks(self, preempted: Request) -> bool:
+        """Whether a waiting request goes before one that was preempted."""
+        return False
+
+
+class FirstComeFirstServed(AdmissionPolicy):
     """`fcfs`: by arrival."""
 
     def __init__(self) -> None:
@@ -65,8 +73,11 @@ class FirstComeFirstServed:
         return len(self._queue)
 
 
-class ByPriority:
-    """`priority`: lowest number first, then by arrival. May let high numbers wait for ever."""
+class ByPriority(AdmissionPolicy):
+    """`priority`: lowest number first, then by arrival. May let high numbers wait for ever.
+
+    High numbers are also the first to be preempted and the last to go on.
+    """
 
     def __init__(self) -> None:
         self._waiting: set[Request] = set()
@@ -93,8 +104,17 @@ class ByPriority:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def rank(self, request: Request) -> int:
+        """The number of its priority."""
+        return request.priority
 
-class _Scored:
+    def outranks(self, preempted: Request) -> bool:
+        """Only where its number is lower: among equals the preempted one goes on first."""
+        most_urgent = self.next(0)
+        return most_urgent is not None and most_urgent.priority < preempted.priority
+
+
+class _Scored(AdmissionPolicy):
     """Picks by a score over remembered costs, and looks the cost of the best one up again.
 
     Costs change as the tree changes. A remembered one is looked up again when its request comes

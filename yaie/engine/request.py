@@ -52,6 +52,7 @@ class Request:
         "prompt_logprobs",
         "request_id",
         "sequences",
+        "submission",
     )
 
     def __init__(
@@ -63,6 +64,7 @@ class Request:
         samplings: list[SamplingProgress],
     ) -> None:
         self.request_id = spec.request_id
+        self.submission = spec.submission
         self.params: SamplingParams = spec.sampling
         self.priority = spec.priority
         self.prompt: Tokens = as_tokens(spec.prompt_token_ids)

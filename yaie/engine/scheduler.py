@@ -159,9 +159,9 @@ class Scheduler:
     def _in_order_of_rows(self) -> list[Sequence]:
         """Those that need one row go first: they draw now, and somebody reads along.
 
-        Then by age, so that the oldest gets on however many rows the others want.
+        Then by standing, so that the first gets on however many rows the others want.
         """
-        return sorted(self.running, key=lambda seq: (pending_rows(seq) > 1, seq.order))
+        return sorted(self.running, key=lambda seq: (pending_rows(seq) > 1, self.standing(seq)))
 
     def _select(
         self,
@@ -286,6 +286,7 @@ class Scheduler:
         prompt_logprobs = request.prompt_logprobs if first and sequence.index == 0 else None
         return TokenDelta(
             request_id=request.request_id,
+            submission=request.submission,
             index=sequence.index,
             token_ids=(drawn.token_id,) if drawn else (),
             logprobs=(logprobs,) if logprobs else (),
@@ -305,19 +306,27 @@ class Scheduler:
         match = self.tree.match(request.namespace, request.prompt)
         return len(request.prompt) - match.num_computed
 
+    def standing(self, sequence: Sequence) -> tuple[int, int, int]:
+        """Who goes before whom once admitted: by the policy's rank, then by age."""
+        return (self.waiting.rank(sequence.request), *sequence.order)
+
     def _admit(self) -> None:
-        """Give cursors to preempted sequences, then to waiting requests, while they fit."""
-        while self.preempted:
-            sequence = min(self.preempted, key=lambda seq: seq.order)
-            if not self._fits(sequence.request, sequence.tokens(), [sequence]):
-                return
-            if not self._enter(sequence):
-                return
-            self.preempted.remove(sequence)
-        if not len(self.waiting):
+        """Give cursors to preempted sequences and to waiting requests, while they fit.
+
+        The preempted go first, except before a request that outranks them.
+        """
+        if not self.preempted and not len(self.waiting):
             return
         rows = sum(pending_rows(sequence) for sequence in self.running)
-        while rows < self.max_step_rows:
+        while True:
+            sequence = min(self.preempted, key=self.standing, default=None)
+            if sequence is not None and not self.waiting.outranks(sequence.request):
+                if not self._resume(sequence):
+                    return
+                rows += pending_rows(sequence)
+                continue
+            if rows >= self.max_step_rows or not len(self.waiting):
+                return
             request = self.waiting.next(self.tree.clock)
             if request is None:
                 return
@@ -327,6 +336,17 @@ class Scheduler:
             if not self._fits(request, request.prompt, live):
                 return
             rows += self._begin(request, live)
+
+    def _resume(self, sequence: Sequence) -> bool:
+        """Give a preempted sequence a cursor, if there is room."""
+        if len(self.running) >= self.max_running:
+            return False
+        if not self._fits(sequence.request, sequence.tokens(), [sequence]):
+            return False
+        if not self._enter(sequence):
+            return False
+        self.preempted.remove(sequence)
+        return True
 
     def _begin(self, request: Request, sequences: list[Sequence]) -> int:
         """Admit a request whole; returns how many rows it adds to the coming steps."""
@@ -359,21 +379,23 @@ class Scheduler:
         return needed + reserve <= available
 
     def _victim(self, growing: Sequence) -> Sequence:
-        """Whom to preempt so that a slot comes free: who costs least to recompute.
+        """Whom to preempt so that a slot comes free: of those who give way first, the cheapest.
 
-        The oldest running sequence is never chosen, so that somebody always gets on; it can use
-        the whole pool alone, since no request is longer than that.
+        The first by standing is never chosen, so that somebody always gets on; it can use the
+        whole pool alone, since no request is longer than that.
         """
-        oldest = min(self.running, key=lambda seq: seq.order)
-        others = [seq for seq in self.running if seq is not oldest and seq is not growing]
+        first = min(self.running, key=self.standing)
+        others = [seq for seq in self.running if seq is not first and seq is not growing]
+        rank = max(self.waiting.rank(seq.request) for seq in [growing, *others])
+        others = [seq for seq in others if self.waiting.rank(seq.request) == rank]
         costs = [(own_tokens(seq), seq) for seq in others]
         costs = [(cost, seq) for cost, seq in costs if cost]
         if costs:
             return min(costs, key=lambda pair: pair[0])[1]
         # Nobody has a token of its own: the others hold theirs in common, and give them back
         # once the last of them is preempted.
-        if growing is oldest and others:
-            return max(others, key=lambda seq: seq.order)
+        if others and (growing is first or self.waiting.rank(growing.request) < rank):
+            return max(others, key=self.standing)
         return growing
 
     def _preempt(self, sequence: Sequence) -> None:

@@ -28,6 +28,7 @@ def audit(tree: RadixTree) -> None:
         _require(bool(root.children or root.refs), "root {!r} holds nothing", namespace)
         _audit_children(root)
     _audit_refs(tree, nodes)
+    _audit_inside(tree, nodes)
     _audit_evictable(tree, nodes)
     _require(tree.num_nodes == len(nodes), "num_nodes {}, found {}", tree.num_nodes, len(nodes))
 
@@ -94,6 +95,20 @@ def _audit_refs(tree: RadixTree, nodes: list[Node]) -> None:
         _require(node.refs == refs[id(node)], "{} should have {} refs", node, refs[id(node)])
     live = sum(len(node.tokens) for node in nodes if node.refs)
     _require(tree.num_live == live, "num_live is {}, counted {}", tree.num_live, live)
+
+
+def _audit_inside(tree: RadixTree, nodes: list[Node]) -> None:
+    counts: dict[Node, int] = {}
+    for node in nodes:
+        count = sum(cursor.offset < len(node.tokens) for cursor in node.cursors or ())
+        if count:
+            counts[node] = count
+    _require(
+        tree.inside == counts,
+        "cursors inside edges are counted as {}, found {}",
+        tree.inside,
+        counts,
+    )
 
 
 def _audit_evictable(tree: RadixTree, nodes: list[Node]) -> None:

@@ -45,6 +45,9 @@ class RadixTree:
         self.evictable = EvictionQueue(rank)
         self.roots: dict[Hashable, Node] = {}
         self._namespaces: dict[Node, Hashable] = {}  # of each root
+        # Cursors that stand inside each edge and not at its end; edges without any are absent.
+        # What an edge has behind its deepest cursor is found here, however large the tree is.
+        self.inside: dict[Node, int] = {}
         self.clock = 0  # tokens processed so far
         self.num_nodes = 0  # roots not counted
         self.num_live = 0  # tokens of nodes with refs
@@ -135,7 +138,7 @@ class RadixTree:
             node = self.roots[namespace] = Node(None, 0)
             self._namespaces[node] = namespace
         cursor = Cursor(node, match.offset)
-        self._attach(cursor, node)
+        self._attach(cursor, node, match.offset)
         self._pin(node)
         if match.num_known < len(tokens):
             try:
@@ -156,6 +159,8 @@ class RadixTree:
         if cursor.offset < len(node.tokens):
             if node.tokens[cursor.offset] == token:
                 cursor.offset += 1
+                if cursor.offset == len(node.tokens):
+                    self._leave_inside(node)
                 return
             node = self._split(node, cursor.offset)
         child = node.children.get(token) if node.children else None
@@ -166,14 +171,12 @@ class RadixTree:
             if node.children is None and node.parent is not None:
                 node.tokens.append(token)
                 node.add_extents(((slot, 1),))
-                self.num_live += 1
-                cursor.offset += 1
+                self._lengthened(node, 1, cursor)
                 return
             child = self._add_child(node, (token,), [(slot, 1)])
         self._pin_one(child)
         self._detach(cursor)
-        self._attach(cursor, child)
-        cursor.offset = 1
+        self._attach(cursor, child, 1)
 
     def close(self, cursor: Cursor) -> None:
         """End a live sequence, whatever the reason: drop its refs.
@@ -238,6 +241,7 @@ class RadixTree:
         self.evictable = EvictionQueue(self.evictable.rank)
         self.roots.clear()
         self._namespaces.clear()
+        self.inside.clear()
         self.num_nodes = self.num_live = 0
 
     def check(self) -> None:
@@ -258,14 +262,20 @@ class RadixTree:
         if node.children is None and node.parent is not None:
             node.tokens.frombytes(tokens.tobytes())
             node.add_extents(extents)
-            self.num_live += len(tokens)
-            cursor.offset = len(node.tokens)
+            self._lengthened(node, len(tokens), cursor)
             return
         child = self._add_child(node, tokens, extents)
         self._pin_one(child)
         self._detach(cursor)
-        self._attach(cursor, child)
-        cursor.offset = len(tokens)
+        self._attach(cursor, child, len(tokens))
+
+    def _lengthened(self, node: Node, count: int, cursor: Cursor) -> None:
+        """A live leaf has grown in place by so many tokens, and `cursor` stands behind them."""
+        self.num_live += count
+        cursor.offset = len(node.tokens)
+        assert node.cursors is not None
+        if len(node.cursors) > 1:  # the others stand where its end was, or further up
+            self.inside[node] = len(node.cursors) - 1
 
     def _add_child(
         self, node: Node, tokens: Tokens | tuple[int, ...], extents: list[Extent]
@@ -313,17 +323,13 @@ class RadixTree:
 
     def _move_cursors(self, node: Node, upper: Node, keep: int) -> None:
         """After a split: cursors of the first `keep` tokens go up and leave the tail's refs."""
-        staying = set()
-        for cursor in node.cursors or ():
+        cursors, node.cursors = node.cursors or (), None
+        self.inside.pop(node, None)
+        for cursor in cursors:
             if cursor.offset <= keep:
-                cursor.node = upper
-                if upper.cursors is None:
-                    upper.cursors = set()
-                upper.cursors.add(cursor)
+                self._attach(cursor, upper, cursor.offset)
             else:
-                cursor.offset -= keep
-                staying.add(cursor)
-        node.cursors = staying or None
+                self._attach(cursor, node, cursor.offset - keep)
         if upper.cursors and node.refs:
             node.refs -= len(upper.cursors)
             if node.refs == 0:
@@ -372,16 +378,13 @@ class RadixTree:
         """Under pressure: split live edges behind their deepest cursor, so that the rest may go."""
         edges = [
             node
-            for node in self.nodes()
-            if node.cursors
-            and node.refs == len(node.cursors)
-            and max(cursor.offset for cursor in node.cursors) < len(node.tokens)
+            for node, count in self.inside.items()
+            if node.cursors and node.refs == len(node.cursors) == count
         ]
-        before = self.num_live
         for node in edges:
             assert node.cursors is not None
             self._split(node, max(cursor.offset for cursor in node.cursors))
-        return self.num_live < before
+        return bool(edges)
 
     def _allocate(self, count: int) -> list[Extent]:
         missing = count - self.allocator.num_in_runs
@@ -416,22 +419,32 @@ class RadixTree:
         node.uses += 1
         node.last_used = self.clock
 
-    @staticmethod
-    def _attach(cursor: Cursor, node: Node) -> None:
-        cursor.node = node
+    def _attach(self, cursor: Cursor, node: Node, offset: int) -> None:
+        cursor.node, cursor.offset = node, offset
         if node.cursors is None:
             node.cursors = set()
         node.cursors.add(cursor)
+        if offset < len(node.tokens):
+            self.inside[node] = self.inside.get(node, 0) + 1
 
-    @staticmethod
-    def _detach(cursor: Cursor) -> None:
+    def _detach(self, cursor: Cursor) -> None:
         node = cursor.node
         assert node is not None
         assert node.cursors is not None
         node.cursors.discard(cursor)
         if not node.cursors:
             node.cursors = None
+        if cursor.offset < len(node.tokens):
+            self._leave_inside(node)
         cursor.node = None
+
+    def _leave_inside(self, node: Node) -> None:
+        """One cursor less stands inside the node's edge."""
+        count = self.inside[node] - 1
+        if count:
+            self.inside[node] = count
+        else:
+            del self.inside[node]
 
 
 def _common_length(node: Node, tokens: Tokens, first: int, length: int) -> int:
