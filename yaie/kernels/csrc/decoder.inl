@@ -162,8 +162,8 @@ YAIE_INLINE void unpack_output(const YaieLinear& linear, int64_t output, float* 
         return;
     }
     if (linear.weights_kind == YAIE_WEIGHTS_INT8) return unpack_bytes(linear, output, to);
-    const Bf16* from = (const Bf16*)panel + 2 * lane;
-    for (int64_t i = 0; i < inputs; ++i) to[i] = widen_one(from[i / 2 * kChunk * 2 + i % 2]);
+    const Bf16* from = (const Bf16*)panel;
+    for (int64_t i = 0; i < inputs; ++i) to[i] = widen_one(from[word_of(i / 2, lane) * 2 + i % 2]);
 }
 
 static void embed_task(void* context, int64_t index, Scratch&) {

@@ -6,6 +6,8 @@
 //   bf16   [panels][inputs / 2][kChunk] words     low half: input 2 i, high half: input 2 i + 1
 //   fp32   [panels][inputs][kChunk]
 //
+//   with tiles, bf16 and int8   [panels][words / 16][2][16][kLanes] words     two tiles after another
+//
 //   int8, int4   see linear_integer.inl
 //
 // Inputs are padded with zeros to packed_inputs. Sums are float32.
@@ -49,6 +51,16 @@ YAIE_INLINE void place_rows(RoundedRows& rows, int64_t row_bytes, int32_t step_s
     rows.block_stride = kRowsInBlock * row_bytes;
     rows.row_stride = blocked ? step : row_bytes;
     rows.step_stride = blocked ? kRowsInBlock * step : step;
+}
+
+// Where word `i` of an output lies in its panel: two bf16 inputs or four bytes.
+YAIE_INLINE int64_t word_of(int64_t i, int64_t lane) {
+#ifdef YAIE_AMX
+    int64_t tile = i / kTileRows * 2 + lane / kLanes;
+    return (tile * kTileRows + i % kTileRows) * kLanes + lane % kLanes;
+#else
+    return i * kChunk + lane;
+#endif
 }
 
 YAIE_INLINE char* row_of(const RoundedRows& rows, int64_t row) {
@@ -476,6 +488,6 @@ static void pack_task(void* context, int64_t panel, Scratch&) {
     uint16_t* to = (uint16_t*)call.to + panel * numbers;
     __builtin_memset(to, 0, numbers * sizeof *to);
     pack_panel<uint16_t>(call, panel, [&](int64_t i, int64_t lane, uint16_t w) {
-        to[(i / 2 * kChunk + lane) * 2 + i % 2] = w;
+        to[word_of(i / 2, lane) * 2 + i % 2] = w;
     });
 }

@@ -272,7 +272,7 @@ static void pack_integer_task(void* context, int64_t panel, Scratch&) {
         for (int64_t i = 0; i < rows.inputs; ++i) {
             int64_t quad = i / kQuad, within = i % kQuad;
             if (is_byte) {
-                to[(quad * kChunk + lane) * kQuad + within] = (uint8_t)(values[i] + kByteOffset);
+                to[word_of(quad, lane) * kQuad + within] = (uint8_t)(values[i] + kByteOffset);
                 continue;
             }
             uint8_t* byte = to + (quad * kLanes + lane % kLanes) * kQuad + within;
@@ -289,7 +289,7 @@ YAIE_INLINE void unpack_bytes(const YaieLinear& linear, int64_t output, float* t
     const uint8_t* from = (const uint8_t*)panel_at(linear, panel);
     float scale = linear.scales[output];  // one group: [panels][kChunk]
     for (int64_t i = 0; i < linear.num_inputs; ++i) {
-        int32_t byte = from[(i / kQuad * kChunk + lane) * kQuad + i % kQuad];
+        int32_t byte = from[word_of(i / kQuad, lane) * kQuad + i % kQuad];
         to[i] = (float)(byte - kByteOffset) * scale;
     }
 }

@@ -12,8 +12,9 @@
 static_assert(kTileRows == kRowsInBlock, "a block of rows is a tile");
 constexpr int64_t kBlockPairBytes = 2 * kTileRows * kChunk * 4;  // of the sums of two blocks of rows
 constexpr int64_t kDepthSteps = 16;     // then a panel's part and a block's share the L1 cache
-constexpr int64_t kTilePrefetch = 8192;
+constexpr int64_t kTileBytes = kTileRows * 64;
 constexpr int64_t kPanelsAtOnce = 8;
+constexpr int64_t kFewPasses = 4;  // pairs of blocks that are multiplied sooner than the next part is read
 constexpr int64_t kLargeResult = 2 << 20;  // bytes that the L2 cache does not hold
 
 // Nibbles become bytes first, which too few rows do not repay.
@@ -63,17 +64,21 @@ struct Nothing {
     YAIE_MEMBER void some(int64_t) {}
 };
 
-// `beside` computes something else in every step: vectors idle while tiles are multiplied.
-template <class Products, bool both, class Beside>
+// `from_memory`: weights are on their way for the first time. They are asked for line by line in the
+// order in which they lie, a tile before they are needed: then the processor's own prefetcher goes
+// further ahead than its few buffers for lines that were asked for. `beside` computes something else in
+// every step: vectors idle while tiles are multiplied.
+template <class Products, bool both, bool from_memory, class Beside>
 YAIE_INLINE void add_steps(TileStream from, Beside& beside, int64_t beside_each) {
+    int64_t half = from.weight_step / 2;
     for (int64_t i = 0; i < from.steps; ++i) {
-        if (both)
-            for (int64_t j = 0; j < from.ahead_bytes; j += 64) __builtin_prefetch(from.ahead + j, 0, 2);
+        if (from_memory)
+            for (int64_t j = 0; j < 2 * kTileBytes; j += 64)
+                __builtin_prefetch(from.weights + kTileBytes + j);
         else
-            __builtin_prefetch(from.ahead, 0, 2);
-        // Weights are used again by the next blocks of rows, rows by the next panel: much later.
-        _tile_loadd(6, from.weights, 4 * kChunk);
-        _tile_loadd(7, from.weights + 2 * kChunk, 4 * kChunk);
+            for (int64_t j = 0; j < from.ahead_bytes; j += 64) __builtin_prefetch(from.ahead + j, 0, 2);
+        _tile_loadd(6, from.weights, 64);
+        _tile_loadd(7, from.weights + half, 64);
         _tile_stream_loadd(4, from.first, from.row_stride);
         if (both) _tile_stream_loadd(5, from.second, from.row_stride);
         Products::add_one();
@@ -84,6 +89,15 @@ YAIE_INLINE void add_steps(TileStream from, Beside& beside, int64_t beside_each)
         if (both) from.second += from.row_step;
         beside.some(beside_each);
     }
+}
+
+template <class Products, class Beside>
+YAIE_INLINE void add_steps(const TileStream& from, bool both, bool from_memory, Beside& beside,
+                           int64_t beside_each) {
+    if (both && from_memory) return add_steps<Products, true, true>(from, beside, beside_each);
+    if (both) return add_steps<Products, true, false>(from, beside, beside_each);
+    if (from_memory) return add_steps<Products, false, true>(from, beside, beside_each);
+    add_steps<Products, false, false>(from, beside, beside_each);
 }
 
 YAIE_INLINE void clear_sums() {
@@ -110,11 +124,12 @@ YAIE_INLINE void store_sums(char* to, bool both) {
     _tile_stored(3, to + kBlockPairBytes / 2 + 2 * kChunk, 4 * kChunk);
 }
 
-// The nibbles of a panel as signed bytes [inputs / 4][kChunk][4], less their zero points.
+// The nibbles of a panel as tiles of signed bytes, less their zero points: [steps][2][rows][kLanes][4].
 static void unpack_nibbles(const LinearCall& call, int64_t panel, char* to) {
     const YaieLinear& linear = *call.linear;
     const char* from = panel_at(linear, panel);
     int64_t groups = call.rounded.groups, quads = linear.group_size / kQuad;
+    int64_t tile_rows = call.rounded.row_stride / kQuad, half = tile_rows * kQuad * kLanes;
     __m512i mask = _mm512_set1_epi8(15);
     __m512i zero_low = _mm512_set1_epi8(kNibbleOffset), zero_high = zero_low;
     for (int64_t group = 0; group < groups; ++group) {
@@ -126,13 +141,15 @@ static void unpack_nibbles(const LinearCall& call, int64_t panel, char* to) {
             zero_low = _mm512_mullo_epi32(zero_low, bytes);
             zero_high = _mm512_mullo_epi32(zero_high, bytes);
         }
-        for (int64_t i = 0; i < quads; ++i, from += kQuad * kLanes, to += kQuad * kChunk) {
+        for (int64_t i = 0; i < quads; ++i, from += kQuad * kLanes) {
             __builtin_prefetch(from + kPrefetchBytes);
             __m512i both = _mm512_loadu_si512(from);
             __m512i low = _mm512_and_si512(both, mask);
             __m512i high = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
             _mm512_storeu_si512(to, _mm512_sub_epi8(low, zero_low));
-            _mm512_storeu_si512(to + kQuad * kLanes, _mm512_sub_epi8(high, zero_high));
+            _mm512_storeu_si512(to + half, _mm512_sub_epi8(high, zero_high));
+            to += kQuad * kLanes;
+            if ((i + 1) % tile_rows == 0) to += half;
         }
     }
     YAIE_MEMORY_IS_WRITTEN;
@@ -174,10 +191,7 @@ static void nibble_panel(const LinearCall& call, int64_t panel, const LinearPart
         for (int64_t group = 0; group < x.groups; ++group) {
             Nothing nothing;
             clear_sums();
-            if (both)
-                add_steps<SignedProducts, true>(from, nothing, 0);
-            else
-                add_steps<SignedProducts, false>(from, nothing, 0);
+            add_steps<SignedProducts>(from, both, false, nothing, 0);
             store_sums(spare, both);
             add_scaled(call, panel, group, row, count, spare, totals);
             from.first += from.steps * from.row_step;
@@ -255,14 +269,15 @@ static void tile_panels(const LinearCall& call, const LinearPart& part, char* su
     from.row_step = x.step_stride;
     from.row_stride = x.row_stride;
     from.weight_step = x.row_stride * kChunk;
-    from.ahead_bytes = round_up(from.weight_step / passes, 64);
+    // While rows meet a part of a panel the next part comes nearer, where there are rows enough for it.
+    bool is_hidden = passes > kFewPasses;
+    from.ahead_bytes = is_hidden ? round_up(from.weight_step / passes, 64) : 0;
     Finishing<Products, past_caches> finishing{call};
     for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
         for (int64_t step = 0; step < steps; step += depth) {
             from.steps = least_of(depth, steps - step);
             from.weights = panel_at(linear, panel) + step * from.weight_step;
-            // While rows meet these steps the next ones come nearer; where one pass is all, what follows.
-            from.ahead = from.weights + (passes == 1 ? kTilePrefetch : from.steps * from.weight_step);
+            from.ahead = from.weights + from.steps * from.weight_step;
             bool is_last = step + from.steps == steps;
             char* at = sums;
             for (int64_t row = part.first_row; row < part.end_row; row += pair, at += kBlockPairBytes) {
@@ -275,10 +290,8 @@ static void tile_panels(const LinearCall& call, const LinearPart& part, char* su
                 else
                     clear_sums();
                 int64_t each = (finishing.left + from.steps - 1) / from.steps;
-                if (both)
-                    add_steps<Products, true>(from, finishing, each);
-                else
-                    add_steps<Products, false>(from, finishing, each);
+                bool from_memory = !is_hidden && row == part.first_row;
+                add_steps<Products>(from, both, from_memory, finishing, each);
                 from.ahead += from.ahead_bytes * from.steps;
                 if (!is_last) {
                     store_sums(at, both);
