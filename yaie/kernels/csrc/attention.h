@@ -22,6 +22,8 @@ struct AttentionCall {
     float* partial_values;  // [places, padded value width], not divided by the sum
     float* partial_max;
     float* partial_sum;
+    // Which results are too large for the caches: see kLargeResult.
+    bool large_partials, large_output;
 };
 
 // The kernels of one instruction set for one dtype of the pool.

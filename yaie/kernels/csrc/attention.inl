@@ -62,13 +62,16 @@ static void widen_query(const Layer& layer, int64_t row, int64_t head, float* to
 }
 
 // `from` is padded and in the chunk order of T.
-template <class T, class To>
+template <class T, bool past_caches = false, class To>
 YAIE_INLINE void narrow_sums(const float* from, int width, To* to, Vec factor) {
     int whole = width / kChunk * kChunk;
     for (int d = 0; d < width; d += kChunk) {
         Pair sums{load(from + d) * factor, load(from + d + kLanes) * factor};
         sums = reorder<T, To>(sums);
-        if (d < whole)
+        if constexpr (past_caches) {  // chunks are whole
+            store_past_caches(to + d, sums.a);
+            store_past_caches(to + d + kLanes, sums.b);
+        } else if (d < whole)
             store_chunk(to + d, sums);
         else
             store_tail(to + d, sums, width - d);
@@ -77,8 +80,8 @@ YAIE_INLINE void narrow_sums(const float* from, int width, To* to, Vec factor) {
 
 // Divides one row's sums (padded, chunk order) by the total weight and writes them as output.
 template <class T>
-static void write_output(const Layer& layer, int64_t row, int64_t head, const float* sums,
-                         float maximum, float sum) {
+static void write_output(const AttentionCall& call, const Layer& layer, int64_t row, int64_t head,
+                         const float* sums, float maximum, float sum) {
     if (layer.at.sinks) {
         Vec beyond = splat(layer.at.sinks[head] * kLog2e - maximum);
         sum += exp2(smaller(beyond, splat(126.0f)))[0];
@@ -87,7 +90,9 @@ static void write_output(const Layer& layer, int64_t row, int64_t head, const fl
     void* output = layer.at.output;
     int64_t first = row * layer.at.output_row_stride + head * layer.at.output_head_stride;
     int width = layer.at.value_width;
-    if (layer.at.dtype == YAIE_FLOAT32)
+    if (layer.at.dtype == YAIE_FLOAT32 && call.large_output)
+        narrow_sums<T, true>(sums, width, static_cast<float*>(output) + first, factor);
+    else if (layer.at.dtype == YAIE_FLOAT32)
         narrow_sums<T>(sums, width, static_cast<float*>(output) + first, factor);
     else if (layer.at.dtype == YAIE_BFLOAT16)
         narrow_sums<T>(sums, width, static_cast<Bf16*>(output) + first, factor);
@@ -100,13 +105,16 @@ template <class T>
 static void finish_lane(const AttentionCall& call, const Layer& layer, const Piece& piece,
                         int64_t row, int64_t head, const float* sums, float maximum, float sum) {
     if (!call.schedule->is_merged(row)) {
-        write_output<T>(layer, row, head, sums, maximum, sum);
+        write_output<T>(call, layer, row, head, sums, maximum, sum);
         return;
     }
     int64_t rows = piece.end_row - piece.first_row;
     int64_t place = piece.partial + head * rows + (row - piece.first_row);
     float* to = call.partial_values + place * layer.values;
-    for (int d = 0; d < layer.values; d += kLanes) store(to + d, load(sums + d));
+    if (call.large_partials)
+        for (int d = 0; d < layer.values; d += kLanes) store_past_caches(to + d, load(sums + d));
+    else
+        for (int d = 0; d < layer.values; d += kLanes) store(to + d, load(sums + d));
     call.partial_max[place] = maximum;
     call.partial_sum[place] = sum;
 }
@@ -170,6 +178,7 @@ static void attend_task(void* context, int64_t index, Scratch& scratch) {
             attend_wide<T>(call, layer, piece, head, scratch);
         }
     }
+    if (call.large_partials || call.large_output) finish_past_caches();
 }
 
 // Merges what several pieces found for a row, by log-sum-exp.
@@ -179,7 +188,11 @@ static void merge_task(void* context, int64_t index, Scratch& scratch) {
     const Schedule& schedule = *call.schedule;
     Layer layer(*call.layer);
     float* sums = reinterpret_cast<float*>(scratch.get(layer.values * sizeof(float)));
-    if (call.step->exact) return merge_exact<T>(call, layer, index, sums);
+    if (call.step->exact) {
+        merge_exact<T>(call, layer, index, sums);
+        if (call.large_output) finish_past_caches();
+        return;
+    }
     int64_t end = static_cast<int64_t>(schedule.merged_rows.size());
     if ((index + 1) * kRowsInMerge < end) end = (index + 1) * kRowsInMerge;
     for (int64_t i = index * kRowsInMerge; i < end; ++i) {
@@ -205,9 +218,10 @@ static void merge_task(void* context, int64_t index, Scratch& scratch) {
                 sum = sum * old_factor[0] + call.partial_sum[place] * factor[0];
                 maximum = most;
             }
-            write_output<T>(layer, row, head, sums, maximum, sum);
+            write_output<T>(call, layer, row, head, sums, maximum, sum);
         }
     }
+    if (call.large_output) finish_past_caches();
 }
 
 template <class T>

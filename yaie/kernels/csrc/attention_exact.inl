@@ -127,7 +127,7 @@ static void end_exact(const AttentionCall& call, const Layer& layer, const Piece
         if (position < piece.first_position) continue;  // complete before this piece
         const float* sums = state.sums + i * layer.values;
         if (position < end && !call.schedule->is_merged(row)) {
-            write_output<T>(layer, row, head, sums, state.maxima[i], state.totals[i]);
+            write_output<T>(call, layer, row, head, sums, state.maxima[i], state.totals[i]);
             continue;
         }
         int64_t place = exact_place(call, row, span, head);
@@ -222,7 +222,7 @@ static void merge_exact(const AttentionCall& call, const Layer& layer, int64_t i
                 add_span(layer, call.partial_values + place * layer.values, found,
                          call.partial_sum[place], sums, &maximum, &sum);
             }
-            write_output<T>(layer, row, head, sums, maximum, sum);
+            write_output<T>(call, layer, row, head, sums, maximum, sum);
         }
     }
 }

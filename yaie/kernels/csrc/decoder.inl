@@ -74,9 +74,11 @@ struct HeadsCall {
     const int64_t* slot_of_row;  // -1: its keys and values are held
     float* queries;
     int64_t num_rows;
+    bool past_caches;  // queries go
 };
 
 // One head on its way out of the QKV layer: normed and rotated.
+template <bool past_caches = false>
 YAIE_INLINE void turn_head(const float* x, const float* weight, float epsilon, const float* cosines,
                           const float* sines, int rotary, int width, float* out,
                            float* spare) {
@@ -88,8 +90,9 @@ YAIE_INLINE void turn_head(const float* x, const float* weight, float epsilon, c
     int i = 0;
     for (; i + kLanes <= half; i += kLanes) {
         Vec low = load(x + i), high = load(x + half + i);
-        store(out + i, low * load(cosines + i) - high * load(sines + i));
-        store(out + half + i, high * load(cosines + half + i) + low * load(sines + half + i));
+        store_result<past_caches>(out + i, low * load(cosines + i) - high * load(sines + i));
+        store_result<past_caches>(out + half + i,
+                                  high * load(cosines + half + i) + low * load(sines + half + i));
     }
     for (; i < half; ++i) {
         out[i] = x[i] * cosines[i] - x[half + i] * sines[i];
@@ -113,9 +116,15 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
         const float* cosines = call.decoder->cosines + call.positions[row] * rotary_width;
         const float* sines = call.decoder->sines + call.positions[row] * rotary_width;
         float* queries = call.queries + row * at.num_heads * width;
-        for (int head = 0; head < at.num_heads; ++head, x += width)
-            turn_head(x, layer.query_norm, layer.epsilon, cosines, sines, rotary, width,
-                      queries + head * width, spare);
+        for (int head = 0; head < at.num_heads; ++head, x += width) {
+            float* to = queries + head * width;
+            if (call.past_caches)
+                turn_head<true>(x, layer.query_norm, layer.epsilon, cosines, sines, rotary, width, to,
+                                spare);
+            else
+                turn_head(x, layer.query_norm, layer.epsilon, cosines, sines, rotary, width, to,
+                          spare);
+        }
         int64_t slot = call.slot_of_row[row];
         if (slot < 0) continue;
         for (int head = 0; head < at.num_kv_heads; ++head, x += width) {
@@ -130,6 +139,7 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
                     slot * at.value_slot_stride + head * at.value_head_stride, at.value_scales,
                     slot * at.num_kv_heads + head);
     }
+    if (call.past_caches) finish_past_caches();
 }
 
 struct GatherCall {
@@ -228,7 +238,11 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
                   Target{qkv, layer.qkv.num_outputs, YAIE_SET, 0.0f});
 
     float* queries = d.space.floats(DecoderSpace::kQueries, rows * query_width);
-    HeadsCall heads{&layer, &d.decoder, d.step.positions, qkv, d.space.slot_of_row, queries, rows};
+    int64_t half_bytes = d.decoder.rotary_width / 2 * (int64_t)sizeof(float);
+    bool past_caches = rows * query_width * (int64_t)sizeof(float) >= kLargeResult &&
+                       is_aligned(queries, half_bytes) && is_aligned(nullptr, at.key_width * 4);
+    HeadsCall heads{&layer,  &d.decoder, d.step.positions, qkv, d.space.slot_of_row,
+                    queries, rows,       past_caches};
     d.pool.run(heads_task, &heads, (rows + kRowsInTask - 1) / kRowsInTask);
 
     float* output = d.space.floats(DecoderSpace::kOutput, rows * output_width);

@@ -191,6 +191,15 @@ AttentionState& attention_state() {
     return *state;
 }
 
+// Whether the output is too large for the caches, and made of whole vectors that are aligned.
+bool has_large_output(const YaieStep& step, const YaieLayer& layer) {
+    int64_t row_bytes = layer.output_row_stride * int64_t{sizeof(float)};
+    int64_t head_bytes = layer.output_head_stride * int64_t{sizeof(float)};
+    int64_t starts = reinterpret_cast<intptr_t>(layer.output) | row_bytes | head_bytes;
+    return layer.dtype == YAIE_FLOAT32 && layer.value_width % chosen()->chunk == 0 &&
+           starts % 64 == 0 && step.num_rows * row_bytes >= kLargeResult;
+}
+
 void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
     AttentionKernels kernels = chosen()->attention(layer.pool_dtype);
     AttentionState& state = attention_state();
@@ -200,6 +209,7 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
     call.step = &step;
     call.layer = &layer;
     call.schedule = &schedule;
+    call.large_output = has_large_output(step, layer);
     if (schedule.has_partials()) {
         int64_t width = padded(layer.value_width, chosen()->chunk);
         int64_t floats = schedule.num_partials * (width + 2);
@@ -207,6 +217,7 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
         call.partial_values = memory;
         call.partial_max = memory + schedule.num_partials * width;
         call.partial_sum = call.partial_max + schedule.num_partials;
+        call.large_partials = floats * int64_t{sizeof(float)} >= kLargeResult;
         if (step.exact) std::fill_n(call.partial_max, schedule.num_partials, kHidden);
     }
     for (int64_t end : schedule.level_ends) {

@@ -111,18 +111,9 @@ YAIE_INLINE Vec gelu_tanh(Vec x) {
     return 0.5f * x * (1.0f + tanh(inner));
 }
 
-// Past the caches: what is larger than they are would else be read before it is overwritten.
-YAIE_INLINE void store_past_caches(float* y, Vec v) {
-#ifdef YAIE_AMX
-    _mm512_stream_ps(y, (__m512)v);
-#else
-    store(y, v);
-#endif
-}
-
 template <bool past_caches>
 YAIE_INLINE void put(float* y, Vec v, int64_t count) {
-    if (count >= kLanes) return past_caches ? store_past_caches(y, v) : store(y, v);
+    if (count >= kLanes) return store_result<past_caches>(y, v);
     for (int64_t j = 0; j < count; ++j) y[j] = v[j];
 }
 

@@ -15,7 +15,6 @@ constexpr int64_t kDepthSteps = 16;     // then a panel's part and a block's sha
 constexpr int64_t kTileBytes = kTileRows * 64;
 constexpr int64_t kPanelsAtOnce = 8;
 constexpr int64_t kFewPasses = 4;  // pairs of blocks that are multiplied sooner than the next part is read
-constexpr int64_t kLargeResult = 2 << 20;  // bytes that the L2 cache does not hold
 
 // Nibbles become bytes first, which too few rows do not repay.
 constexpr int64_t kFewNibbleRows = 16;
@@ -217,8 +216,8 @@ static void finish_panels(const LinearCall& call, const LinearPart& part, int64_
 YAIE_INLINE bool goes_past_caches(const LinearCall& call) {
     const Target& target = call.target;
     int64_t row_bytes = target.y_stride * (int64_t)sizeof(float);
-    bool is_aligned = ((uintptr_t)target.y | (uintptr_t)row_bytes) % sizeof(Vec) == 0;
-    return target.store != YAIE_ADD && !target.rounded && is_aligned && call.rows * row_bytes >= kLargeResult;
+    return target.store != YAIE_ADD && !target.rounded && is_aligned(target.y, row_bytes) &&
+           call.rows * row_bytes >= kLargeResult;
 }
 
 // The sums of a pair of blocks with a panel, on their way into the result: they are finished row by row
@@ -330,7 +329,7 @@ static void simple_panels(const LinearCall& call, const LinearPart& part, Scratc
     char* sums = scratch.get((pairs + 2) * kBlockPairBytes);
     if (goes_past_caches(call)) {
         tile_panels<Products, true>(call, part, sums);
-        _mm_sfence();  // such stores are not ordered with what tells that they are done
+        finish_past_caches();
     } else {
         tile_panels<Products, false>(call, part, sums);
     }

@@ -11,6 +11,9 @@
 namespace yaie {
 
 constexpr size_t kHugePage = 2 << 20;
+// Bytes that the L2 cache does not hold beside what is read: such results are written past the caches,
+// or each line of them would be read before it is overwritten.
+constexpr int64_t kLargeResult = 2 << 20;
 
 // Asks for huge pages where whole ones fit. A stream of small pages waits for the page table some
 // hundred times in a megabyte, and twice as long in a virtual machine. Only a wish: it may be refused.

@@ -28,6 +28,31 @@ YAIE_INLINE Vec load(const float* p) {
 
 YAIE_INLINE void store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
 
+// Past the caches, for results larger than they are: see kLargeResult. `p` is aligned to a vector.
+YAIE_INLINE void store_past_caches(float* p, Vec v) {
+#ifdef YAIE_AMX
+    _mm512_stream_ps(p, (__m512)v);
+#else
+    store(p, v);
+#endif
+}
+
+template <bool past_caches>
+YAIE_INLINE void store_result(float* p, Vec v) {
+    return past_caches ? store_past_caches(p, v) : store(p, v);
+}
+
+// To be called before others are told that such stores are done: nothing else orders them.
+YAIE_INLINE void finish_past_caches() {
+#ifdef YAIE_AMX
+    _mm_sfence();
+#endif
+}
+
+YAIE_INLINE bool is_aligned(const void* p, int64_t stride_bytes) {
+    return (uintptr_t(p) | uintptr_t(stride_bytes)) % sizeof(Vec) == 0;
+}
+
 YAIE_INLINE Vec splat(float x) { return x - Vec{}; }  // 0 + x would be an addition: -0 differs
 YAIE_INLINE Int splat(int32_t x) { return Int{} + x; }
 YAIE_INLINE Vec as_float(Bits v) { return (Vec)v; }
