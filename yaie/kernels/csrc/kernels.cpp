@@ -9,6 +9,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -106,6 +107,13 @@ namespace yaie {
 namespace {
 
 #if defined(__x86_64__) && YAIE_WITH(amx)
+// Asked of the processor itself: compilers that can write its instructions do not all know its name.
+bool has_tile_registers() {
+    constexpr unsigned kNeeded = 1u << 22 | 1u << 24 | 1u << 25;  // amx-bf16, amx-tile, amx-int8
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kNeeded) == kNeeded;
+}
+
 // Linux gives a process room for the tile registers only when it asks; threads inherit the answer.
 bool may_use_tiles() {
 #ifdef __linux__
@@ -143,9 +151,7 @@ struct InstructionSet {
 #define YAIE_HAS_BF16                                             \
     (YAIE_HAS_AVX512 && __builtin_cpu_supports("avx512vnni") && \
      __builtin_cpu_supports("avx512bf16"))
-#define YAIE_HAS_AMX                                                                          \
-    (YAIE_HAS_BF16 && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") && \
-     __builtin_cpu_supports("amx-int8") && may_use_tiles())
+#define YAIE_HAS_AMX (YAIE_HAS_BF16 && has_tile_registers() && may_use_tiles())
 
 // Best first.
 const InstructionSet kInstructionSets[] = {

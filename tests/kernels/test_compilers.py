@@ -1,0 +1,107 @@
+"""Libraries of another compiler and for another processor compute what the usual one computes.
+
+The usual one's numbers are checked against torch elsewhere. A small program, driver.cpp, prints
+what a library makes of fixed numbers, so the other processor needs neither Python nor torch.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from yaie.kernels import build, loader
+from yaie.kernels.loader import Library
+
+pytestmark = pytest.mark.slow
+
+DRIVER = Path(__file__).with_name("driver.cpp")
+TIMEOUT_S = 1800  # a compiler may wait for other work on the machine
+
+CLANG = shutil.which("clang++")
+AARCH64_GCC = shutil.which("aarch64-linux-gnu-g++")
+EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+AARCH64_SYSTEM = "/usr/aarch64-linux-gnu"  # where the emulator finds the C and C++ libraries
+
+# Of the largest number. Products and sums are fused by one and not by the other; where such a
+# result becomes a byte it may be rounded the other way.
+TOLERANCE, BYTES_TOLERANCE = 1e-5, 3e-2
+
+Numbers = dict[str, list[float]]
+
+
+def make_driver(compiler: str, library: Path, program: Path) -> Path:
+    """The program, linked with this library."""
+    command = [compiler, "-std=c++17", "-O1", str(DRIVER), str(library), "-o", str(program)]
+    subprocess.run(command, check=True, timeout=TIMEOUT_S)
+    return program
+
+
+def run_driver(*command: str) -> Numbers:
+    """What the library computes: the numbers of each result by its name."""
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT_S)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    return {name: [float(number) for number in numbers] for name, *numbers in lines}
+
+
+def assert_close(found: Numbers, expected: Numbers) -> None:
+    assert list(found) == list(expected) and len(expected) > 50
+    for name, numbers in expected.items():
+        largest = max(map(abs, numbers))
+        assert largest > 0, name
+        error = max(abs(a - b) for a, b in zip(found[name], numbers, strict=True))
+        tolerance = BYTES_TOLERANCE if "int" in name else TOLERANCE
+        assert error <= tolerance * largest, name
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    """The library that all other tests use."""
+    loaded = loader.load()
+    if loaded is None:
+        pytest.skip("no kernel library to compare with")
+    return loaded
+
+
+@pytest.fixture(scope="module")
+def usual(library: Library, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The program with that library."""
+    compiler = build.find_compiler()
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    program = tmp_path_factory.mktemp("usual") / "driver"
+    return str(make_driver(compiler, library.path, program))
+
+
+@pytest.mark.timeout(2 * TIMEOUT_S)
+@pytest.mark.skipif(CLANG is None, reason="no clang++")
+def test_clang_makes_a_library_that_computes_the_same_with_each_instruction_set(
+    library: Library, usual: str, tmp_path: Path
+) -> None:
+    assert CLANG is not None
+    of_clang = tmp_path / build.LIBRARY_NAME
+    build.compile_library(CLANG, of_clang, library.instruction_sets)
+    program = str(make_driver(CLANG, of_clang, tmp_path / "driver"))
+    assert Library(of_clang).instruction_sets == library.instruction_sets
+    for name in library.instruction_sets:
+        assert_close(run_driver(program, name), run_driver(usual, name))
+
+
+@pytest.mark.timeout(2 * TIMEOUT_S)
+@pytest.mark.skipif(AARCH64_GCC is None, reason="no aarch64-linux-gnu-g++")
+@pytest.mark.skipif(EMULATOR is None, reason="no qemu-aarch64")
+@pytest.mark.parametrize("name", ["g++", "clang++"])
+def test_a_library_for_aarch64_computes_the_same(usual: str, tmp_path: Path, name: str) -> None:
+    assert AARCH64_GCC is not None and EMULATOR is not None
+    compiler, flags = AARCH64_GCC, tuple[str, ...]()
+    if name == "clang++":
+        if CLANG is None:
+            pytest.skip("no clang++")
+        compiler, flags = CLANG, ("--target=aarch64-linux-gnu",)
+    of_aarch64 = tmp_path / build.LIBRARY_NAME
+    build.compile_library(compiler, of_aarch64, ("portable",), flags)
+    program = str(make_driver(AARCH64_GCC, of_aarch64, tmp_path / "driver"))
+    found = run_driver(EMULATOR, "-L", AARCH64_SYSTEM, program, "portable")
+    assert_close(found, run_driver(usual, "portable"))
