@@ -86,4 +86,6 @@ def test_sequences_grow_in_long_runs_near_each_other() -> None:
         for cursor in cursors:
             tree.append(cursor, token)
     assert all(len(path_runs(tree, cursor)) <= 2 for cursor in cursors)  # prompt, and what it grew
-    assert max(start + length for start, length in tree.allocator.extents[:-1]) < 32 * (64 + 2 * 100)
+    assert max(start + length for start, length in tree.allocator.extents[:-1]) < 32 * (
+        64 + 2 * 100
+    )
