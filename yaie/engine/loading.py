@@ -1,4 +1,4 @@
-"""From a config to a model that runs: built and packed, or mapped as an earlier start packed it.
+"""From a config to a model that runs: built and packed, or read as an earlier start packed it.
 
 Called by the engine core. Where a packed decoder is not what its original was, the original is
 loaded again and transformers runs it.
@@ -16,6 +16,8 @@ from yaie.attention.cpu import CpuBackend
 from yaie.config import EngineConfig
 from yaie.engine.runner import ModelRunner
 from yaie.errors import YaieError
+from yaie.kernels.loader import Library
+from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.locate import resolve_model_path
 from yaie.models.packed_cache import PackedCache, cache_key, open_cache
@@ -33,6 +35,7 @@ class Place:
 
     cache: PackedCache
     key: str
+    library: Library
 
 
 def load_runner(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, Saver | None]:
@@ -67,14 +70,16 @@ def _find_place(config: EngineConfig) -> Place | None:
         return None
     folder = resolve_model_path(config.model)
     try:
-        return Place(cache, cache_key(config, folder, backend.kernels.instruction_set))
+        key = cache_key(config, folder, backend.kernels.instruction_set)
+        return Place(cache, key, backend.kernels)
     except OSError as error:
         log.warning("packed weights are not kept: %s", error)
         return None
 
 
 def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunner] | None:
-    entry = place.cache.read(place.key)
+    memory = WeightMemory(place.library)
+    entry = place.cache.read(place.key, lambda nbytes: memory.take(nbytes).numpy().data)
     if entry is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""A folder of packed weights, so that a second start maps what the first one packed.
+"""A folder of packed weights, so that a second start reads what the first one packed.
 
 One file for each model, way of packing and kernel library: a header in JSON and the numbers behind
 it. Files appear whole or not at all, the least recently used ones go when the folder grows too
@@ -15,14 +15,14 @@ import dataclasses
 import hashlib
 import json
 import logging
-import mmap
 import os
 import shutil
 import struct
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -43,7 +43,8 @@ FORMAT = 1
 
 _MAGIC = b"YAIEPACK"
 _PAGE = 4096
-_CHUNK_BYTES = 8 * 1024**2  # written between two looks at whether to stop
+_CHUNK_BYTES = 8 * 1024**2  # read by one thread; written between two looks at whether to stop
+_READERS = 4
 _FLUSH_BYTES = 8 * _CHUNK_BYTES  # on their way to the disk at once: what a stop waits for at most
 _FREE_DISK_BYTES = 2 * 1024**3  # that are left for others
 _FORGOTTEN_S = 3600  # after which an unfinished file belongs to nobody
@@ -57,9 +58,16 @@ _UNRELATED = {
 }
 
 
+Memory = Callable[[int], memoryview]  # that many bytes, to be written to
+
+
+def _plain_memory(nbytes: int) -> memoryview:
+    return memoryview(bytearray(nbytes))
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of the cache, mapped read-only; its pages are shared with whoever maps it too."""
+    """What a file of the cache held."""
 
     header: dict[str, Any]
     data: memoryview  # from the first byte behind the header
@@ -73,20 +81,18 @@ class PackedCache:
         self.folder = folder
         self._limit = limit
 
-    def read(self, key: str) -> Entry | None:
-        """The file of this key, or None where there is none that is whole."""
+    def read(self, key: str, memory: Memory = _plain_memory) -> Entry | None:
+        """The file of this key, its data in `memory`, or None where there is none that is whole.
+
+        It is read and not mapped: a mapped file has small pages, through which weights arrive at
+        two thirds of the speed in every step.
+        """
         path = self._path(key)
         try:
-            with path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                mapped = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
-        except (OSError, ValueError):
+            with path.open("rb", buffering=0) as file:
+                entry = _read(file.fileno(), memory)
+        except OSError:
             return None
-        if hasattr(mmap, "MADV_WILLNEED"):
-            with contextlib.suppress(OSError):
-                mapped.madvise(mmap.MADV_WILLNEED)
-        try:
-            entry = _parse(mapped)
         except (ValueError, KeyError, struct.error) as error:
             log.warning("%s is damaged and was removed: %s", path, error)
             self.remove(key)
@@ -127,7 +133,7 @@ class PackedCache:
         return True
 
     def remove(self, key: str) -> None:
-        """Forget a file; those who have mapped it keep it until they end."""
+        """Forget a file."""
         with contextlib.suppress(OSError):
             self._path(key).unlink(missing_ok=True)
 
@@ -224,16 +230,29 @@ def _code_digest() -> str:
     return digest.hexdigest()
 
 
-def _parse(mapped: mmap.mmap) -> Entry:
-    whole = memoryview(mapped)
-    if bytes(whole[:8]) != _MAGIC:
+def _read(handle: int, memory: Memory) -> Entry:
+    start, size = os.pread(handle, 16, 0), os.fstat(handle).st_size
+    if start[:8] != _MAGIC:
         raise ValueError("it does not begin as such a file does")
-    (length,) = struct.unpack("<Q", whole[8:16])
-    header = json.loads(bytes(whole[16 : 16 + length]))
-    first = _data_begins(length)
-    if len(whole) != first + header["nbytes"]:
-        raise ValueError(f"it has {len(whole)} bytes instead of {first + header['nbytes']}")
-    return Entry(header, whole[first:])
+    (length,) = struct.unpack("<Q", start[8:])
+    header = json.loads(os.pread(handle, min(length, size), 16))
+    first, nbytes = _data_begins(length), header["nbytes"]
+    if size != first + nbytes:
+        raise ValueError(f"it has {size} bytes instead of {first + nbytes}")
+    data = memory(nbytes)
+
+    def read_chunk(begin: int) -> None:
+        chunk = data[begin : begin + _CHUNK_BYTES]
+        while len(chunk):
+            count = os.preadv(handle, [chunk], first + begin)
+            if not count:
+                raise ValueError("it became shorter while it was read")
+            chunk, begin = chunk[count:], begin + count
+
+    with ThreadPoolExecutor(_READERS) as readers:
+        for _ in readers.map(read_chunk, range(0, nbytes, _CHUNK_BYTES)):
+            pass
+    return Entry(header, data)
 
 
 def _fill(

@@ -10,6 +10,7 @@ from torch import nn
 
 from yaie.kernels.decoder import WEIGHTS, Linear
 from yaie.kernels.loader import Library
+from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.quantization.layout import INT4_GROUP_MULTIPLE
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 from yaie.models.rewrites.structure import LinearParts
@@ -29,6 +30,7 @@ class Packer:
         With `exact` the layers add each row up in one order, whatever is computed beside it.
         """
         self._library = library
+        self._memory = WeightMemory(library)
         self._exact = exact
         self._dtype = dtype
         self.held: list[object] = []  # whatever the structures hold addresses of
@@ -73,9 +75,7 @@ class Packer:
 
     def _stream(self, count: int, dtype: torch.dtype) -> torch.Tensor:
         """Memory that every step reads from end to end."""
-        memory = torch.empty(count, dtype=dtype)
-        self._library.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
-        return memory
+        return self._memory.take(count * dtype.itemsize).view(dtype)
 
     def _pack_floats(self, weight: torch.Tensor, gated: bool) -> Linear:
         num_outputs, num_inputs = weight.shape

@@ -1,7 +1,7 @@
 """A packed decoder as a file of the cache, and back: what a second start uses.
 
 A decoder is structures that point to numbers. Saved, each address is the place of those numbers in
-the file; loaded, the file is mapped and places are addresses again, so nothing is copied and
+the file; loaded, the file is read and places are addresses again, so nothing is packed and
 transformers is not even imported. The keys and values of the pool are none of it. Called by the
 runner; the first step of a loaded decoder is compared with what was computed when it was saved.
 """
@@ -50,7 +50,7 @@ class Snapshot:
         self.facts: dict[str, Any] = header["facts"]
         self.expected = np.array(header["expected"], dtype=np.float32)
         self._header = header
-        self._data = np.frombuffer(data, dtype=np.uint8)  # keeps the mapping
+        self._data = np.frombuffer(data, dtype=np.uint8)  # keeps the memory
 
     def structures(self, attentions: list[Layer]) -> tuple[Decoder, list[object]]:
         """The decoder, and what has to be kept as long as it is used.
