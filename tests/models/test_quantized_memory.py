@@ -100,7 +100,9 @@ def test_packed(kind: str, tmp_path: Path, planned: list[int]) -> None:
     assert runner.decoder is not None
     tensors = [each for each in runner.decoder.held if isinstance(each, torch.Tensor)]
     tables = bytes_of([each for each in tensors if each.shape[0] == loaded.max_model_len])
-    assert planned[0] <= bytes_of(tensors) - tables < 1.03 * planned[0]
+    # Of the mappings that weights lie in, what no tensor shows is never touched.
+    shown = sum({each.data_ptr(): each.nbytes for each in tensors}.values())
+    assert planned[0] <= shown - tables < 1.03 * planned[0]
 
 
 @needs_library
