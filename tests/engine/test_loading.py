@@ -1,4 +1,4 @@
-"""A second start maps what the first one packed, computes the same, and trusts nothing blindly."""
+"""A second start reads what the first one packed, computes the same, and trusts nothing blindly."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from yaie.config import EngineConfig
 from yaie.engine.loading import load_runner
 from yaie.engine.runner import ModelRunner
 from yaie.kernels import loader
+from yaie.models import reload
 from yaie.models.loader import LoadedModel
-from yaie.models.packed_cache import ENDING
+from yaie.models.packed_cache import ENDING, Entry
 from yaie.models.rewrites.decoder import comparison_plan
 
 pytestmark = pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
@@ -55,7 +56,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_a_second_start_computes_the_same_from_the_mapped_file(
+def test_a_second_start_computes_the_same_from_the_file(
     config: EngineConfig, change: dict[str, Any]
 ) -> None:
     config = dataclasses.replace(config, **change)
@@ -68,6 +69,42 @@ def test_a_second_start_computes_the_same_from_the_mapped_file(
     for field in dataclasses.fields(LoadedModel):
         if field.name not in ("model", "hf_config", "facts"):
             assert getattr(second, field.name) == getattr(first, field.name), field.name
+
+
+def test_a_second_start_plans_memory_before_the_weights_take_it(
+    config: EngineConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else they would count twice, and a model that does not fit would be read to the end."""
+    start(config)
+    happened: list[str] = []
+    plan, load = reload.plan_for, Entry.load
+
+    def planned(*args: Any, **sizes: Any) -> Any:
+        happened.append("planned")
+        return plan(*args, **sizes)
+
+    def loaded(entry: Entry, memory: memoryview) -> None:
+        happened.append("read")
+        load(entry, memory)
+
+    monkeypatch.setattr(reload, "plan_for", planned)
+    monkeypatch.setattr(Entry, "load", loaded)
+    assert start(config)[2]
+    assert happened == ["planned", "read"]
+
+
+def test_a_file_that_cannot_be_read_is_packed_again(
+    config: EngineConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(config)
+
+    def fail(entry: Entry, memory: memoryview) -> None:
+        raise OSError("the disk is broken")
+
+    monkeypatch.setattr(Entry, "load", fail)
+    loaded, runner, was_packed = start(config)
+    assert not was_packed
+    assert logits(loaded, runner).isfinite().all()
 
 
 def test_a_head_that_is_the_embedding_too(config: EngineConfig, tmp_path: Path) -> None:

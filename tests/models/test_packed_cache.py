@@ -47,7 +47,9 @@ def test_what_is_written_is_read_back(cache: PackedCache) -> None:
     entry = cache.read("a")
     assert entry is not None
     assert entry.header["name"] == "a"
-    assert bytes(entry.data) == DATA
+    memory = bytearray(entry.header["nbytes"])
+    entry.load(memoryview(memory))
+    assert memory == DATA
     assert names(cache) == ["a"]
     assert cache.usage()[0] == 1
 

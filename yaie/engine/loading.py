@@ -78,22 +78,27 @@ def _find_place(config: EngineConfig) -> Place | None:
 
 
 def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunner] | None:
-    memory = WeightMemory(place.library)
-    entry = place.cache.read(place.key, lambda nbytes: memory.take(nbytes).numpy().data)
+    entry = place.cache.read(place.key)
     if entry is None:
         return None
     try:
-        snapshot = Snapshot(entry.header, entry.data)
-        folder = resolve_model_path(config.model)
-        loaded = reload_model(config, folder, snapshot.facts, specs_of(snapshot.facts))
-        if loaded.max_model_len > snapshot.facts["num_positions"]:
+        facts = entry.header["facts"]
+        loaded = reload_model(config, resolve_model_path(config.model), facts, specs_of(facts))
+        if loaded.max_model_len > facts["num_positions"]:
             return None  # it was packed for a smaller pool
+        # Only now, as what is free was asked for without the weights.
+        data = WeightMemory(place.library).take(entry.header["nbytes"]).numpy().data
+        entry.load(data)
+        snapshot = Snapshot(entry.header, data)
         runner = ModelRunner(
             loaded, config.attention_backend, exact=config.exact, snapshot=snapshot
         )
         return loaded, runner
     except YaieError:
         raise
+    except OSError as error:
+        log.warning("packed weights could not be read: %s", error)
+        return None
     except (DecoderDiffers, KeyError, TypeError, ValueError) as error:
         log.warning("packed weights on disk are of no use and were removed: %s", error)
         place.cache.remove(place.key)

@@ -35,6 +35,7 @@ class WeightMemory:
         return taken
 
     def _map(self, nbytes: int) -> torch.Tensor:
+        nbytes = -(-nbytes // _HUGE_PAGE) * _HUGE_PAGE
         mapping = mmap.mmap(-1, nbytes + _HUGE_PAGE, access=mmap.ACCESS_COPY)
         whole = torch.frombuffer(mapping, dtype=torch.uint8)
         begin = -whole.data_ptr() % _HUGE_PAGE

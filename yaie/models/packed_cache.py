@@ -21,7 +21,7 @@ import struct
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -58,19 +58,32 @@ _UNRELATED = {
 }
 
 
-Memory = Callable[[int], memoryview]  # that many bytes, to be written to
-
-
-def _plain_memory(nbytes: int) -> memoryview:
-    return memoryview(bytearray(nbytes))
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a file of the cache held."""
+    """A file of the cache: what it says of itself, and where its data begins."""
 
     header: dict[str, Any]
-    data: memoryview  # from the first byte behind the header
+    path: Path
+    first: int
+
+    def load(self, memory: memoryview) -> None:
+        """Read the data, `header["nbytes"]` bytes, into memory. Raises `OSError`.
+
+        It is read and not mapped: a mapped file has small pages, through which weights arrive at
+        two thirds of the speed in every step.
+        """
+
+        def read_chunk(begin: int) -> None:
+            chunk = memory[begin : begin + _CHUNK_BYTES]
+            while len(chunk):
+                count = os.preadv(file.fileno(), [chunk], self.first + begin)
+                if not count:
+                    raise OSError(f"{self.path} became shorter while it was read")
+                chunk, begin = chunk[count:], begin + count
+
+        with self.path.open("rb", buffering=0) as file, ThreadPoolExecutor(_READERS) as readers:
+            for _ in readers.map(read_chunk, range(0, len(memory), _CHUNK_BYTES)):
+                pass
 
 
 class PackedCache:
@@ -81,16 +94,12 @@ class PackedCache:
         self.folder = folder
         self._limit = limit
 
-    def read(self, key: str, memory: Memory = _plain_memory) -> Entry | None:
-        """The file of this key, its data in `memory`, or None where there is none that is whole.
-
-        It is read and not mapped: a mapped file has small pages, through which weights arrive at
-        two thirds of the speed in every step.
-        """
+    def read(self, key: str) -> Entry | None:
+        """What the file of this key is, or None where there is none that is whole."""
         path = self._path(key)
         try:
             with path.open("rb", buffering=0) as file:
-                entry = _read(file.fileno(), memory)
+                entry = _read(path, file.fileno())
         except OSError:
             return None
         except (ValueError, KeyError, struct.error) as error:
@@ -230,7 +239,7 @@ def _code_digest() -> str:
     return digest.hexdigest()
 
 
-def _read(handle: int, memory: Memory) -> Entry:
+def _read(path: Path, handle: int) -> Entry:
     start, size = os.pread(handle, 16, 0), os.fstat(handle).st_size
     if start[:8] != _MAGIC:
         raise ValueError("it does not begin as such a file does")
@@ -239,20 +248,7 @@ def _read(handle: int, memory: Memory) -> Entry:
     first, nbytes = _data_begins(length), header["nbytes"]
     if size != first + nbytes:
         raise ValueError(f"it has {size} bytes instead of {first + nbytes}")
-    data = memory(nbytes)
-
-    def read_chunk(begin: int) -> None:
-        chunk = data[begin : begin + _CHUNK_BYTES]
-        while len(chunk):
-            count = os.preadv(handle, [chunk], first + begin)
-            if not count:
-                raise ValueError("it became shorter while it was read")
-            chunk, begin = chunk[count:], begin + count
-
-    with ThreadPoolExecutor(_READERS) as readers:
-        for _ in readers.map(read_chunk, range(0, nbytes, _CHUNK_BYTES)):
-            pass
-    return Entry(header, data)
+    return Entry(header, path, first)
 
 
 def _fill(
