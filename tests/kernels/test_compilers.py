@@ -29,6 +29,8 @@ AARCH64_SYSTEM = "/usr/aarch64-linux-gnu"  # where the emulator finds the C and 
 # result becomes a byte it may be rounded the other way.
 TOLERANCE, BYTES_TOLERANCE = 1e-5, 3e-2
 
+needs_clang = pytest.mark.skipif(CLANG is None, reason="clang++ is not installed (Debian: clang)")
+
 Numbers = dict[str, list[float]]
 
 
@@ -61,7 +63,7 @@ def library() -> Library:
     """The library that all other tests use."""
     loaded = loader.load()
     if loaded is None:
-        pytest.skip("no kernel library to compare with")
+        pytest.skip(f"no kernel library to compare with: {loader.status().reason}")
     return loaded
 
 
@@ -70,13 +72,13 @@ def usual(library: Library, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The program with that library."""
     compiler = build.find_compiler()
     if compiler is None:
-        pytest.skip("no C++ compiler")
+        pytest.skip("a prebuilt library, and no C++ compiler to build the program with")
     program = tmp_path_factory.mktemp("usual") / "driver"
     return str(make_driver(compiler, library.path, program))
 
 
 @pytest.mark.timeout(2 * TIMEOUT_S)
-@pytest.mark.skipif(CLANG is None, reason="no clang++")
+@needs_clang
 def test_clang_makes_a_library_that_computes_the_same_with_each_instruction_set(
     library: Library, usual: str, tmp_path: Path
 ) -> None:
@@ -90,16 +92,24 @@ def test_clang_makes_a_library_that_computes_the_same_with_each_instruction_set(
 
 
 @pytest.mark.timeout(2 * TIMEOUT_S)
-@pytest.mark.skipif(AARCH64_GCC is None, reason="no aarch64-linux-gnu-g++")
-@pytest.mark.skipif(EMULATOR is None, reason="no qemu-aarch64")
-@pytest.mark.parametrize("name", ["g++", "clang++"])
-def test_a_library_for_aarch64_computes_the_same(usual: str, tmp_path: Path, name: str) -> None:
+@pytest.mark.skipif(
+    AARCH64_GCC is None,
+    reason="no compiler for aarch64 is installed (Debian: g++-aarch64-linux-gnu)",
+)
+@pytest.mark.skipif(
+    EMULATOR is None, reason="no emulator of aarch64 is installed (Debian: qemu-user-static)"
+)
+@pytest.mark.parametrize(
+    ("compiler", "flags"),
+    [
+        pytest.param(AARCH64_GCC, (), id="g++"),
+        pytest.param(CLANG, ("--target=aarch64-linux-gnu",), id="clang++", marks=needs_clang),
+    ],
+)
+def test_a_library_for_aarch64_computes_the_same(
+    usual: str, tmp_path: Path, compiler: str, flags: tuple[str, ...]
+) -> None:
     assert AARCH64_GCC is not None and EMULATOR is not None
-    compiler, flags = AARCH64_GCC, tuple[str, ...]()
-    if name == "clang++":
-        if CLANG is None:
-            pytest.skip("no clang++")
-        compiler, flags = CLANG, ("--target=aarch64-linux-gnu",)
     of_aarch64 = tmp_path / build.LIBRARY_NAME
     build.compile_library(compiler, of_aarch64, ("portable",), flags)
     program = str(make_driver(AARCH64_GCC, of_aarch64, tmp_path / "driver"))

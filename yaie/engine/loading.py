@@ -87,9 +87,9 @@ def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunn
         if loaded.max_model_len > facts["num_positions"]:
             return None  # it was packed for a smaller pool
         # Only now, as what is free was asked for without the weights.
-        data = WeightMemory(place.library).take(entry.header["nbytes"]).numpy().data
-        entry.load(data)
-        snapshot = Snapshot(entry.header, data)
+        numbers = WeightMemory(place.library).take(entry.header["nbytes"]).numpy()
+        entry.load(numbers.data)
+        snapshot = Snapshot(entry.header, numbers)
         runner = ModelRunner(
             loaded, config.attention_backend, exact=config.exact, snapshot=snapshot
         )

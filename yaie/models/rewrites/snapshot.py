@@ -46,11 +46,11 @@ class NotSavable(Exception):
 class Snapshot:
     """What a file says: the decoder, where its numbers are, and facts about the model."""
 
-    def __init__(self, header: dict[str, Any], data: memoryview) -> None:
+    def __init__(self, header: dict[str, Any], data: NDArray[np.uint8]) -> None:
         self.facts: dict[str, Any] = header["facts"]
         self.expected = np.array(header["expected"], dtype=np.float32)
         self._header = header
-        self._data = np.frombuffer(data, dtype=np.uint8)  # keeps the memory
+        self._data = data
 
     def structures(self, attentions: list[Layer]) -> tuple[Decoder, list[object]]:
         """The decoder, and what has to be kept as long as it is used.
