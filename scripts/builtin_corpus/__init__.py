@@ -30,8 +30,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 40, "sum": 18, "extraction": 24, "tool": 20, "choice": 14, "refusal": 10, "talk": 8,
-    "lookup": 6, "copy": 10,
+    "fact": 40, "sum": 14, "extraction": 22, "tool": 20, "choice": 30, "refusal": 12, "talk": 8,
+    "lookup": 7, "copy": 4,
 }  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def fact_turn(rng: Random) -> list[Message]:
         return _pair(noisy(ask(one, rng), rng), one.answer) + _pair(follow, two.answer)
     fact = rng.choice(FACTS)
     kind = rng.random()
-    if kind < 0.03:
+    if kind < 0.01:
         return _pair(finish(heap(fact.key, rng), rng), fact.answer)
     if kind < 0.85:
         return _pair(noisy(wording(fact.key, rng), rng), fact.answer)

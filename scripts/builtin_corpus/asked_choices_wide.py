@@ -192,33 +192,6 @@ BAD = (
     "bland tasteless miserable pathetic unpleasant cramped worthless soggy second-rate "
     "hopeless"
 ).split()
-# Order in the alphabet and length of words.
-ALPHABET = """
-[which|what] [word |letter |one |]comes {d} in the alphabet[:|,|?] {o}
-[which|what] [word |one |]is {c} in [the alphabet|alphabetical order|a dictionary][:|,|?] {o}
-{o}: [which|what|which one] [comes|stands|is] {d} in [the alphabet|alphabetical order|the \
-dictionary]
-in [the alphabet|alphabetical order|a dictionary], [which comes|which is|what stands] {d}[:|,|?] {o}
-[sorted|ordered] [by the alphabet|alphabetically|from a to z][:|,] [which is|what comes|name the] \
-{d}\
-[ one|][:|,] {o}
-[sort|order] {o} [by the alphabet|alphabetically|from a to z] and [say|name|give] the {d}[ one|]
-[alphabetically|by alphabet|from a to z][:|,|] {d} of {o}
-[i look through|when i open|leafing through] a dictionary[. |, |: ]what [do i meet|comes] {d}[:|\
-,] {o}
-""".strip().splitlines()
-LENGTH = """
-[which|what] word is {c}[:|,|?] {o}
-[which|what] [is|would be] the {c} word[:|,|?] {o}
-{o}: [which|what|which one] is the {c} word
-{o}: [which|which one] has {m} letters
-[which|what] [word |one |]has {m} letters[:|,|?] {o}
-the {c} word [of|out of|in|among][:|] {o}
-[name|say|pick|choose|find|write|give me] the {c} word[:|,| of| out of| in] {o}
-[counting|count|by number of] letters[:|,|] [which is|the] {c}[ one| word|][:|,] {o}
-[i need|i want|i am looking for] the {c} [of two words|word][:|.|,] {o}
-[written out|on paper|when typed], which [is|word is] {c}[:|,] {o}
-""".strip().splitlines()
 # A statement and a question about it; `{v}` is what is stated, `{u}` what is asked for.
 GIVEN: dict[str, tuple[str, str]] = {
     "city": ("[{n} lives in {v}|{n} moved to {v}|the home of {n} is in {v}]",

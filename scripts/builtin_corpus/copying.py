@@ -30,13 +30,11 @@ FIRST = [
 
 def _item(rng: Random) -> str:
     kind = rng.randrange(7)
-    if kind <= 1:
+    if kind == 0:
         return words.invented(rng)
-    if kind == 2:
-        return words.invented(rng).capitalize()
-    if kind == 3:
+    if kind <= 2:
         return rng.choice(words.NAMES + words.CITIES)
-    if kind == 4:
+    if kind == 3:
         return str(rng.randint(0, 9999))
     return rng.choice(words.THINGS + words.COLOURS + words.ANIMALS + words.FRUITS + words.JOBS)
 

@@ -162,13 +162,11 @@ def noisy(text: str, rng: Random) -> str:
     """A wording as a person might type it."""
     if rng.random() < 0.5:
         text = synonyms(text, rng, 0.4)
-    if rng.random() < 0.12:
+    if rng.random() < 0.08:
         text = drop_words(text, rng, 0.6)
-    if rng.random() < 0.06:
-        text = typo(text, rng)
-    if rng.random() < 0.02:
-        text = typo(text, rng)
     if rng.random() < 0.04:
+        text = typo(text, rng)
+    if rng.random() < 0.01:
         text = scatter(text, rng)
     if rng.random() < 0.22:
         text = expand(rng.choice(PREFIXES), rng) + " " + text

@@ -273,13 +273,13 @@ ORDERS = [
 def _made_up(rng: Random, taken: set[str]) -> tuple[dict[str, Any], str, dict[str, Any]]:
     """A definition, a request for it, and the arguments of the right call."""
     verbs, noun = rng.choice(VERBS).split("|"), rng.choice(NOUNS)
-    if rng.random() < 0.15:
+    if rng.random() < 0.05:
         noun = values.word(rng)
     verb, said = rng.choice(verbs), rng.choice(verbs)
     said = rng.choice(verbs[:1] + [v for v in verbs if v != "new"]) if said == "new" else said
     styles = [f"{verb}_{noun}", f"{verb}_{noun}", f"{verb}{noun.capitalize()}", f"{noun}_{verb}",
-              f"{verb}-{noun}", values.word(rng)]  # fmt: skip
-    name = rng.choice(styles)
+              f"{verb}-{noun}"]  # fmt: skip
+    name = values.word(rng) if rng.random() < 0.05 else rng.choice(styles)
     if name in taken:
         return _made_up(rng, taken)
     taken.add(name)

@@ -94,21 +94,21 @@ def made_up(rng: Random) -> str:
 def word(rng: Random) -> str:
     """A made-up or a rare word in lower case."""
     roll = rng.random()
-    if roll < 0.4:
+    if roll < 0.15:
         return made_up(rng)
-    return rng.choice(RARE) if roll < 0.75 else words.invented(rng)
+    return rng.choice(RARE) if roll < 0.95 else words.invented(rng)
 
 
 def first_name(rng: Random) -> str:
     """A first name: listed or made up."""
-    if rng.random() < 0.55:
+    if rng.random() < 0.85:
         return rng.choice(FIRST_NAMES + words.NAMES)
     return (made_up(rng) if rng.random() < 0.7 else words.invented(rng)).capitalize()
 
 
 def surname(rng: Random) -> str:
     """A surname: listed or made up."""
-    return rng.choice(SURNAMES) if rng.random() < 0.5 else made_up(rng).capitalize()
+    return rng.choice(SURNAMES) if rng.random() < 0.8 else made_up(rng).capitalize()
 
 
 def person(rng: Random) -> str:
@@ -124,7 +124,7 @@ def titled(rng: Random) -> str:
 def place(rng: Random) -> str:
     """A town: listed or made up, sometimes of two words."""
     roll = rng.random()
-    if roll < 0.45:
+    if roll < 0.75:
         return rng.choice(words.CITIES)
     if roll < 0.9:
         return made_up(rng).capitalize()
@@ -133,7 +133,7 @@ def place(rng: Random) -> str:
 
 def firm(rng: Random) -> str:
     """A company name of one or two words."""
-    name = (rng.choice(words.COMPANIES) if rng.random() < 0.3 else word(rng)).capitalize()
+    name = (rng.choice(words.COMPANIES) if rng.random() < 0.5 else word(rng)).capitalize()
     if rng.random() < 0.4:
         return name
     kind = rng.choice("Foods Labs Systems Bank Motors Books Media Tools Partners Works".split())
@@ -178,7 +178,7 @@ def email_of(name: str, rng: Random) -> str:
 def product(rng: Random) -> str:
     """Something to buy in the singular: "steel bucket", "lamp", "quellin"."""
     roll = rng.random()
-    if roll < 0.12:
+    if roll < 0.04:
         return made_up(rng)
     noun = rng.choice(GOODS + words.THINGS)
     if roll < 0.45:

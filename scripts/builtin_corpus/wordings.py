@@ -72,8 +72,6 @@ _NAMES = {name for k in choices.KINDS for name in [k, *asked_choices_more.SAME.g
 _KIND = "(?:an? )?(?:" + "|".join(sorted(_NAMES)) + ")"
 KINDS = {**dict.fromkeys("wxyz", f"(?:an? )?{_WORDS}"), **dict.fromkeys("fsuk", _KIND)}
 KINDS["o"] = rf"{_OPTION}(?:{_WORDS}|{_KIND})(?: {_OPTION}(?:{_WORDS}|{_KIND}))+"
-ORDERED = {"d": "(?:first|last)", "c": "(?:earlier|later|first|last|longer|shorter)",
-           "m": "(?:more|fewer)", "o": rf"{_OPTION}\w+(?: {_OPTION}\w+){{1,2}}"}  # fmt: skip
 GIVEN = {"n": r"\w+", "t": r"\w+", "u": r"\w+", "v": r"\w+"}
 KIND_WORDINGS = [
     *asked_choices_wide.KIND,
@@ -153,7 +151,6 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(choices.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
     found += [to_regex(p, UNITS) for p in asked_choices_more.UNIT_ASKS]
     found += [to_regex(p, WHEN) for p in asked_choices_more.WHEN]
-    found += [to_regex(p, ORDERED) for p in asked_choices_wide.ALPHABET + asked_choices_wide.LENGTH]
     for stated, asks in asked_choices_wide.GIVEN.values():
         slots = {"s": to_regex(stated, GIVEN), "q": to_regex(asks, GIVEN)}
         found += [to_regex(frame, slots) for frame in asked_choices_wide.GIVEN_FRAMES]

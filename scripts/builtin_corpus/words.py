@@ -113,18 +113,18 @@ def invented(rng: Random) -> str:
 
 def person(rng: Random) -> str:
     """A first name, sometimes with a surname, sometimes invented."""
-    first = rng.choice(NAMES) if rng.random() < 0.6 else invented(rng).capitalize()
+    first = rng.choice(NAMES) if rng.random() < 0.85 else invented(rng).capitalize()
     return first if rng.random() < 0.7 else f"{first} {invented(rng).capitalize()}"
 
 
 def city(rng: Random) -> str:
     """A town, sometimes invented."""
-    return rng.choice(CITIES) if rng.random() < 0.65 else invented(rng).capitalize()
+    return rng.choice(CITIES) if rng.random() < 0.85 else invented(rng).capitalize()
 
 
 def company(rng: Random) -> str:
     """A company name, sometimes invented."""
-    return rng.choice(COMPANIES) if rng.random() < 0.6 else invented(rng).capitalize()
+    return rng.choice(COMPANIES) if rng.random() < 0.85 else invented(rng).capitalize()
 
 
 def thing(rng: Random) -> str:
@@ -132,7 +132,7 @@ def thing(rng: Random) -> str:
     roll = rng.random()
     if roll < 0.4:
         return rng.choice(THINGS)
-    if roll < 0.75:
+    if roll < 0.92:
         return f"{rng.choice(COLOURS)} {rng.choice(THINGS)}"
     return invented(rng)
 
