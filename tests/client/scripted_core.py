@@ -102,6 +102,9 @@ class ScriptedCore:
                     )
                 )
 
+    def use_idle_moment(self) -> bool:
+        return False
+
     def step(self) -> list[TokenDelta]:
         time.sleep(STEP_S)
         self._num_steps += 1

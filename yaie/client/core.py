@@ -34,6 +34,9 @@ class Core(Protocol):
     def step(self) -> list[TokenDelta]:
         """Compute one step."""
 
+    def use_idle_moment(self) -> bool:
+        """Prepare for steps to come, briefly; False if there is nothing to do."""
+
     def close(self) -> None:
         """Free what it holds."""
 

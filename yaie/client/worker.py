@@ -144,7 +144,7 @@ def _serve(channel: Channel, core: Core, early: list[ToChild]) -> None:
             deltas = core.step() if core.has_work else []
             channel.send(Deltas(refused + deltas, core.stats))
             refused.clear()
-        incoming = channel.receive(wait=not core.has_work)
+        incoming = channel.receive(wait=not core.has_work and not core.use_idle_moment())
 
 
 def _obey(core: Core, message: ToChild, refused: list[TokenDelta]) -> None:

@@ -187,6 +187,10 @@ class EngineCore:
             ) from error
         return [self.scheduler.fail(sequence, error) for sequence in step.members]
 
+    def use_idle_moment(self) -> bool:
+        """Prepare for steps to come, for a millisecond or two. False if there is nothing to do."""
+        return self._runner.use_idle_moment()
+
     # -- reports --------------------------------------------------------------------------------
 
     @property

@@ -13,6 +13,7 @@ from yaie.attention.plan import StepPlan
 from yaie.config import AttentionBackendName
 from yaie.engine.batch import Batch
 from yaie.kernels.loader import Library
+from yaie.kvcache.ahead import MemoryAhead
 from yaie.kvcache.pool import KVPool
 from yaie.models.attention_hook import STEP_KEYWORD
 from yaie.models.geometry import pool_shapes
@@ -60,6 +61,8 @@ class ModelRunner:
         if isinstance(self._backend, CpuBackend):
             for memory in self.pool.tensors():
                 self._backend.kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
+        on_cpu = loaded.device.type == "cpu"
+        self._memory_ahead = MemoryAhead(list(self.pool.tensors()) if on_cpu else [])
         self.decoder: NativeDecoder | None = None
         self._packer: Packer | None = None  # of linear layers inside transformers' forward
         if exact and not native_decoder:
@@ -90,9 +93,14 @@ class ModelRunner:
         Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order
         of `plan.logit_rows`. Without logit rows the forward runs all the same.
         """
+        self._memory_ahead.note_use(int(plan.slots.max()))
         if self.decoder is not None:
             return self.decoder.execute(plan)
         return self._run_transformers(plan)
+
+    def use_idle_moment(self) -> bool:
+        """Take a piece of memory that later steps will write to. False if they have all of it."""
+        return self._memory_ahead.advance()
 
     @torch.inference_mode()
     def _pack_linears(self, library: Library) -> None:
