@@ -65,9 +65,7 @@ class Sampler:
         if not draws:
             return []
         logits = logits.float()
-        best, best_ids = logits.max(dim=-1)  # NaN wins every comparison, so one NaN shows
-        best_host = cast("list[float]", best.tolist())
-        best_ids_host = cast("list[int]", best_ids.tolist())
+        best_host, best_ids_host = _best(logits)
         results: list[int | YaieError | None] = [None] * len(draws)
         changed: list[int] = []
         drawn_at_random: list[int] = []
@@ -155,6 +153,16 @@ class Sampler:
             else DrawnToken(cast("int", result), found.get(i))
             for i, result in enumerate(results)
         ]
+
+
+def _best(logits: Tensor) -> tuple[list[float], list[int]]:
+    """The largest of each row and its lowest id. NaN wins every comparison, so one NaN shows."""
+    if logits.device.type == "cpu":  # torch looks for the place number by number, numpy in lanes
+        numbers = logits.numpy()
+        ids = numbers.argmax(axis=1)
+        return numbers[np.arange(len(ids)), ids].tolist(), ids.tolist()
+    best, best_ids = logits.max(dim=-1)
+    return cast("list[float]", best.tolist()), cast("list[int]", best_ids.tolist())
 
 
 def _change_logits(own: Tensor, states: Sequence[SamplingState]) -> None:
