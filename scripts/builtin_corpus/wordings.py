@@ -20,6 +20,7 @@ from . import (
     choices,
     conversations,
     extraction,
+    extraction_asks,
     extraction_frames,
     extraction_texts,
     fact_questions,
@@ -187,11 +188,13 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     known = {a for aliases in extraction_texts.ALIASES.values() for a in aliases.split()}
     known |= {a.replace("_", "") for a in known}
     known |= set("the and type object properties required string integer number".split())
-    known |= {"str", "int", "float", "0", "false", "additionalproperties"}
+    known |= {"str", "int", "float", "a", "text", "numeric", "0", "false", "additionalproperties"}
     keys = r"(?:(?:" + "|".join(sorted(known)) + r")\b ?)+"
     text = rf"(?:\w+ ){{0,2}}{_TEXT_MARK}(?: \w+){{0,2}}"
-    slots = {"keys": keys, "schema": keys, "text": text}
-    frames = [to_regex(p, slots) for p in extraction_frames.KEYS + extraction_frames.SCHEMAS]
+    slots = {"schema": keys, "text": text}
+    slots |= dict.fromkeys(["keys", "plain", "prose", "the", "quoted", "typed"], keys)
+    asks = [m.KEYS + m.SCHEMAS for m in (extraction_frames, extraction_asks)]
+    frames = [to_regex(p, slots) for found in asks for p in found]
     frames += [text]
     sentences = [
         r"\b"
