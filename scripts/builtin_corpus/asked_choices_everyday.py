@@ -420,7 +420,7 @@ KIND = """
 [the right word for|a good name for] {w} is {f} or {s}
 [true kind|right kind] of {w}: {f} / {s}
 [{w}|the word {w}] [goes|belongs] with {f} or with {s}
-is {w} {f}? or [is it |]{s}
+is {w} {f}? or is it {s}
 is it {f}, {w}, or is it {s}
 [what sort of word is|what is meant by] {w}, {f} or {s}
 [at school|in a quiz] they ask: {w}, {f} or {s}

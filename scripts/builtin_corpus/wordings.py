@@ -149,7 +149,8 @@ def _whole() -> list[re.Pattern[str]]:
         to_regex(p, NUMBERS) for p in choices.COMPARES + choices.PARITIES + asked_choices.EXTREME
     ]
     daily = asked_choices_everyday
-    found += [to_regex(p, NUMBERS) for p in daily.COMPARE + daily.PARITY]
+    order = {**NUMBERS, "w": "(?:" + "|".join(choices.LARGER + choices.SMALLER) + ")"}
+    found += [to_regex(p, order) for p in daily.COMPARE + daily.PARITY]
     facts = [to_regex(fact) for fact, _ in choices.YES_FACTS]
     facts += [to_regex(fact, NUMBERS) for fact in [*choices.IS_PARITY, choices.IS_LARGER]]
     facts += [to_regex(fact, KINDS) for fact in choices.IS_KIND]
