@@ -7,6 +7,7 @@ import re
 from random import Random
 
 from . import asked_choices, values, words
+from . import asked_choices_everyday as everyday
 from . import asked_choices_more as more_asked
 from . import asked_choices_wide as wide
 from .grammar import expand
@@ -99,6 +100,8 @@ IS_KIND = ["[is|would you call] {w} {f}", *more_asked.IS_KIND]
 
 def _asked(rng: Random) -> str:
     """A shape of a question with yes or no for an answer."""
+    if rng.random() < 0.5:
+        return rng.choice(everyday.YES_NO)
     return rng.choice(PLAIN_YES_NO if rng.random() < 0.4 else YES_NO)
 
 
@@ -136,8 +139,31 @@ def _yes_no(rng: Random) -> tuple[str, str]:
     return _written(_asked(rng), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
 
 
+def _review(value: bool, rng: Random) -> str:
+    """One or two everyday sentences that praise or complain."""
+    more = everyday.PRAISE if value else everyday.COMPLAINT
+    parts = rng.sample(more, rng.choice([1, 1, 2]))
+    said = [expand(part, rng, {"t": rng.choice(everyday.GOODS)}) for part in parts]
+    if rng.random() < 0.5:
+        said = [part[:1].upper() + part[1:] for part in said]
+    text = rng.choice([". ", ". ", "! "]).join(said) + rng.choice(["", ".", ".", "!"])
+    return rng.choice(["{}", "{}", '"{}"', "'{}'"]).format(text)
+
+
+def _labels(value: bool, rng: Random, text: str) -> tuple[str, str]:
+    """A review with two labels to choose from; the answer is the label that fits."""
+    group = rng.choices(["tone", "mood", "thumb"], [5, 3, 1])[0]
+    good, bad = rng.choice(everyday.PAIRS[group])
+    a, b = rng.sample([good, bad], 2) if group != "thumb" else (good, bad)
+    slots = {"text": text, "a": a, "b": b}
+    ask = _written(rng.choice(everyday.SENTIMENT[group]), rng, slots)
+    return re.sub(r"([.!?]['\"]?)\.", r"\1", ask), (good if value else bad).capitalize()
+
+
 def _sentiment(rng: Random) -> tuple[str, str]:
     value = rng.random() < 0.5
+    if rng.random() < 0.4:
+        return _labels(value, rng, _review(value, rng))
     pool = GOOD if value else BAD
     slots = {
         "word": rng.choice(pool),
@@ -148,8 +174,12 @@ def _sentiment(rng: Random) -> tuple[str, str]:
     text = expand(rng.choice(REVIEW if rng.random() < 0.6 else more), rng, slots)
     if rng.random() < 0.2:
         text += ". " + expand(rng.choice(more), rng, slots)
-    if rng.random() < 0.4:
+    if rng.random() < 0.3:
+        text = _review(value, rng)
+    elif rng.random() < 0.4:
         text = f'"{text}"'
+    if rng.random() < 0.2:
+        return _labels(value, rng, text)
     shape = rng.choice(PLAIN_SENTIMENT if rng.random() < 0.4 else SENTIMENT)
     ask = _written(shape, rng, {"text": text})
     if "good or bad" in ask or "bad or good" in ask:
@@ -162,6 +192,8 @@ def _compare(rng: Random) -> tuple[str, str]:
     word = rng.choice(LARGER + SMALLER)
     best = max(a, b) if word in LARGER else min(a, b)
     text = COMPARE if rng.random() < 0.4 else rng.choice(COMPARES)
+    if rng.random() < 0.5:
+        text = rng.choice(everyday.COMPARE)
     slots = {"w": word, "a": str(a), "b": str(b), "o": _options([str(a), str(b)], rng)}
     return _written(text, rng, slots), str(best)
 
@@ -177,6 +209,8 @@ def _extreme(rng: Random) -> tuple[str, str]:
 def _parity(rng: Random) -> tuple[str, str]:
     a = rng.randint(0, 99)
     text = PARITY if rng.random() < 0.4 else rng.choice(PARITIES)
+    if rng.random() < 0.5:
+        text = rng.choice(everyday.PARITY)
     options = _options(rng.sample(["odd", "even"], 2), rng)
     return _written(text, rng, {"a": str(a), "o": options}), "Odd" if a % 2 else "Even"
 
@@ -243,6 +277,11 @@ def _kind(rng: Random) -> tuple[str, str]:
         many = {"w": _shown(word, rng), "o": _options(given, rng)}
         return _written(rng.choice(wide.KIND), rng, many), right.capitalize()
     first, second = rng.sample([right, wrong], 2)
+    if rng.random() < 0.65:  # of the 60 % that get here, so that it is about half
+        new = {"w": _shown(word, rng), "f": _article(first), "s": _article(second)}
+        if rng.random() < 0.15:
+            new |= {"f": first, "s": second}
+        return _written(rng.choice(everyday.KIND), rng, new), right.capitalize()
     old = rng.random() < 0.4
     frames = [KIND] if old else more_asked.KIND
     shown = word if old else _shown(word, rng)
@@ -261,8 +300,18 @@ def _pick(rng: Random) -> tuple[str, str]:
         name, other, word = _two_kinds(rng)
         also = {*KINDS[name], *wide.ALSO.get(name, ())}
         candidates = [w for w in KINDS[other] if w not in also]
+    if rng.random() < 0.3:  # common objects, of no kind that is asked for
+        known = {*more_asked.KINDS[name], *everyday.NOT_BESIDE.get(name, ())}
+        candidates = [w for w in everyday.THINGS if w not in known]
     others = rng.sample(candidates, 3)
     kind = _called(name, rng, word)
+    if rng.random() < 0.5:
+        x, y = rng.sample([word, others[0]], 2)
+        slots = {"x": x, "y": y, "f": _article(kind), "k": kind}
+        counted = name in everyday.COUNTED and {*others} <= {*everyday.THINGS} - {"soap"}
+        if counted and rng.random() < 0.4:
+            slots |= {"x": _article(x), "y": _article(y)}
+        return _written(rng.choice(everyday.PICK), rng, slots), word
     if rng.random() < 0.4:
         options = [word, *others[: rng.choice([1, 1, 2, 3])]]
         rng.shuffle(options)

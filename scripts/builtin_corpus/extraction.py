@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import extraction_frames, values, words
+from . import extraction_asks, extraction_frames, values, words
 from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import expand
 
@@ -246,6 +246,19 @@ def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
     return text, {field: drawn[field] for field in stated}
 
 
+def _and(parts: list[str]) -> str:
+    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
+
+
+def _typed(record: Record, rng: Random) -> str:
+    """The keys in a sentence, all or only the numbers with their types in parentheses."""
+    number = rng.choice(["a number", "number", "numeric"])
+    string = rng.choice(["text", "a string", "string", "", ""])
+    kinds = [number if json_type(v) in ("integer", "number") else string for v in record.values()]
+    named = [f"{key} ({kind})" if kind else key for key, kind in zip(record, kinds, strict=True)]
+    return rng.choice([_and(named), ", ".join(named)])
+
+
 def _listed(record: Record, rng: Random) -> str:
     """The keys in a row, in one of the ways people write them."""
     keys = list(record)
@@ -264,6 +277,9 @@ def _listed(record: Record, rng: Random) -> str:
         "\n" + "\n".join(f"- {key}" for key in keys) + "\n",
         rng.choice(["; ", "/", " | ", ",", " "]).join(keys),
         "the " + " and the ".join(keys),
+        _and([f'"{key}"' for key in keys]),
+        _typed(record, rng),
+        _typed(record, rng),
     ]
     return rng.choice([*styles, plain, plain, plain, last, last])
 
@@ -314,11 +330,21 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     compact = rng.random() < 0.08
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
     note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
-    slots = {"keys": _listed(record, rng), "schema": _schema(record, rng), "text": text}
+    slots = {
+        "keys": _listed(record, rng),
+        "schema": _schema(record, rng),
+        "text": text,
+        "plain": ", ".join(keys),
+        "prose": _and(keys),
+        "the": _and([f"the {key}" for key in keys]),
+        "quoted": _and([f'"{key}"' for key in keys]),
+        "typed": _typed(record, rng),
+    }
+    source = extraction_asks if rng.random() < 0.6 else extraction_frames
     if rng.random() < 0.2:
-        system = _framed(rng.choice(extraction_frames.SYSTEM), rng, slots)
+        system = _framed(rng.choice(source.SYSTEM), rng, slots)
         return system + (note if compact else ""), text, answer
-    frames = extraction_frames.KEYS if rng.random() < 0.72 else extraction_frames.SCHEMAS
+    frames = source.KEYS if rng.random() < 0.72 else source.SCHEMAS
     user = _framed(rng.choice(frames), rng, slots)
     return None, user + (note if compact else ""), answer
 

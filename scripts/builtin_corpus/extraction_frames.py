@@ -157,16 +157,17 @@ you [turn|convert] [texts|messages|sentences|what you are told] into json with [
 """.strip().splitlines()
 
 
-def _ready(lines: list[str]) -> list[str]:
+def ready(lines: list[str]) -> list[str]:
+    """The frames with the words that stand for each `@MARK` and with their line breaks."""
     text = "\x00".join(lines)
     for mark, words in (("@TEXT", _TEXT), ("@GET", _GET), ("@GIVE", _GIVE), ("@JSON", _JSON)):
         text = text.replace(mark, words)
     return text.replace("\\n", "\n").split("\x00")
 
 
-KEYS = _ready(_KEYS)
-SCHEMAS = _ready(_SCHEMAS)
-SYSTEM = _ready(_SYSTEM)
+KEYS = ready(_KEYS)
+SCHEMAS = ready(_SCHEMAS)
+SYSTEM = ready(_SYSTEM)
 ASIDE = """
 {n} [was not there|sends greetings|knows nothing about it|will not come|took the notes|agrees]
 [ask|tell|thank|greet] {n}[ if anything is unclear| about it| too|]

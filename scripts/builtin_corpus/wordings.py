@@ -13,6 +13,7 @@ from random import Random
 from . import (
     asked,
     asked_choices,
+    asked_choices_everyday,
     asked_choices_more,
     asked_choices_wide,
     asked_refusals_wide,
@@ -20,6 +21,7 @@ from . import (
     choices,
     conversations,
     extraction,
+    extraction_asks,
     extraction_frames,
     extraction_texts,
     fact_questions,
@@ -66,14 +68,17 @@ TOOLS = {
     "day": "(?:" + "|".join(words.DAYS).lower() + ")",
     "language": "(?:" + "|".join(words.LANGUAGES).lower() + ")",
 }
-REVIEW = dict.fromkeys(["thing", "word", "word2"], r"\w+")
-_WORDS = "(?:" + "|".join(w for k in choices.KINDS.values() for w in k).lower() + ")"
+REVIEW = dict.fromkeys(["thing", "t", "word", "word2"], r"\w+")
+_LISTED = [*choices.KINDS.values(), asked_choices_everyday.THINGS]
+_WORDS = "(?:" + "|".join(w for k in _LISTED for w in k).lower() + ")"
 _NAMES = {name for k in choices.KINDS for name in [k, *asked_choices_more.SAME.get(k, [])]}
 _KIND = "(?:an? )?(?:" + "|".join(sorted(_NAMES)) + ")"
 KINDS = {**dict.fromkeys("wxyz", f"(?:an? )?{_WORDS}"), **dict.fromkeys("fsuk", _KIND)}
 KINDS["o"] = rf"{_OPTION}(?:{_WORDS}|{_KIND})(?: {_OPTION}(?:{_WORDS}|{_KIND}))+"
 GIVEN = {"n": r"\w+", "t": r"\w+", "u": r"\w+", "v": r"\w+"}
 KIND_WORDINGS = [
+    *asked_choices_everyday.KIND,
+    *asked_choices_everyday.PICK,
     *asked_choices_wide.KIND,
     *asked_choices_wide.PICK,
     *asked_choices_more.KIND,
@@ -143,10 +148,16 @@ def _whole() -> list[re.Pattern[str]]:
     found += [
         to_regex(p, NUMBERS) for p in choices.COMPARES + choices.PARITIES + asked_choices.EXTREME
     ]
+    daily = asked_choices_everyday
+    order = {**NUMBERS, "w": "(?:" + "|".join(choices.LARGER + choices.SMALLER) + ")"}
+    found += [to_regex(p, order) for p in daily.COMPARE + daily.PARITY]
     facts = [to_regex(fact) for fact, _ in choices.YES_FACTS]
     facts += [to_regex(fact, NUMBERS) for fact in [*choices.IS_PARITY, choices.IS_LARGER]]
     facts += [to_regex(fact, KINDS) for fact in choices.IS_KIND]
-    found += [to_regex(frame, {"q": "(?:" + "|".join(facts) + ")"}) for frame in choices.YES_NO]
+    found += [
+        to_regex(frame, {"q": "(?:" + "|".join(facts) + ")"})
+        for frame in choices.YES_NO + daily.YES_NO
+    ]
     found += [to_regex(p, KINDS) for p in KIND_WORDINGS]
     found += [to_regex(choices.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
     found += [to_regex(p, UNITS) for p in asked_choices_more.UNIT_ASKS]
@@ -158,11 +169,26 @@ def _whole() -> list[re.Pattern[str]]:
         who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
         for ask in asked_choices_more.WHO_ASKS:
             found += [to_regex(ask.replace("{q}", statement), who)]
+    return [re.compile(p) for p in found]
+
+
+@cache
+def _reviewed() -> list[tuple[re.Pattern[str], str]]:
+    """Each shape of a question about a review: around any text, and around reviews of ours."""
+    daily = asked_choices_everyday
     reviews = choices.PRAISE + choices.COMPLAINT
     one = "(?:" + "|".join(to_regex(p, REVIEW) for p in choices.REVIEW + reviews) + ")"
     two = "(?:" + "|".join(to_regex(p, REVIEW) for p in reviews) + ")"
-    found += [to_regex(ask, {"text": f"{one}(?: ?{two})?"}) for ask in choices.SENTIMENT]
-    return [re.compile(p) for p in found]
+    said = "(?:" + "|".join(to_regex(p, REVIEW) for p in daily.PRAISE + daily.COMPLAINT) + ")"
+    text = f"(?:{one}(?: ?{two})?|{said}(?: ?{said})?)"
+    shapes: list[tuple[str, dict[str, str]]] = [(ask, {}) for ask in choices.SENTIMENT]
+    for group, asks in daily.SENTIMENT.items():
+        label = "(?:" + "|".join(word for pair in daily.PAIRS[group] for word in pair) + ")"
+        shapes += [(ask, {"a": label, "b": label}) for ask in asks]
+    return [
+        (re.compile(to_regex(ask, slots)), to_regex(ask, {**slots, "text": text}))
+        for ask, slots in shapes
+    ]
 
 
 @cache
@@ -187,11 +213,13 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     known = {a for aliases in extraction_texts.ALIASES.values() for a in aliases.split()}
     known |= {a.replace("_", "") for a in known}
     known |= set("the and type object properties required string integer number".split())
-    known |= {"str", "int", "float", "0", "false", "additionalproperties"}
+    known |= {"str", "int", "float", "a", "text", "numeric", "0", "false", "additionalproperties"}
     keys = r"(?:(?:" + "|".join(sorted(known)) + r")\b ?)+"
     text = rf"(?:\w+ ){{0,2}}{_TEXT_MARK}(?: \w+){{0,2}}"
-    slots = {"keys": keys, "schema": keys, "text": text}
-    frames = [to_regex(p, slots) for p in extraction_frames.KEYS + extraction_frames.SCHEMAS]
+    slots = {"schema": keys, "text": text}
+    slots |= dict.fromkeys(["keys", "plain", "prose", "the", "quoted", "typed"], keys)
+    asks = [m.KEYS + m.SCHEMAS for m in (extraction_frames, extraction_asks)]
+    frames = [to_regex(p, slots) for found in asks for p in found]
     frames += [text]
     sentences = [
         r"\b"
@@ -231,6 +259,9 @@ def _extracts(text: str) -> bool:
 def _contains(text: str) -> bool:
     if any(p.fullmatch(text) for p in _whole()) or _extracts(text):
         return True
+    for around, whole in _reviewed():
+        if around.fullmatch(text) and re.compile(whole).fullmatch(text):
+            return True
     for shape, filled in _declined():
         if shape.fullmatch(text) and any(p.fullmatch(text) for p in filled):
             return True
