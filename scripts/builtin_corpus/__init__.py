@@ -35,6 +35,8 @@ MIX = {
     "fact": 40, "sum": 14, "extraction": 22, "tool": 20, "choice": 30, "refusal": 12, "talk": 8,
     "lookup": 7, "copy": 4,
 }  # fmt: skip
+# Words of tools that questions about a table could be meant for.
+MIGHT_TELL = ("employee", "contact", "person", "product", "menu", "call", "look", "find", "stock")
 
 
 def _pair(user: str, answer: str) -> list[Message]:
@@ -212,9 +214,6 @@ def _tool_might_tell(
     """Whether a listed tool could be meant by questions about the table."""
     text = json.dumps(listed).lower() if listed and table else ""
     return any(word in text for word in (*table.attributes, *MIGHT_TELL)) if table else False
-
-
-MIGHT_TELL = ("employee", "contact", "person", "product", "menu", "call", "look", "find", "stock")
 
 
 def long_conversation(rng: Random) -> Sample:

@@ -271,7 +271,7 @@ TELLS = {
     ],
     "cost thing": [
         "how much is {n}", "how much does {n} cost", "what does {n} cost", "what do i pay for {n}",
-        "how much for {n}", "how much would {n} be", "how expensive is {n}", 
+        "how much for {n}", "how much would {n} be", "how expensive is {n}",
         "i would like {n}. how much is [it|that]", "i'll take {n}. what do i owe you",
         "how much money do i need for {n}", "how much do you [charge|ask|want] for {n}",
         "if i [take|buy|choose] {n}, what do i pay", "what is {n} at the moment, how much",
