@@ -7,6 +7,7 @@ written by the project; nothing is copied from elsewhere.
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import Any
 
@@ -18,6 +19,7 @@ from . import (
     refusals,
     sums,
     systems,
+    systems_everyday,
     tools_more,
 )
 from .asked import wording
@@ -33,6 +35,8 @@ MIX = {
     "fact": 40, "sum": 14, "extraction": 22, "tool": 20, "choice": 30, "refusal": 12, "talk": 8,
     "lookup": 7, "copy": 4,
 }  # fmt: skip
+# Words of tools that questions about a table could be meant for.
+MIGHT_TELL = ("employee", "contact", "person", "product", "menu", "call", "look", "find", "stock")
 
 
 def _pair(user: str, answer: str) -> list[Message]:
@@ -144,6 +148,30 @@ def _any_kind(rng: Random, without: tuple[str, ...] = ()) -> str:
     return rng.choices(list(kinds), list(kinds.values()))[0]
 
 
+def _runs(runs: list[list[systems_everyday.Pair]], rng: Random) -> list[Message]:
+    return [m for run in runs for q, a in run for m in _pair(finish(q, rng), a)]
+
+
+def _lookups(rng: Random) -> tuple[str | None, list[Message]]:
+    """Records in the system prompt or in the message, and questions about them."""
+    roll = rng.random()
+    if roll < 0.45:
+        words_wanted = rng.randint(20, 60) if roll < 0.25 else rng.randint(60, 260)
+        system, table = systems_everyday.prompt(rng, words_wanted)
+        return system, _runs(systems_everyday.runs(table, rng.choice([1, 1, 2, 3]), rng), rng)
+    if roll < 0.6:
+        system, pairs = systems_everyday.task(rng, rng.randint(20, 260))
+        return system, [m for q, a in pairs[:3] for m in _pair(q, a)]
+    lines, pairs = systems.records(rng, rng.randint(1, 6))
+    rng.shuffle(pairs)
+    messages = [m for q, a in pairs[:2] for m in _pair(finish(q, rng), a)]
+    if rng.random() < 0.4:
+        facts = " ".join(lines) + rng.choice([" ", "\n"])
+        messages[0]["content"] = facts + messages[0]["content"]
+        return None, messages
+    return " ".join(lines), messages
+
+
 def conversation(rng: Random) -> Sample:
     """A conversation without, or with a short, system prompt."""
     kind = _any_kind(rng)
@@ -159,14 +187,7 @@ def conversation(rng: Random) -> Sample:
         rules, user, answer = extraction.sample(rng)
         system, messages = rules or system, _pair(user, answer)
     elif kind == "lookup":
-        lines, pairs = systems.records(rng, rng.randint(1, 6))
-        rng.shuffle(pairs)
-        messages = [m for q, a in pairs[:2] for m in _pair(finish(q, rng), a)]
-        if rng.random() < 0.4:
-            facts = " ".join(lines) + rng.choice([" ", "\n"])
-            messages[0]["content"] = facts + messages[0]["content"]
-        else:
-            system = " ".join(lines)
+        system, messages = _lookups(rng)
     else:
         messages = turn(kind, rng)
         if rng.random() < 0.1:
@@ -182,18 +203,46 @@ def conversation(rng: Random) -> Sample:
     return listed, messages
 
 
+def _fits(more: list[Message], table: systems_everyday.Table | None) -> bool:
+    """Whether an exchange has nothing to do with the table of the system prompt."""
+    return table is None or not any(table.mentioned(m["content"]) for m in more)
+
+
+def _tool_might_tell(
+    listed: list[dict[str, Any]] | None, table: systems_everyday.Table | None
+) -> bool:
+    """Whether a listed tool could be meant by questions about the table."""
+    text = json.dumps(listed).lower() if listed and table else ""
+    return any(word in text for word in (*table.attributes, *MIGHT_TELL)) if table else False
+
+
 def long_conversation(rng: Random) -> Sample:
-    """Several exchanges of all kinds under a system prompt of 150 to 800 words."""
-    system, lookups = systems.long_prompt(rng, rng.randint(150, 800))
+    """Several exchanges of all kinds under a system prompt of 60 to 800 words."""
+    table: systems_everyday.Table | None = None
+    roll = rng.random()
+    if roll < 0.18:
+        system, pairs = systems_everyday.task(rng, rng.randint(60, 500))
+        messages = [m for q, a in pairs for m in _pair(q, a)]
+        return None, [{"role": "system", "content": system}, *messages]
+    if roll < 0.6:
+        system, table = systems_everyday.prompt(rng, rng.randint(60, 500))
+        lookups, share = systems_everyday.runs(table, 5, rng), 0.45
+    else:
+        system, pairs = systems.long_prompt(rng, rng.randint(150, 800))
+        lookups, share = [[pair] for pair in pairs], 0.2
     listed: list[dict[str, Any]] | None = None
-    messages: list[Message] = []
+    messages = []
     if rng.random() < 0.25:
         listed, messages = tools_more.sample(rng)
+        if _tool_might_tell(listed, table):
+            lookups = []
     for _ in range(rng.randint(4, 9)):
-        if lookups and rng.random() < 0.2:
-            question, answer = lookups.pop()
-            messages += _pair(finish(question, rng), answer)
+        if lookups and rng.random() < share:
+            messages += _runs([lookups.pop()], rng)
             continue
         more = turn(_any_kind(rng, ("tool", "lookup", *tools_more.tempted(listed))), rng)
-        messages += more + _echo(more, rng)
+        if _fits(more, table):
+            messages += more + _echo(more, rng)
+    if not messages:
+        messages = fact_turn(rng)
     return listed, [{"role": "system", "content": system}, *messages]

@@ -29,8 +29,10 @@ from . import (
     refusals,
     sums,
     systems,
+    systems_everyday,
     tools,
     tools_more,
+    values,
     words,
 )
 from .facts import FACTS
@@ -50,6 +52,11 @@ OFF_TOPIC = {
     **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.WORLD) + ")"),
 }
 LOOKUPS = {"a": "(?:" + "|".join(systems.ATTRIBUTES) + ")", "n": _NAME, "v": _NAME}
+EVERYDAY = {
+    "a": "(?:" + "|".join(k.names for k in systems_everyday.ATTRIBUTES.values()) + ")",
+    **dict.fromkeys("nk", r"(\w+(?: \w+){0,3}?)"),
+    "p": r"\w+",
+}
 _DRAWN = {
     **dict.fromkeys(["n", "c", "c2", "i", "i2"], _NAME),
     **dict.fromkeys(["a", "t", "f", "j", "k", "l"], r"\w+"),
@@ -192,6 +199,31 @@ def _reviewed() -> list[tuple[re.Pattern[str], str]]:
 
 
 @cache
+def _table_asks() -> list[re.Pattern[str]]:
+    """Questions about the tables of `systems_everyday`, with a group where the name stands."""
+    return [re.compile(to_regex(p, EVERYDAY)) for p in systems_everyday.shapes()]
+
+
+@cache
+def _table_words() -> set[str]:
+    """The words of which the names in those tables are made."""
+    rng = Random(0)
+    found = {*systems_everyday.FIRST, *values.RARE, *values.GOODS, *values.ADJECTIVES, "the"}
+    found |= {*values.SURNAMES, *words.CITIES, *words.THINGS, *words.COLOURS}
+    for kind in systems_everyday.KINDS.values():
+        found |= {word for _ in range(400) for word in kind.draw(rng).split()}
+    return set(normalise(" ".join(found)).split())
+
+
+def _asks_a_table(text: str) -> bool:
+    for pattern in _table_asks():
+        match = pattern.fullmatch(text)
+        if match and all(set(g.split()) <= _table_words() for g in match.groups() if g):
+            return True
+    return False
+
+
+@cache
 def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     """Patterns of the tasks, and of the sentences from which values are taken."""
     fields = {key: r"\w+(?: \w+){0,2}" for make, _ in extraction.KINDS for key in make(Random(0))}
@@ -257,7 +289,7 @@ def _extracts(text: str) -> bool:
 
 
 def _contains(text: str) -> bool:
-    if any(p.fullmatch(text) for p in _whole()) or _extracts(text):
+    if any(p.fullmatch(text) for p in _whole()) or _asks_a_table(text) or _extracts(text):
         return True
     for around, whole in _reviewed():
         if around.fullmatch(text) and re.compile(whole).fullmatch(text):
