@@ -1,0 +1,1040 @@
+"""Everyday texts from which values are taken: messages, tickets, receipts, reviews, notices.
+
+`extraction.py` draws most of its texts here, and `wordings.py` reads the patterns for the honesty
+test. The format is that of `extraction_texts.py`, but the values are what people really write
+about: common names and towns, known books and films, prices with cents. Greetings, sign-offs and
+sentences that do not matter stand around the facts.
+"""
+
+# ruff: noqa: SIM905  (a split sentence is easier to read and edit than a list of quoted words)
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from random import Random
+
+from . import extraction_texts, values, words
+from .grammar import expand
+
+Value = str | int | float
+SLOT = extraction_texts.SLOT
+
+FIRST = (
+    values.FIRST_NAMES + words.NAMES
+    + (
+        "Ahmed Aicha Alejandro Ali Andrea Andrew Anita Arjun Ben Brian Bruce Carol Chiara Cindy "
+        "Claudia Dave Deborah Dennis Diego Donna Dorothy Emily Erika Farid Fatou Francesca Gary "
+        "Giulia Gloria Hassan Hiroshi Hussein Irene Jamal Janet Jason Javier Jean Jessica Joanna "
+        "Joyce Julian Justin Karim Katrin Keith Kevin Khadija Larry Leila Leon Linda Lorenzo "
+        "Louise Lukas Manuel Marie Mario Mateo Matteo Melissa Mohammed Monica Nancy Natalie "
+        "Nicole Nikolai Omar Pamela Pat Pedro Pierre Rahul Ramon Ricardo Rob Roger Ron Rose Roy "
+        "Sabine Sally Sanjay Sean Sharon Sophie Stefan Sunita Svetlana Tariq Teresa Thomas Tony "
+        "Tyler Valentina Vikram Wei Wendy William Yan Zainab"
+    ).split()
+)  # fmt: skip
+LAST = (
+    values.SURNAMES
+    + (
+        "Adams Ali Allen Anderson Baker Barnes Bennett Campbell Chen Collins Cook Cooper Cox "
+        "Delgado Dixon Edwards Fernandez Fernando Ferrari Flores Gomez Gonzalez Graham Hamid "
+        "Hassan Hernandez Holm Horvat Howard Hussain Jackson Kelly Kennedy Lambert Laurent Leroy "
+        "Lin Liu Mahmoud Marshall Mbeki Mitchell Muller Nowak Osei Parker Perry Phillips Popescu "
+        "Rahman Ribeiro Robinson Rodriguez Romano Ross Russell Sanchez Santos Schneider Sharma "
+        "Simmons Stewart Svensson Thompson Tran Vogel Weiss Williams Yang Zimmermann O'Brien"
+    ).split()
+)  # fmt: skip
+
+
+def _list(text: str) -> list[str]:
+    return [part.strip() for part in text.replace("\n", " ").split(",")]
+
+
+ROADS = _list(
+    """High Street, Park Road, Mill Lane, Station Road, Church Street, Oak Avenue, Main Street,
+    Rose Lane, King Street, Hill Road, Lake View, Bridge Street, Elm Street, Garden Road, Market
+    Square, Green Lane, Queen's Road, Harbour Street"""
+)
+TOWNS = words.CITIES + _list(
+    """Aarhus, Antwerp, Atlanta, Austin, Baltimore, Bangkok, Barcelona, Basel, Beijing, Beirut,
+    Belfast, Belgrade, Bilbao, Birmingham, Bologna, Bordeaux, Bremen, Bristol, Brussels, Bucharest,
+    Budapest, Buenos Aires, Cambridge, Cape Town, Cardiff, Casablanca, Cologne, Copenhagen, Cork,
+    Dallas, Denver, Detroit, Dortmund, Dresden, Dubai, Edinburgh, Florence, Frankfurt, Galway,
+    Ghent, Glasgow, Gothenburg, Granada, Graz, Hong Kong, Houston, Innsbruck, Kingston, Krakow,
+    Leeds, Leipzig, Lille, Liverpool, Ljubljana, Los Angeles, Luxembourg, Malaga, Malmo,
+    Manchester, Marseille, Melbourne, Mexico City, Miami, Nantes, New York, Nice, Nottingham,
+    Oxford, Palermo, Perth, Philadelphia, Phoenix, Pittsburgh, Portland, Rotterdam, Salzburg,
+    San Diego, San Francisco, Seattle, Seville, Shanghai, Singapore, Stockholm, Strasbourg,
+    Stuttgart, Taipei, Tallinn, Tampere, The Hague, Utrecht, Valencia, Vancouver, Venice, Verona,
+    Vilnius, Washington, Wellington, York"""
+)
+COUNTRIES = _list(
+    """Argentina, Australia, Austria, Belgium, Bolivia, Brazil, Bulgaria, Cambodia, Canada, Chile,
+    China, Colombia, Croatia, Cuba, Denmark, Ecuador, Egypt, Estonia, Ethiopia, Finland, France,
+    Germany, Ghana, Greece, Hungary, Iceland, India, Indonesia, Ireland, Italy, Jamaica, Japan,
+    Jordan, Kenya, Latvia, Malaysia, Malta, Mexico, Morocco, Namibia, Nepal, New Zealand, Nigeria,
+    Norway, Pakistan, Panama, Peru, Poland, Portugal, Romania, Senegal, Serbia, Slovakia, Slovenia,
+    South Africa, South Korea, Spain, Sri Lanka, Sweden, Switzerland, Tanzania, Thailand, Tunisia,
+    Turkey, Uganda, Ukraine, Uruguay, Vietnam, Zambia"""
+)
+_BOOKS = """
+1984/George Orwell/1949;Animal Farm/George Orwell/1945;Emma/Jane Austen/1815
+Pride and Prejudice/Jane Austen/1813;Dracula/Bram Stoker/1897;Frankenstein/Mary Shelley/1818
+Jane Eyre/Charlotte Bronte/1847;Wuthering Heights/Emily Bronte/1847;Ulysses/James Joyce/1922
+Moby Dick/Herman Melville/1851;Walden/Henry David Thoreau/1854;The Trial/Franz Kafka/1925
+War and Peace/Leo Tolstoy/1869;Anna Karenina/Leo Tolstoy/1878;The Stranger/Albert Camus/1942
+Crime and Punishment/Fyodor Dostoevsky/1866;The Idiot/Fyodor Dostoevsky/1869
+Great Expectations/Charles Dickens/1861;Oliver Twist/Charles Dickens/1838
+The Great Gatsby/F. Scott Fitzgerald/1925;The Hobbit/J. R. R. Tolkien/1937
+Brave New World/Aldous Huxley/1932;Fahrenheit 451/Ray Bradbury/1953;Dune/Frank Herbert/1965
+Neuromancer/William Gibson/1984;Foundation/Isaac Asimov/1951;Solaris/Stanislaw Lem/1961
+To Kill a Mockingbird/Harper Lee/1960;The Catcher in the Rye/J. D. Salinger/1951
+Beloved/Toni Morrison/1987;The Color Purple/Alice Walker/1982;Middlemarch/George Eliot/1871
+Mrs Dalloway/Virginia Woolf/1925;Orlando/Virginia Woolf/1928;Lolita/Vladimir Nabokov/1955
+The Old Man and the Sea/Ernest Hemingway/1952;Persuasion/Jane Austen/1817
+One Hundred Years of Solitude/Gabriel Garcia Marquez/1967
+Treasure Island/Robert Louis Stevenson/1883
+The Name of the Rose/Umberto Eco/1980;Siddhartha/Hermann Hesse/1922;Steppenwolf/Hermann Hesse/1927
+The Magic Mountain/Thomas Mann/1924
+Buddenbrooks/Thomas Mann/1901
+Faust/Johann Wolfgang von Goethe/1808
+Les Miserables/Victor Hugo/1862;Madame Bovary/Gustave Flaubert/1857;The Plague/Albert Camus/1947
+The Handmaid's Tale/Margaret Atwood/1985;Things Fall Apart/Chinua Achebe/1958
+Half of a Yellow Sun/Chimamanda Ngozi Adichie/2006;Norwegian Wood/Haruki Murakami/1987
+Kafka on the Shore/Haruki Murakami/2002;The Alchemist/Paulo Coelho/1988;Holes/Louis Sachar/1998
+The Remains of the Day/Kazuo Ishiguro/1989;Wolf Hall/Hilary Mantel/2009;Atonement/Ian McEwan/2001
+White Teeth/Zadie Smith/2000;Life of Pi/Yann Martel/2001;The Road/Cormac McCarthy/2006
+The Secret History/Donna Tartt/1992;Carrie/Stephen King/1974;Matilda/Roald Dahl/1988
+Little Women/Louisa May Alcott/1868;Heidi/Johanna Spyri/1881;Peter Pan/J. M. Barrie/1911
+The Time Machine/H. G. Wells/1895;Around the World in Eighty Days/Jules Verne/1873
+Murder on the Orient Express/Agatha Christie/1934
+The Hound of the Baskervilles/Arthur Conan Doyle/1902
+"""
+_FILMS = """
+Casablanca/Michael Curtiz/1942;Psycho/Alfred Hitchcock/1960;Vertigo/Alfred Hitchcock/1958
+Jaws/Steven Spielberg/1975;Jurassic Park/Steven Spielberg/1993;Alien/Ridley Scott/1979
+Blade Runner/Ridley Scott/1982;Gladiator/Ridley Scott/2000;Titanic/James Cameron/1997
+Avatar/James Cameron/2009;Inception/Christopher Nolan/2010;Memento/Christopher Nolan/2000
+Interstellar/Christopher Nolan/2014;Pulp Fiction/Quentin Tarantino/1994;Rocky/John Avildsen/1976
+The Godfather/Francis Ford Coppola/1972
+Taxi Driver/Martin Scorsese/1976
+Amelie/Jean-Pierre Jeunet/2001
+Goodfellas/Martin Scorsese/1990;Citizen Kane/Orson Welles/1941;Metropolis/Fritz Lang/1927
+Modern Times/Charlie Chaplin/1936
+Seven Samurai/Akira Kurosawa/1954
+Spirited Away/Hayao Miyazaki/2001
+Parasite/Bong Joon-ho/2019;Roma/Alfonso Cuaron/2018;Gravity/Alfonso Cuaron/2013
+The Shining/Stanley Kubrick/1980;Fargo/Joel Coen/1996;Barbie/Greta Gerwig/2023
+Lady Bird/Greta Gerwig/2017;Lost in Translation/Sofia Coppola/2003;The Piano/Jane Campion/1993
+The Matrix/Lana Wachowski/1999;Forrest Gump/Robert Zemeckis/1994;Fight Club/David Fincher/1999
+Seven/David Fincher/1995;Annie Hall/Woody Allen/1977;Manhattan/Woody Allen/1979
+Solaris/Andrei Tarkovsky/1972;Stalker/Andrei Tarkovsky/1979;Persona/Ingmar Bergman/1966
+Moonlight/Barry Jenkins/2016;Get Out/Jordan Peele/2017;Toy Story/John Lasseter/1995
+Ratatouille/Brad Bird/2007;Coco/Lee Unkrich/2017;Heat/Michael Mann/1995;Up/Pete Docter/2009
+Some Like It Hot/Billy Wilder/1959
+Sunset Boulevard/Billy Wilder/1950
+Whiplash/Damien Chazelle/2014
+"""
+_SONGS = """
+Imagine/John Lennon;Hey Jude/The Beatles;Yesterday/The Beatles;Let It Be/The Beatles;Halo/Beyonce
+Bohemian Rhapsody/Queen;Africa/Toto;Thriller/Michael Jackson;Billie Jean/Michael Jackson
+Like a Prayer/Madonna;Purple Rain/Prince;Heroes/David Bowie;Space Oddity/David Bowie
+Hello/Adele;Skyfall/Adele;Creep/Radiohead;Clocks/Coldplay;Yellow/Coldplay;Waterloo/Abba
+Dancing Queen/Abba;Hotel California/Eagles;Wonderwall/Oasis;Zombie/The Cranberries
+Jolene/Dolly Parton;Respect/Aretha Franklin;Superstition/Stevie Wonder;One Love/Bob Marley
+Redemption Song/Bob Marley;Hallelujah/Leonard Cohen;Suzanne/Leonard Cohen;Fast Car/Tracy Chapman
+Rolling in the Deep/Adele;Smooth Operator/Sade;Hurt/Johnny Cash;Blue Suede Shoes/Elvis Presley
+Rehab/Amy Winehouse;Valerie/Amy Winehouse;Shake It Off/Taylor Swift;Firework/Katy Perry
+Umbrella/Rihanna;Diamonds/Rihanna;Royals/Lorde;Bad Guy/Billie Eilish;Angels/Robbie Williams
+No Woman No Cry/Bob Marley;What a Wonderful World/Louis Armstrong;Summertime/Ella Fitzgerald
+"""
+_ART = """
+The Starry Night/Vincent van Gogh;Sunflowers/Vincent van Gogh;Guernica/Pablo Picasso
+The Kiss/Gustav Klimt;The Scream/Edvard Munch;Mona Lisa/Leonardo da Vinci;Olympia/Edouard Manet
+The Night Watch/Rembrandt;The Milkmaid/Johannes Vermeer;Water Lilies/Claude Monet
+Nighthawks/Edward Hopper;The Two Fridas/Frida Kahlo;Campbell's Soup Cans/Andy Warhol
+Las Meninas/Diego Velazquez;The Birth of Venus/Sandro Botticelli;The Great Wave/Hokusai
+American Gothic/Grant Wood;The Persistence of Memory/Salvador Dali;The Dance/Henri Matisse
+"""
+
+
+def _rows(text: str) -> list[tuple[str, ...]]:
+    return [tuple(row.split("/")) for row in text.strip().replace("\n", ";").split(";")]
+
+
+# Drawers of which several columns belong together: `book.0` is the title, `book.1` its author.
+TOGETHER = {"book": _rows(_BOOKS), "film": _rows(_FILMS), "song": _rows(_SONGS),
+            "art": _rows(_ART)}  # fmt: skip
+
+_LISTS = {
+    "country": COUNTRIES,
+    "gadget": _list(
+        "printer, laptop, projector, scanner, coffee machine, dishwasher, router, heater, "
+        "screen, lift, air conditioner, fridge, copier, tablet, keyboard, speaker, camera, "
+        "radiator, lamp, washing machine, microwave, phone, door lock, smoke alarm, mouse, "
+        "oven, TV, headset, toaster, monitor"),
+    "spot": _list(
+        "kitchen, lobby, library, canteen, basement, garage, bathroom, living room, "
+        "reception, conference room, second floor, main hall, bedroom, workshop, classroom, "
+        "attic, staff room, warehouse, sales office, waiting room, gym, corridor, east wing, "
+        "laundry room"),
+    "trouble": _list(
+        "paper jam, broken screen, strange noise, bad smell, slow connection, leak, "
+        "flickering light, dead battery, blocked filter, cracked case, loose cable, red "
+        "light, missing key, frozen screen, blown fuse, broken switch, rattling fan, empty "
+        "cartridge, black screen, weak signal, software error, stuck button, faulty plug, "
+        "water leak"),
+    "damage": _list(
+        "a broken window, water damage, a stolen bike, a car accident, a kitchen fire, a "
+        "burst pipe, storm damage, a lost suitcase, a broken leg, a flooded cellar, hail "
+        "damage, a stolen phone, a scratched door, a dented bumper, a fallen tree, a "
+        "cancelled flight"),
+    "goods": _list(
+        "oat milk, brown bread, coffee, bananas, olive oil, cheese, orange juice, rice, "
+        "tomatoes, green tea, butter, eggs, dark chocolate, toothpaste, batteries, soap, "
+        "pasta, chicken, yoghurt, apples, potatoes, honey, shampoo, cat food, light bulbs, "
+        "printer paper, a sandwich, a cappuccino, a notebook, a magazine, sunscreen, dish "
+        "soap, garlic, onions"),
+    "wares": _list(
+        "desk lamp, office chair, tea pot, rain jacket, running shoes, phone case, backpack, "
+        "water bottle, yoga mat, headphones, alarm clock, wool blanket, frying pan, board "
+        "game, suitcase, coffee grinder, mountain bike, bookshelf, garden hose, hair dryer, "
+        "toaster, umbrella, camping tent, vacuum cleaner, electric kettle, wall clock, "
+        "leather wallet, wireless mouse, USB cable, sun hat, sleeping bag, electric drill, "
+        "mirror, sofa"),
+    "plural": _list(
+        "notebooks, pens, coffee mugs, desk lamps, chairs, light bulbs, towels, shirts, "
+        "candles, cushions, tulips, roses, pizzas, cupcakes, sandwiches, tickets, posters, "
+        "T-shirts, batteries, envelopes, folders, bottles of wine, boxes, plates, glasses, "
+        "forks, pillows, blankets, USB sticks, keyboards, monitors, headsets, flower pots, "
+        "croissants, bagels"),
+    "belonging": _list(
+        "umbrella, black wallet, red scarf, house key, phone, blue backpack, watch, laptop "
+        "bag, gold ring, glasses, green jacket, passport, teddy bear, hat, bicycle helmet, "
+        "earring, camera, brown glove, lunch box, library card, silver necklace, grey coat"),
+    "where": _list(
+        "cafeteria, bus, train, gym, cinema, park, library, church, lobby, car park, swimming "
+        "pool, changing room, museum, airport, taxi, school yard, hotel bar, town hall"),
+    "shopname": _list(
+        "Corner Market, Green Grocer, Lidl, Tesco, Aldi, Carrefour, Walmart, IKEA, City "
+        "Pharmacy, Baker's Street, Daily Mart, Sunrise Cafe, Spar, Target, Costco, Book Barn, "
+        "Fresh & Fine, Kiosk 24, Rewe, Tool Town, Migros, Coop, Whole Foods, Station Shop"),
+    "stayname": _list(
+        "Grand Hotel, Hotel Central, Sea View Inn, Park Hotel, Hotel Astoria, Mountain Lodge, "
+        "Hotel Bristol, The Old Mill, Hotel Miramar, Harbour Inn, Hotel Europa, City Hostel, "
+        "Lake House, Hotel Splendid, The Ritz, Garden Hotel, Hotel Adler, Sunset Motel"),
+    "restaurant": _list(
+        "Golden Dragon, La Piazza, The Red Lion, Chez Marie, Taj Mahal, Bella Napoli, Sushi "
+        "House, The Green Table, Casa Pepe, Athena, Burger Barn, Le Jardin, Saigon Kitchen, "
+        "The Oak, Blue Lagoon, Pizza Roma, Thai Garden, El Toro, Noodle Bar, Old Tavern"),
+    "courier": _list(
+        "DHL, UPS, FedEx, GLS, Royal Mail, DPD, Hermes, PostNord, Evri, La Poste"),
+    "vehicle": _list(
+        "van, minibus, bicycle, scooter, convertible, pickup truck, camper, motorbike, small "
+        "car, estate car, e-bike, trailer, canoe, boat, kayak, tandem, SUV, jeep"),
+    "brand": _list(
+        "Toyota Corolla, VW Golf, Ford Focus, Fiat 500, Honda Civic, BMW, Audi A4, Renault "
+        "Clio, Opel Corsa, Tesla Model 3, Volvo V70, Skoda Octavia, Mazda 3, Mini Cooper, "
+        "Nissan Leaf, Kia Ceed, Peugeot 208, Seat Ibiza, Hyundai i30, Citroen C3, Dacia "
+        "Duster"),
+    "weather": _list(
+        "rain, snow, sunshine, thick fog, thunderstorms, light rain, strong wind, hail, clear "
+        "skies, clouds, showers, heavy snow, drizzle, blue sky, sleet, mild air, frost"),
+    "ailment": _list(
+        "sore throat, back pain, headache, check-up, flu shot, toothache, blood test, rash, "
+        "cough, swollen knee, earache, fever, sprained ankle, eye test, stomach ache, cold"),
+    "topic": _list(
+        "budget, new website, summer party, hiring plan, office move, sales figures, "
+        "quarterly report, safety training, product launch, school trip, road map, annual "
+        "review, customer survey, marketing plan, holiday schedule, price list, security "
+        "audit, logo design"),
+    "roomname": _list(
+        "Blue Room, conference room, Room 12, Room 204, library, main hall, cafe, board room, "
+        "Room 7, garden room, Room 31, meeting room, Studio B, small office, Room 118"),
+    "petname": _list(
+        "Bella, Luna, Max, Rocky, Coco, Milo, Simba, Daisy, Oreo, Nala, Toby, Buddy, Charlie, "
+        "Lucky, Ginger, Shadow, Snowball, Biscuit, Pepper, Bruno, Tiger, Poppy, Felix, Rex"),
+    "animal2": _list(
+        "dog, cat, rabbit, hamster, parrot, guinea pig, horse, tortoise, beagle, poodle, "
+        "goldfish, pony, canary, ferret, labrador, terrier, kitten, puppy, goat, lizard, "
+        "budgie"),
+    "lesson": _list(
+        "maths, history, biology, chemistry, physics, English, French, geography, art, music, "
+        "Latin, Spanish, economics, computer science, drama, German, philosophy, sports"),
+    "gradeletter": _list(
+        "A, B, C, D, B+, A-, C+, B-, A+, C-"),
+    "club": _list(
+        "Arsenal, Chelsea, Liverpool, Barcelona, Real Madrid, Bayern, Juventus, Ajax, Celtic, "
+        "Porto, Benfica, Lyon, Sevilla, Napoli, Roma, Dortmund, Everton, Leeds, Lakers, "
+        "Bulls, Celtics, Tigers, Red Sox, Eagles, Falcons, Inter, Monaco, Galatasaray, Wolves"),
+    "dish": _list(
+        "lasagne, apple pie, chicken soup, tomato soup, beef stew, pancakes, fish pie, "
+        "mushroom risotto, carrot cake, vegetable curry, paella, potato salad, banana bread, "
+        "chilli, goulash, onion tart, fried rice, moussaka, quiche, dumplings, cheesecake, "
+        "ramen"),
+    "ingredient": _list(
+        "garlic, two eggs, fresh basil, flour, brown sugar, butter, lemon juice, cinnamon, "
+        "coconut milk, olive oil, red onions, cream, parsley, ginger, black pepper, salt"),
+    "trade": _list(
+        "nurse, waiter, software developer, accountant, bus driver, chef, electrician, "
+        "teacher, data analyst, cleaner, gardener, receptionist, web designer, mechanic, "
+        "pharmacist, translator, sales manager, journalist, plumber, dentist, project "
+        "manager, barista"),
+    "cause": _list(
+        "Red Cross, animal shelter, food bank, children's hospital, Greenpeace, school "
+        "library, village church, refugee fund, UNICEF, sports club, fire brigade, Oxfam, "
+        "local museum, cancer research, homeless shelter, youth orchestra, tree fund, Save "
+        "the Children"),
+    "museum": _list(
+        "Louvre, Prado, British Museum, Rijksmuseum, Uffizi, Tate Modern, MoMA, Hermitage, "
+        "Albertina, Guggenheim, Science Museum, Van Gogh Museum, Pergamon, Getty, Orsay, Vasa "
+        "Museum"),
+    "club2": _list(
+        "gym, chess club, tennis club, rowing club, film society, choir, library, sailing "
+        "club, book club, golf club, photo club, dance school, yoga studio, alpine club, judo "
+        "club"),
+    "tier": _list(
+        "gold, silver, basic, family, student, premium, standard, annual, monthly, junior"),
+    "repairjob": _list(
+        "cracked screen, flat tyre, broken zip, leaking tap, worn brakes, oil change, new "
+        "battery, loose heel, broken chain, torn sleeve, dead engine, stuck drawer, new strap"),
+    "fixable": _list(
+        "bike, phone, laptop, car, watch, coat, jacket, boots, guitar, violin, camera, "
+        "washing machine, radio, sewing machine, lawn mower, motorbike, suitcase, armchair, "
+        "clock"),
+    "loglevel": _list(
+        "ERROR, WARN, INFO, DEBUG, CRITICAL, NOTICE, FATAL"),
+    "service": _list(
+        "auth, billing, database, mailer, scheduler, web, cache, backup, payments, search, "
+        "worker, proxy, uploader, nginx, cron, gateway, login, api, storage, monitor"),
+    "fault": _list(
+        "connection refused, disk full, timeout, login failed, file not found, out of memory, "
+        "invalid token, access denied, restart done, job finished, bad request, no space "
+        "left, backup started, cache cleared, permission denied, certificate expired, queue "
+        "empty"),
+    "chore": _list(
+        "buy milk, water the plants, call the plumber, feed the cat, pay the rent, book the "
+        "flights, wash the car, pick up the kids, post the letter, clean the oven, order the "
+        "cake, fix the bike, take out the rubbish, walk the dog, renew the passport, return "
+        "the books"),
+    "play": _list(
+        "Hamlet, Swan Lake, Carmen, The Lion King, Cats, Macbeth, La Boheme, Aida, Othello, "
+        "Hamilton, Giselle, Tosca, The Nutcracker, Chicago, King Lear, Les Miserables, Don "
+        "Giovanni"),
+    "hobby": _list(
+        "chess, pottery, yoga, salsa, guitar, painting, photography, tennis, swimming, "
+        "karate, Spanish, cooking, piano, first aid, knitting, sewing, Italian, drawing, "
+        "climbing"),
+    "crop": _list(
+        "wheat, potatoes, apples, tomatoes, corn, barley, grapes, carrots, olives, onions, "
+        "cherries, sunflowers, pumpkins, strawberries, cabbage, lettuce, rice, beans, pears, "
+        "plums"),
+    "gift": _list(
+        "a scarf, a book, a watch, concert tickets, a bike, flowers, chocolates, a puzzle, a "
+        "camera, earrings, a voucher, a cookbook, a teapot, a board game, perfume, a football"),
+    "occasion": _list(
+        "birthday, wedding, graduation, anniversary, retirement, Christmas, name day, "
+        "Mother's Day, housewarming, christening, engagement, farewell party, Father's Day"),
+    "line": _list(
+        "bus 12, tram 4, line 7, bus 101, the U3, the Central line, tram 9, bus 38, line 2, "
+        "bus 240, the ferry, tram 17, the night bus, line 14, the airport bus, the S1"),
+    "delayreason": _list(
+        "snow, an accident, a strike, roadworks, a signal fault, heavy traffic, a storm, a "
+        "power cut, fog, engine trouble, a fallen tree, flooding, a police operation"),
+    "crime": _list(
+        "burglary, bike theft, car theft, shoplifting, vandalism, fraud, noise complaint, "
+        "pickpocketing, break-in, graffiti, trespassing, hit and run, phone theft"),
+    "adjcolour": words.COLOURS,
+    "day": words.DAYS,
+    "month": words.MONTHS,
+    "language": words.LANGUAGES,
+}  # fmt: skip
+
+
+def _full(rng: Random) -> str:
+    return f"{rng.choice(FIRST)} {rng.choice(LAST)}"
+
+
+def _who(rng: Random) -> str:
+    roll = rng.random()
+    if roll < 0.6:
+        return _full(rng)
+    return rng.choice(FIRST) if roll < 0.85 else values.person(rng)
+
+
+def _letters(rng: Random, count: int) -> str:
+    return "".join(rng.choice("ABCDEFGHJKLMNPRSTUVWXYZ") for _ in range(count))
+
+
+def _money(rng: Random) -> int | float:
+    roll = rng.random()
+    if roll < 0.3:
+        return rng.choice([rng.randint(1, 99), rng.randint(1, 40) * 10, rng.randint(100, 2500)])
+    cents = rng.choice([99, 95, 49, 90, 50, 25, 75, 80, 20, rng.randint(1, 99)])
+    return round(rng.choice([rng.randint(0, 19), rng.randint(2, 499)]) + cents / 100, 2)
+
+
+def _address(rng: Random) -> str:
+    road = rng.choice(ROADS)
+    return f"{rng.randint(1, 199)} {road}"
+
+
+def _title(rng: Random) -> str:
+    kind = rng.choice(["Mr", "Ms", "Mrs", "Mr", "Ms", "Dr", "Professor"])
+    return f"{kind} {rng.choice(LAST)}"
+
+
+DRAW: dict[str, Callable[[Random], Value]] = {
+    **extraction_texts.DRAW,
+    **{name: (lambda r, found=found: r.choice(found)) for name, found in _LISTS.items()},
+    "who": _who,
+    "full": _full,
+    "first": lambda r: r.choice(FIRST),
+    "doctor2": lambda r: f"{r.choice(['Dr.', 'Dr', 'Doctor'])} {r.choice(LAST)}",
+    "titledteacher": _title,
+    "town": lambda r: r.choice(TOWNS) if r.random() < 0.9 else values.place(r),
+    "money": _money,
+    "address": _address,
+    "thousands": lambda r: r.choice([r.randint(4, 99) * 100, r.randint(400, 99999)]),
+    "few": lambda r: r.randint(2, 14),
+    "score": lambda r: r.randint(0, 9),
+    "stars": lambda r: r.randint(1, 5),
+    "mins": lambda r: r.choice([10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 75, 90, r.randint(5, 99)]),
+    "percent": lambda r: r.randint(1, 99),
+    "degrees": lambda r: r.choice([r.randint(2, 38), r.randint(2, 38), r.randint(10, 390) / 10]),
+    "lately": lambda r: r.randint(1975, 2027),
+    "idnumber": lambda r: r.randint(10, 99999),
+    "policyno": lambda r: f"{_letters(r, r.choice([1, 2, 3]))}-{r.randint(100, 999999)}",
+    "invoiceno": lambda r: r.choice(
+        [f"INV-{r.randint(10, 9999)}", f"{r.randint(2019, 2027)}-{r.randint(1, 999):03d}",
+         f"{_letters(r, 1)}{r.randint(1000, 99999)}"]),
+    "parcelno": lambda r: f"{_letters(r, 2)}{r.randint(10000, 9999999)}",
+    "ref": lambda r: f"{_letters(r, r.choice([2, 3]))}{r.choice(['-', ''])}{r.randint(10, 9999)}",
+    "trainno": lambda r: f"{r.choice(['IC', 'RE', 'ICE', 'TGV', 'EC', 'R', 'RB'])} "
+                         f"{r.randint(1, 999)}",
+    "flightno": lambda r: f"{_letters(r, 2)}{r.choice(['', ' '])}{r.randint(10, 9999)}",
+    "gatecode": lambda r: f"{r.choice('ABCDEFG')}{r.randint(1, 60)}",
+    "plateno": lambda r: f"{_letters(r, 2)}{r.choice(['-', ' '])}{r.randint(10, 999)}"
+                         f"{r.choice(['-', ' '])}{_letters(r, 2)}",
+    "seatcode": lambda r: f"{r.randint(1, 40)}{r.choice('ABCDEF')}",
+    "stamp": lambda r: f"2026-{r.randint(1, 12):02d}-{r.randint(1, 28):02d} "
+                       f"{r.randint(0, 23):02d}:{r.randint(0, 59):02d}",
+}  # fmt: skip
+
+INTEGERS = set("thousands few score stars mins percent lately idnumber".split())
+PEOPLE = set("who full first person doctor2 titledteacher".split())
+
+_ALIASES = """
+device: device item equipment machine appliance broken_device
+room_name: room location place area where
+problem: problem issue fault description defect trouble
+reporter: reporter name reported_by employee user caller
+claimant: claimant name customer policyholder client
+policy: policy policy_number policy_id contract
+incident: incident damage cause event claim_type
+amount: amount sum total value money
+date: date on day_of_event when
+item: item product article what purchase bought
+price: price cost total amount price_paid
+store: store shop shop_name merchant seller
+origin: origin from start departure_city from_city
+destination: destination to arrival to_city target_city
+platform: platform track platform_number
+time: time departure hour at
+train: train train_number service train_id
+flight_no: flight flight_number flight_id
+gate: gate gate_number boarding_gate
+traveller: traveller passenger passenger_name name
+book: title book book_title work novel
+author: author writer written_by author_name
+year: year published release_year year_of
+film: film movie title movie_title
+director: director directed_by filmmaker
+stars: stars rating score
+song: song track title song_title
+artist: artist singer performer band musician
+listener: listener requested_by user fan
+visitor: visitor traveller name tourist person
+country: country nation land destination
+city: city town location place
+pet: pet pet_name animal_name
+species: species animal kind pet_type breed
+age: age age_years years
+owner: owner pet_owner owner_name contact
+pupil: pupil student child name
+subject: subject course class lesson
+teacher: teacher instructor teacher_name
+grade: grade mark result
+home: home_team home team team_1
+away: away_team away opponent team_2
+home_score: home_score home_goals score_1
+away_score: away_score away_goals score_2
+stadium: stadium city venue location
+dish: dish recipe meal food
+minutes: minutes duration time_minutes cooking_time
+ingredient: ingredient main_ingredient needs
+servings: servings serves portions people
+applicant: applicant candidate name applicant_name
+position: position job role job_title vacancy
+company: company employer firm organisation
+start: start start_date available_from begins
+experience: experience years years_of_experience
+courier: courier carrier delivered_by shipping_company
+recipient: recipient addressee customer name receiver
+parcel: parcel parcel_number tracking_number tracking package_id
+street: street address street_address
+day: day weekday delivery_day
+renter: renter customer name driver
+vehicle: vehicle vehicle_type rented_item
+days: days duration number_of_days rental_days
+bill: invoice invoice_number invoice_id number
+supplier: supplier vendor company from_company
+total: total amount sum amount_due
+due: due due_date deadline pay_by
+client: client customer billed_to debtor
+temperature: temperature temp degrees celsius
+weather: weather conditions forecast
+wind: wind wind_speed wind_kmh
+patient: patient patient_name name
+doctor: doctor physician doctor_name
+reason: reason complaint symptom problem
+rooms: rooms number_of_rooms room_count
+rent: rent monthly_rent price rent_eur
+agent: agent contact agent_name landlord
+size: size area square_metres size_sqm
+brand: brand car model make car_model
+km: km mileage kilometres odometer
+seller: seller owner sold_by name
+topic: topic subject meeting title about
+room: room room_number place location meeting_room
+organiser: organiser host organizer chair
+thing: item object lost_item article
+finder: finder found_by finder_name
+loser: owner lost_by owner_name
+place: place location where found_in
+borrower: borrower reader member name
+due_back: due return_by due_date return_date
+museum: museum venue gallery place
+art: artwork painting title work
+guests: guests people party_size number_of_people
+guest: guest guest_name name booked_by
+hotel: hotel hotel_name accommodation
+nights: nights length_of_stay stay
+room_no: room room_number room_no
+show: show event title performance
+seat: seat seat_number place
+buyer: buyer customer name bought_by
+donor: donor giver name donor_name
+cause: cause charity organisation recipient
+member: member name member_name
+club: club organisation society
+tier: tier plan membership_type level
+fee: fee price monthly_fee cost
+plate: plate licence_plate registration car
+minutes_late: delay minutes_late delay_minutes
+thing_fixed: item object device repaired_item
+work: repair job problem work_needed
+customer: customer client name customer_name buyer
+quantity: quantity count number amount_ordered qty units
+products: product item article ordered_item goods
+order_no: order order_number order_id id
+product: product item reviewed_product article
+reviewer: reviewer name author customer written_by
+stamp: timestamp time logged_at
+level: level severity log_level
+service: service component source module
+fault: message error text event
+sender: sender from name author
+task: task todo action what_to_do
+deadline: deadline due day by
+phone: phone telephone phone_number contact_number
+caller: caller name from person
+restaurant: restaurant place restaurant_name venue
+dishes: dish order meal food
+line: line route service
+delay_reason: reason cause delay_reason
+hobby: course class subject title
+places_left: places free_places spots seats_left
+crime: crime offence incident case_type
+officer: officer police_officer handled_by
+case_no: case case_number reference file_number
+crop: crop product harvest plant
+farmer: farmer grower name
+kilos: kilos weight kg weight_kg
+gift: gift present item
+giver: giver from given_by
+taker: recipient to receiver for_whom
+occasion: occasion event celebration
+reading: reading value meter_reading consumption
+meter: meter meter_number meter_id
+subscriber: subscriber customer account_holder name
+old_price: old_price before price_before
+new_price: new_price after price_now
+percent: percent discount discount_percent
+name: name full_name person guest_name
+email: email mail email_address
+table_no: table table_number
+speaker: speaker lecturer presenter
+language: language spoken_language
+votes: votes vote_count number_of_votes
+candidate: candidate winner name politician
+bank_from: sender payer from_person paid_by
+bank_to: payee recipient to_person beneficiary
+account: account account_number account_id
+salary: salary pay wage monthly_salary
+department: department team division
+distance: distance km distance_km kilometres
+runner: runner athlete name cyclist
+colour: colour color
+playtime: start starts_at start_time time
+"""
+ALIASES = dict(line.split(": ", 1) for line in _ALIASES.strip().splitlines())
+
+_TEXTS = """
+# helpdesk: device=gadget room_name=spot reporter=who problem=trouble
+[hi|hello], the {device} in the {room_name} has a {problem}. [Thanks|Cheers|Best], {reporter}
+the {device} in the {room_name} [is acting up|stopped working|needs a look], {problem}. {reporter}
+{reporter} [says|tells us|reports] that the {device} in the {room_name} has a {problem}
+[could|can] someone [come to|look in at] the {room_name}? The {device} has a {problem}
+{reporter} here, [we have|there is] a {problem} on the {device} in the {room_name}
+{problem} on the {device}, {room_name}, [reported by|call {reporter} for details,] {reporter}
+[sorry to bother you|me again], my {device} [shows|has] a {problem}. [It is|You find it] in the \
+{room_name}. {reporter}
+New ticket\\nFrom: {reporter}\\nDevice: {device}\\nWhere: {room_name}\\nIssue: {problem}
+[since this morning|since yesterday|again], {problem} with the {device} [in the|up in the] \
+{room_name}
+I'm {reporter} and I can't [work|print|go on]: the {device} [has|got] a {problem}
+[ask|call|speak to] {reporter} about the {device} in the {room_name}[, it has a {problem}|]
+[nobody|no one] can use the {device} in the {room_name} because of a {problem}
+{room_name}: {device}, {problem}[, told by {reporter}|]
+# claim: policy=policyno claimant=who incident=damage amount=money date=date
+{claimant} [claims|asks for|wants] {amount} euros for {incident} under policy {policy}
+my name is {claimant}, policy {policy}. I [want|would like] to report {incident} on {date}
+[I am writing about|this is about] {incident} on {date}. My policy is {policy}. {claimant}
+on {date} {claimant} [reported|told us about] {incident}[, damage {amount} euros|]
+policy {policy} [covers|pays for] {incident}, {claimant} [gets|receives] {amount} euros
+the [repair|damage] after {incident} [came to|cost] {amount} [euros|dollars], policy {policy}
+[please pay|we paid] {amount} euros to {claimant} for {incident}
+claim for policy {policy}: {incident}, {date}, {amount} EUR
+{claimant}\\nPolicy no. {policy}\\nWhat happened: {incident}\\nAmount: {amount}
+we [turned down|accepted] the claim of {claimant} for {incident} [on|from] {date}
+[phone {claimant} back|get back to {claimant}]: {incident}, policy {policy}
+[there was|we had] {incident} on {date}, and I [need|expect] {amount} euros. Policy {policy}
+{amount} euros for {incident}, says {claimant}, who has policy {policy}
+# receipt: item=goods price=money store=shopname
+I [got|bought|grabbed] [some |]{item} at {store} for {price} euros
+{item} €{price}
+{store}\\n{item}  {price}\\nThank you for your visit
+[just|only] ${price} for {item} [at|from] {store}[, not bad|]
+[paid|spent] {price} on {item} [today|this morning|at lunch]
+they [charge|want|ask] {price} euros for {item} at {store}
+{item} was {price} euros [at {store}|on offer|more than last week]
+the receipt [says|shows] {item}, {price} euros
+[can you pick up|please get|don't forget the] {item} at {store}? It's about {price} euros
+[one|a pack of] {item}, that [makes|will be] {price} euros[ please|]
+{price} for {item}? {store} [is too expensive|has gone mad]
+I went to {store}, found {item} and paid {price} [in cash|by card]
+{store} [has|sells] {item} for {price} [euros|dollars] [this week|now|until Sunday]
+Item: {item}, price: {price}, store: {store}
+# train: origin=town destination=town platform=small time=time train=trainno
+the {time} [train|service] from {origin} to {destination} [leaves|goes] from platform {platform}
+train {train} to {destination}[ will depart|departs| leaves] at {time} from platform {platform}
+[attention please|passengers], train {train} from {origin} [now arrives on|is at] platform \
+{platform}
+{train} {origin} - {destination} {time} platform {platform}
+[I'm|we are] on the train from {origin} to {destination}, [it left|we left] at {time}
+[take|catch] the {time} to {destination}, [platform|it goes from platform] {platform}
+[my train|mum's train] to {destination} [goes|is] at {time}[, could you drive me|]
+to {destination}: {time}, platform {platform}[, change in {origin}|]
+leaving {origin} at {time}, [we reach|I get to|getting to] {destination} [in the evening|by noon]
+platform {platform} [is for|has] train {train} to {destination}
+[can I|I want to|I'd like to] travel from {origin} to {destination} [at|around] {time}
+due to works train {train} [starts in|starts from] {origin} [on|at] platform {platform}
+in {origin} take train {train} [towards|to] {destination} at {time}
+# departure: flight_no=flightno destination=town gate=gatecode time=time traveller=who
+flight {flight_no} to {destination} [is boarding|boards] at gate {gate}
+{traveller} [flies|is flying] to {destination} [at|today at] {time}, flight {flight_no}
+gate {gate} [closes|opens] at {time} for flight {flight_no}
+[ladies and gentlemen|last call], flight {flight_no} to {destination}, please go to gate {gate}
+[the plane|our plane|my plane] to {destination} takes off at {time} from gate {gate}
+{flight_no} {destination} {time} {gate}
+would {traveller} please come to gate {gate}[, flight {flight_no} is leaving|]
+Passenger: {traveller}\\nFlight: {flight_no}\\nTo: {destination}\\nBoarding: {time}
+[pick up|collect|meet] {traveller} [at the airport|] - the flight {flight_no} lands at {time}
+bad news, {flight_no} to {destination} is [late|delayed], [now|new time] {time}
+{traveller} [has missed|missed] the {time} flight to {destination}
+I fly to {destination} with {flight_no}, gate {gate} at {time}
+[boarding pass|ticket] of {traveller}, {flight_no}, gate {gate}
+# novel: book=book.0 author=book.1 year=book.2
+{author} wrote {book}[ in {year}|]
+{book} by {author} [was first published|came out|appeared] in {year}
+have you [read|finished|started] {book} by {author}[ yet|]?
+[I just finished|I am reading|my daughter loves|I love] {book} by {author}
+{book} ({author}, {year})
+{book}, written by {author}, [is|was] [a classic|my favourite|on the list]
+[our book club reads|next month we read|the class reads] {book}, a [novel|book] by {author}
+the author of {book} is {author}
+in {year}, {author} published {book}
+{author} [is best known for|became famous with] {book}, from {year}
+[the library has|we have] {book} by {author}[, published {year}|] [on the shelf|again|]
+[in case you need a present|for your holiday]: {book} by {author}
+{year} saw [the first edition of|the birth of] {book} by {author}
+"{book}" [is a novel by|is by|was written by] {author}
+Title: {book}\\nBy: {author}\\nFirst published: {year}
+# movie: film=film.0 director=film.1 year=film.2 stars=stars
+{director} [directed|made|shot] {film}[ in {year}|]
+{film} is a {year} [film|movie] [directed by|by] {director}
+[we watched|last night I saw|let's watch] {film} by {director}[, I give it {stars} stars|]
+{film} ({year}), directed by {director}
+{stars} stars for {film}[, what a film|, well done {director}|]
+[the cinema|the film club] shows {film}, [a film by|the {year} film of] {director}
+in {year} {director} [surprised everyone with|gave us] {film}
+{film} [came out|was released|hit the cinemas] in {year}
+did you know that {film} was [made|directed] by {director}?
+my [favourite|best-loved] film is {film}, [from {year}|by {director}]
+[I rate|rated] {film} {stars} out of 5, {director} [is a genius|can do better]
+Film: {film}\\nDirector: {director}\\nYear: {year}
+"{film}" by {director} [won prizes|is on tonight|made me cry]
+# song: song=song.0 artist=song.1 listener=who
+[play|put on|queue] {song} by {artist}
+{listener} [wants to hear|asked for|likes|sings] {song} by {artist}
+{artist} - {song}
+[now playing|up next|that was]: {song} by {artist}
+{song} [is by|was sung by|was a hit for] {artist}
+[I have|there is] {song} by {artist} stuck in my head
+{artist} [sang|performed|opened the show with] {song}[ last night|]
+"{song}" by {artist}[, for {listener}|, requested by {listener}]
+[add|send] {song} by {artist} to the playlist of {listener}
+my [wedding song|first record|alarm] was {song}, {artist} [of course|]
+{listener} [danced|cried] to {song}, the [old|great] song by {artist}
+Track: {song}\\nArtist: {artist}
+[nothing beats|I can't stop playing] {song} by {artist}
+# trip: visitor=who country=country year=lately city=town
+{visitor} [visited|went to|travelled to|toured] {country} in {year}
+in {year}[,|] {visitor} [visited|saw|went to] {country}
+{visitor} spent [the summer of|a month of|most of] {year} in {country}
+[my aunt|our friend|my colleague] {visitor} [flew|moved] to {country} in {year}
+{country} in {year}, that was [the trip|the holiday] of {visitor}
+[remember {year}|back in {year}]? {visitor} [crossed|saw] {country} by [train|bike|car]
+{visitor} has [never been to|been to] {country}, [but plans to go|last time] in {year}
+the [photos|postcards] of {visitor} from {country} are from {year}
+{visitor} [landed|arrived] in {city}, {country}, in {year}
+{city} [was|is] the [first|last] stop of {visitor} in {country}
+after {year} {visitor} never [left|returned to] {country}
+Traveller: {visitor}\\nCountry: {country}\\nYear: {year}
+[with|after] a week in {city}, {visitor} knew {country} [well|by heart]
+# petcare: pet=petname species=animal2 age=small owner=who
+{pet} the {species} [belongs to|lives with] {owner}
+{owner} [has|adopted|got|bought] a {age}-year-old {species} [called|named] {pet}
+my {species} {pet} is {age} years old[ and won't eat|]. {owner}
+[our|the] {age} year old {species}, {pet}, [ran off|is ill|has to see the vet]
+{owner} [called|came in]: {pet}, a {species}, [age {age}|is limping]
+the {species} of {owner} is [called|named] {pet}
+[lost|missing]: {species}, answers to {pet}, {age} years old, [please call|owner] {owner}
+[meet|say hello to] {pet}, the {species} [of {owner}|that {owner} found]
+{pet}, {species}, {age}, {owner}
+for {age} years {owner} has had a {species} [with the name|by the name of] {pet}
+[hello doctor|good morning], it's {owner}, my {species} {pet} has [a cough|a fever]
+we are giving away a {species} named {pet}, {age} years old, [friendly|house-trained]
+Patient: {pet} ({species}, {age} years)\\nOwner: {owner}
+# school: pupil=who subject=lesson teacher=titledteacher grade=gradeletter
+{pupil} [got|has|received] a {grade} in {subject}
+{teacher} teaches {subject} [to|and likes] {pupil}
+[in|for] {subject} {teacher} gave {pupil} a {grade}
+[dear parents|good news], {pupil} has a {grade} in {subject}. Regards, {teacher}
+{pupil} [was absent from|missed|forgot the homework for] {subject} with {teacher}
+{subject} with {teacher} [is the favourite lesson of|bores|pleases] {pupil}
+a {grade} in {subject}! {pupil} is [so proud|happy]
+{teacher} [thinks|says|believes] {pupil} needs help with {subject}
+report card: {pupil}, {subject}, {grade}
+my son {pupil} [failed|passed] {subject}, his teacher is {teacher}
+{pupil} [improved|went up] to a {grade} in {subject}[, says {teacher}|]
+Student: {pupil}\\nSubject: {subject}\\nTeacher: {teacher}\\nGrade: {grade}
+[call|ring] {teacher} about {pupil} and the [marks|test] in {subject}
+# result: home=club away=club home_score=score away_score=score stadium=town
+{home} {home_score} - {away_score} {away}
+{home} [beat|played|met] {away} {home_score} to {away_score}[ in {stadium}|]
+[final score|full time|result]: {home} {home_score}, {away} {away_score}
+it [ended|finished] {home_score}:{away_score} between {home} and {away}
+{home} against {away} [in {stadium} |]ended {home_score}-{away_score}
+{home} scored {home_score} and {away} [only |]{away_score}
+[what a match|unbelievable]! {home} {home_score} {away} {away_score}
+{home} [hosted|welcomed] {away} in {stadium}[, it ended {home_score}-{away_score}|]
+[at half time|after 90 minutes] {home} had {home_score} goals, {away} had {away_score}
+in {stadium} {home} [drew with|lost to|beat] {away}
+{home} vs {away}: {home_score}-{away_score}
+Home: {home}\\nAway: {away}\\nScore: {home_score}-{away_score}
+we saw {home} play {away} in {stadium}, [score|it was] {home_score}-{away_score}
+# recipe: dish=dish minutes=mins ingredient=ingredient servings=few
+{dish} [takes|needs] {minutes} minutes and [feeds|serves] {servings}
+[for|to make] the {dish} you [need|want] {ingredient}
+[bake|cook|leave] the {dish} for {minutes} minutes[, then add {ingredient}|]
+{dish} for {servings}, [ready|done] in {minutes} minutes
+[don't forget|you also need] the {ingredient} for the {dish}
+my grandmother's {dish} [is made with|gets its taste from] {ingredient}
+{servings} [people|guests] are coming, so I make {dish}, {minutes} minutes [and done|in the oven]
+Recipe: {dish}\\nTime: {minutes} min\\nServes: {servings}
+add {ingredient} to the {dish} and [wait|stir for] {minutes} minutes
+[tonight|for dinner] we have {dish} with [lots of|some] {ingredient}
+the {dish} [was|is] on the table after {minutes} minutes, enough for {servings} [people|persons]
+no {dish} without {ingredient}, [says my mother|as my uncle says]
+{minutes} minutes for a {dish}? With {ingredient} [yes|it works]
+# application: applicant=full position=trade company=firm start=date experience=few
+{applicant} [applied|is applying] for the job of {position} at {company}
+I [would like|want] to work as a {position} at {company}. I have {experience} years of \
+experience. {applicant}
+[dear {company} team|dear sir or madam], I apply as {position}. I can start on {start}. \
+{applicant}
+{applicant}, a {position} with {experience} years of experience, [wrote to|called] {company}
+{company} invited {applicant} [to an interview|for a talk] for {position}
+the [new|next] {position} at {company} is {applicant}[, starting {start}|]
+{position} wanted: {company}, from {start}[, {experience} years of experience|]
+[we hired|meet] {applicant}, who [starts|joins us] as {position} on {start}
+Candidate: {applicant}\\nPosition: {position}\\nExperience: {experience} years
+after {experience} years as a {position}, {applicant} [moves to|joins] {company}
+[call|email|invite] {applicant} about the {position} job[, free from {start}|]
+{company} [has no job|has a job] for {applicant} [as a|, the] {position}
+on {start} {applicant} begins [work|a new job] as {position} at {company}
+# delivery: courier=courier recipient=who parcel=parcelno street=address day=day
+{courier} [will bring|brings|delivers] parcel {parcel} to {recipient} on {day}
+your parcel {parcel} [comes|arrives] on {day} with {courier}
+{recipient}, {street}: parcel {parcel}[, {day}|]
+[please leave|leave|drop] parcel {parcel} at {street}[ on {day}|]
+[I was not at home|nobody was in], {courier} took parcel {parcel} [back|away]. {recipient}
+{courier} [lost|found] the parcel {parcel} for {recipient}
+[the driver of|a man from] {courier} stood at {street} on {day} with a parcel for {recipient}
+hello {courier}, where is my parcel {parcel}? [Regards|Thanks], {recipient}, {street}
+[track|follow] {parcel} with {courier}[: due {day}|]
+{recipient} moved to {street}, please [send|redirect] parcel {parcel} there
+on {day} [a box|something] for {recipient} came to {street} [by|with] {courier}
+To: {recipient}\\n{street}\\nParcel: {parcel}\\nCarrier: {courier}
+we handed {parcel} to the neighbour of {recipient} [on {day}|at {street}]
+# rental: renter=who vehicle=vehicle days=few price=money city=town
+{renter} [rented|hired|booked] a {vehicle} for {days} days[ in {city}|]
+a {vehicle} in {city} for {days} days [costs|is] {price} euros
+[I need|I'd like|do you have] a {vehicle} for {days} days in {city}[?|, please.] {renter}
+{price} euros a day for a {vehicle}? [Fine|OK], {renter} [takes it|will take it]
+{renter} brought the {vehicle} back after {days} days
+[hi|hello], this is {renter}, I rented a {vehicle} in {city} [and it has a flat tyre|last week]
+[prepare|get] the {vehicle} for {renter}, {days} days
+rental: {vehicle}, {days} days, {price} EUR, {renter}
+for {price} euros {renter} [drove|had] a {vehicle} around {city}
+the {vehicle} [stands|waits] in {city} for {renter}
+[pick up|collect] the {vehicle} in {city}, it's paid: {price} euros [by|from] {renter}
+Customer: {renter}\\nVehicle: {vehicle}\\nDays: {days}
+[was|is] {price} euros for {days} days with a {vehicle} [a good price|too much]?
+# bill: bill=invoiceno supplier=firm total=money due=date client=who
+{supplier} [sent|billed] {client} {total} euros, invoice {bill}
+invoice {bill} [from {supplier} |]over {total} euros is [due|payable] on {due}
+[dear|hello] {client}, please pay {total} euros by {due}. {supplier}
+[did we pay|have we paid] {supplier}? {total} euros, invoice {bill}
+{client} owes {supplier} {total} euros[ since {due}|]
+[reminder|second reminder]: {bill}, {total} EUR, {due}
+{supplier} is still waiting for {total} euros from {client}
+the invoice {bill} for {client} [was paid|came in] on {due}
+{total} euros [for|to] {supplier} [by|before] {due}, invoice {bill}
+Invoice {bill}\\nBill to: {client}\\nTotal: {total}\\nDue: {due}
+I [checked|found] invoice {bill}: {total} euros, not [more|less]. {client}
+{client} [refuses to pay|paid] {supplier} the {total} euros
+[book|file] invoice {bill} from {supplier} under {due}
+# forecast: city=town temperature=degrees weather=weather day=day wind=count
+{city} [will have|gets|expects] {weather} on {day}, {temperature} degrees
+{weather} in {city} [on {day}|today], {temperature} degrees
+on {day} it will be {temperature} degrees in {city} [with|and] {weather}
+{temperature} degrees and {weather} in {city}[, wind {wind} km/h|]
+[bring a coat|take an umbrella|good to know]: {weather} in {city} on {day}
+[the forecast for|weather for] {city}: {weather}, {temperature} degrees
+wind of {wind} km/h [blows|hits] {city} on {day}
+[here in|greetings from] {city}, we have {weather} and {temperature} degrees
+how is {city}? [Here they say|I read] {weather} for {day}
+{day}: {city}, {weather}, {temperature} C
+after {weather} on {day}, {city} cools to {temperature} degrees
+City: {city}\\nDay: {day}\\nWeather: {weather}\\nTemp: {temperature}
+it is {temperature} degrees in {city} [right now|this morning], wind {wind} km/h
+# clinic: patient=who doctor=doctor2 day=day time=time reason=ailment
+{patient} [has an appointment with|is seeing|sees] {doctor} on {day} at {time}
+[hello|good morning], this is {patient}, [I need|can I get] an appointment for a {reason}
+{doctor} can see {patient} [at {time} on {day}|on {day}] about the {reason}
+[remind|tell|call] {patient} that {doctor} is [ready at|free at] {time} on {day}
+{patient} has a {reason} and [comes|will come] at {time}
+{day} {time}: {patient}, {reason}
+[sorry|I'm afraid], {doctor} is away on {day}, {patient} [must wait|has to come later]
+because of a {reason} {patient} went to {doctor} on {day}
+your appointment with {doctor} is on {day} at {time}. [See you then|Please be on time]
+{patient} [cancelled|moved] the {day} appointment, the {reason} is [better|gone]
+Patient: {patient}\\nDoctor: {doctor}\\nTime: {time}\\nReason: {reason}
+at {time} {doctor} [looks at|treats] the {reason} of {patient}
+I have a {reason}, can {doctor} see me on {day}? {patient}
+# property: street=address rooms=few rent=thousands agent=who size=hundreds
+{rooms} rooms at {street} for {rent} euros a month
+[nice flat|bright flat|house] at {street}, {size} square metres, {rooms} rooms
+the flat at {street} has {size} square metres and [costs|goes for] {rent} euros
+[ask|call|contact] {agent} about the {rooms}-room flat at {street}
+{agent} [shows|will show] us the [flat|house] at {street} [tomorrow|on the weekend]
+[I saw|we looked at] a flat with {rooms} rooms, {rent} euros, {size} square metres
+{rent} euros for {size} square metres? [Too much|Not bad], {agent}
+to rent: {street}, {rooms} rooms, {rent} EUR
+{agent} wants {rent} euros for [the place at|the flat at] {street}
+Address: {street}\\nRooms: {rooms}\\nRent: {rent}\\nAgent: {agent}
+we moved to {street}, {rooms} rooms and {size} square metres[, what a dream|]
+the rent at {street} [went up|rises] to {rent} euros[, writes {agent}|]
+{size} square metres, {rooms} rooms, [key with|viewing with] {agent}
+# carsale: brand=brand year=lately price=thousands km=thousands seller=who
+{seller} [sells|is selling] a {brand} from {year} for {price} euros
+{brand}, {year}, {km} km, {price} euros
+[for sale|must go]: {brand} from {year}, {km} kilometres, [call|ask for] {seller}
+I [bought|found|test-drove] a {year} {brand} with {km} kilometres
+my {brand} [has done|has] {km} km and [costs|is yours for] {price} euros. {seller}
+{price} euros for a {brand} from {year}? {seller} [must be joking|is fair]
+the {brand} of {seller} is from {year}
+[is the {brand}|is your {brand}] still there? I [offer|can pay] {price} euros
+after {km} kilometres {seller} [sold|scrapped] the {brand}
+Make: {brand}\\nYear: {year}\\nMileage: {km}\\nPrice: {price}
+[built in|first registered in] {year}, this {brand} has {km} kilometres on the clock
+{seller} paid {price} euros for the {year} {brand}
+[the garage|a dealer] gave {seller} {price} euros for the {brand}
+# meeting: topic=topic day=day time=time room=roomname organiser=who
+{organiser} [set up|planned|called] a meeting about {topic} on {day} at {time}
+[let's talk|we talk|can we talk] about {topic} on {day} at {time}[, {room}|]
+the {topic} meeting [is|starts] at {time} in the {room}
+[hi all|hello team], {topic} is moved to {day}, {time}. {organiser}
+meet in the {room} on {day}, {organiser} [presents|explains] the {topic}
+{day}, {time}, {room}: {topic}
+[reminder|don't forget]: {topic} with {organiser}, {day} at {time}
+{organiser} cannot [make it|come] on {day}, so {topic} is [off|postponed]
+the {room} is booked at {time} for {topic}[ by {organiser}|]
+[see you|we meet] at {time} in the {room}, {organiser} [brings cake|will be late]
+Subject: {topic}\\nWhen: {day} {time}\\nWhere: {room}\\nOrganiser: {organiser}
+on {day} {organiser} wants to [discuss|go through] the {topic}
+is {time} on {day} fine [for you|for all]? It's about the {topic}. [Best|Thanks], {organiser}
+"""
+
+_HELLO = [
+    "[hi|hello|hey|good morning|good evening|dear all|hi there|hello team|dear team|hi all]",
+    "[dear sir or madam|good afternoon|hello everyone|hi folks|morning|to whom it may concern]",
+]
+_HELLO_NAMED = ["[hi|hello|dear|hey|good morning] {n}", "[hey|hi] {n}, [how are you?|quick one]"]
+_BYE = [
+    "[thanks|thank you|many thanks|thanks a lot|cheers|best wishes|kind regards|best regards]",
+    "[bye|see you|talk soon|have a nice day|take care|thanks in advance|sorry for the trouble]",
+    "[sent from my phone|please let me know|let me know if you need more|all the best]",
+]
+_ASIDE = """
+[I hope you are well|hope you had a nice weekend|it's me again|just a quick note]
+[sorry for the late reply|sorry to bother you|I'll be short|one more thing|as you know]
+[we are in a hurry|no rush|it's not urgent|this is urgent|please hurry|take your time]
+[it was raining all day|what a day|the traffic was awful|the sun is out|I am so tired]
+[I will call later|I'll be back soon|we can talk tomorrow|please write back|I am out of office]
+[please keep this for your records|please check|nothing else to add|that's all|no other news]
+[my battery is low|I'm on my way|the coffee is cold|everybody says hello|the kids are fine]
+[as always, we were happy with everything|we had no other trouble|I was a bit surprised]
+[it took a while|it was easy|nobody minds|I'm glad|we were lucky|what can I say|you never know]
+""".strip().splitlines()
+
+
+def aliases(field: str) -> list[str]:
+    """The names under which a field of any kind of record may be asked for."""
+    found = f"{ALIASES.get(field, '')} {extraction_texts.ALIASES.get(field, '')}"
+    return list(dict.fromkeys(found.split()))
+
+
+@cache
+def _blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
+    out: dict[str, tuple[dict[str, str], list[str]]] = {}
+    fields: dict[str, str] = {}
+    lines: list[str] = []
+    for line in _TEXTS.strip().splitlines():
+        if line.startswith("# "):
+            kind, rest = line[2:].split(": ", 1)
+            fields, lines = dict(pair.split("=", 1) for pair in rest.split()), []
+            out[kind] = (fields, lines)
+        else:
+            lines.append(line.replace("\\n", "\n"))
+    return out
+
+
+TEXTS = _blocks()
+
+
+def _record(drawers: dict[str, str], rng: Random) -> dict[str, Value]:
+    """A value for every field; columns of one list (`book.0`, `book.1`) come from one row."""
+    rows: dict[str, tuple[str, ...]] = {}
+    out: dict[str, Value] = {}
+    for field, drawer in drawers.items():
+        group, _, column = drawer.partition(".")
+        if column:
+            row = rows.setdefault(group, rng.choice(TOGETHER[group]))
+            out[field] = int(row[2]) if column == "2" else row[int(column)]
+        else:
+            value = DRAW[drawer](rng)
+            while value in out.values() and drawer not in ("score", "stars", "few"):
+                value = DRAW[drawer](rng)
+            out[field] = value
+    return out
+
+
+def shown(value: Value, drawer: str, rng: Random) -> str:
+    """The value as the text has it: money mostly with two decimals."""
+    if drawer == "money" and isinstance(value, float):
+        return f"{value:.2f}" if rng.random() < 0.9 else str(value)
+    return str(value)
+
+
+def _sentence(text: str, rng: Random) -> str:
+    """A pattern of the aside or greeting kind, mostly with a capital."""
+    out = expand(text, rng, {"n": rng.choice(FIRST)})
+    return out[:1].upper() + out[1:] if rng.random() < 0.9 else out
+
+
+def _joined(parts: list[str], rng: Random) -> str:
+    """The sentences one after the other, each with a full stop if it has no mark."""
+    out = ""
+    for part in parts:
+        if out:
+            out += rng.choice([" ", " ", " ", "\n"])
+        ended = part.endswith((".", "!", "?", ",")) or "\n" in part
+        out += part if ended else part + rng.choice([".", ".", ".", "!"])
+    return out
+
+
+def stated(rng: Random) -> tuple[str, dict[str, Value]]:
+    """A text, and the fields that it states with their values."""
+    drawers, patterns = TEXTS[rng.choice(list(TEXTS))]
+    record = _record(drawers, rng)
+    slots = {field: shown(record[field], drawers[field], rng) for field in record}
+    parts: list[str] = []
+    found: list[str] = []
+    for pattern in rng.sample(patterns, rng.choices([1, 2], [9, 1])[0]):
+        chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+        new = [field for field in SLOT.findall(chosen) if field not in found]
+        if parts and not new:
+            continue
+        first = chosen[:1] not in ("{", '"') and rng.random() < 0.9
+        text = chosen[:1].upper() + chosen[1:] if first else chosen
+        parts.append(SLOT.sub(lambda match: slots[match.group(1)], text))
+        found += new
+    form = "\n" in parts[0]
+    while rng.random() < 0.22:
+        parts.insert(rng.randint(0, len(parts)), _sentence(rng.choice(_ASIDE), rng))
+    if rng.random() < 0.22:
+        nobody = not any(drawers[field] in PEOPLE for field in found)
+        hello = rng.choice(_HELLO_NAMED if nobody and rng.random() < 0.5 else _HELLO)
+        parts.insert(0, _sentence(hello, rng) + rng.choice([",", ",", "!"]))
+    if rng.random() < 0.22:
+        parts.append(_sentence(rng.choice(_BYE), rng))
+    text = _joined(parts, rng)
+    if text.endswith(".") and (form or rng.random() < 0.25):
+        text = text[:-1]
+    return text, {field: record[field] for field in found}
+
+
+def regex_of(drawer: str) -> str:
+    """What a value of this drawer looks like in normalised text (see `grammar.normalise`)."""
+    if drawer in INTEGERS or drawer.endswith(".2"):
+        return r"\d+"
+    if drawer in ("money", "degrees"):
+        return r"\d+(?: \d+)?"
+    if "." in drawer or drawer in _LISTS or drawer in ("address", "stamp"):
+        return r"\w+(?: \w+){0,5}"
+    if drawer in extraction_texts.DRAW and drawer not in DRAW:
+        return extraction_texts.regex_of(drawer)
+    return r"\w+(?: \w+){0,3}"
