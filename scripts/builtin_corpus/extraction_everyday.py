@@ -596,7 +596,7 @@ the {device} in the {room_name} [is acting up|stopped working|needs a look], {pr
 {reporter} [says|tells us|reports] that the {device} in the {room_name} has a {problem}
 [could|can] someone [come to|look in at] the {room_name}? The {device} has a {problem}
 {reporter} here, [we have|there is] a {problem} on the {device} in the {room_name}
-{problem} on the {device}, {room_name}, [reported by|call {reporter} for details,] {reporter}
+{problem} on the {device}, {room_name}, [reported by|seen by|please inform] {reporter}
 [sorry to bother you|me again], my {device} [shows|has] a {problem}. [It is|You find it] in the \
 {room_name}. {reporter}
 New ticket\\nFrom: {reporter}\\nDevice: {device}\\nWhere: {room_name}\\nIssue: {problem}
@@ -617,7 +617,7 @@ the [repair|damage] after {incident} [came to|cost] {amount} [euros|dollars], po
 claim for policy {policy}: {incident}, {date}, {amount} EUR
 {claimant}\\nPolicy no. {policy}\\nWhat happened: {incident}\\nAmount: {amount}
 we [turned down|accepted] the claim of {claimant} for {incident} [on|from] {date}
-[phone {claimant} back|get back to {claimant}]: {incident}, policy {policy}
+[phone|call|get back to] {claimant}: {incident}, policy {policy}
 [there was|we had] {incident} on {date}, and I [need|expect] {amount} euros. Policy {policy}
 {amount} euros for {incident}, says {claimant}, who has policy {policy}
 # receipt: item=goods price=money store=shopname
@@ -906,6 +906,403 @@ the {room} is booked at {time} for {topic}[ by {organiser}|]
 Subject: {topic}\\nWhen: {day} {time}\\nWhere: {room}\\nOrganiser: {organiser}
 on {day} {organiser} wants to [discuss|go through] the {topic}
 is {time} on {day} fine [for you|for all]? It's about the {topic}. [Best|Thanks], {organiser}
+# lostthing: thing=belonging loser=who finder=who place=where day=day
+{loser} [lost|left|forgot] a {thing} [in|at] the {place} on {day}
+{finder} found a {thing} at the {place}
+[has anyone seen|did you find] a {thing}? I [lost|left] it at the {place} on {day}. {loser}
+[found|lost]: {thing}, {place}, {day}
+the {thing} [of|that belongs to] {loser} was handed in by {finder}
+[hello|good news] {loser}, your {thing} is [here|safe], {finder} found it
+a {thing} was [left|found] in the {place} on {day}
+{finder} [brought|gave] us a {thing} from the {place}
+[call|tell|write to] {loser}, the {thing} [has turned up|was at the {place}]
+on {day} {loser} came [to ask about|looking for] a {thing}
+Item: {thing}\\nFound by: {finder}\\nPlace: {place}
+[does the {thing}|who says the {thing}] from the {place} belong to {loser}?
+in the {place} somebody [dropped|lost] a {thing}, [I have it|ask] {finder}
+# loan: book=book.0 author=book.1 borrower=who due_back=date
+{borrower} [borrowed|has|took out] {book} until {due_back}
+{book} by {author} is [due|to be returned] on {due_back}
+[dear|hello] {borrower}, please return {book} by {due_back}
+[reminder|notice]: {book}, {author}, {borrower}
+{due_back} is the last day for {book}[, {borrower}|]
+I [still have|can't find] {book} by {author}, sorry. {borrower}
+{borrower} [renewed|reserved] {book} by {author}
+[can I keep|may I keep] {book} until {due_back}? [Thanks|Yours], {borrower}
+the copy of {book} [is with|went to] {borrower}
+Reader: {borrower}\\nBook: {book}\\nAuthor: {author}\\nDue: {due_back}
+by {due_back} {borrower} [has to|must] bring back {book}
+{author}, {book}: [on loan to|reserved for] {borrower}
+[ask|remind] {borrower} to return {book} by {author}
+# museumvisit: museum=museum art=art.0 artist=art.1 visitor=who
+{visitor} saw {art} by {artist} [in|at] the {museum}
+the {museum} [shows|has|lends] {art} by {artist}
+{artist} painted {art}
+[my favourite|the best thing in the {museum}] is {art} by {artist}
+we [stood|queued] for an hour to see {art} at the {museum}. {visitor}
+{visitor} [spent a day|works as a guide] at the {museum} [and loves|because of] {art}
+"{art}" was [painted|made] by {artist}[, now at the {museum}|]
+at the {museum}: {art}, {artist}
+{art}, {artist}, {museum}
+[don't miss|you must see] {art} at the {museum}[, says {visitor}|]
+Museum: {museum}\\nWork: {art}\\nArtist: {artist}
+[is {art}|are you sure {art} is] by {artist}? {visitor} [asked|wants to know]
+{visitor} bought a poster of {art} by {artist} [in the shop of|outside] the {museum}
+# checkin: guest=who hotel=stayname nights=few room_no=hundreds date=date
+{guest} [checked in|arrived] at {hotel} for {nights} nights
+{guest} [has|got|is in] room {room_no} at {hotel}
+[hello|good evening], I have a booking for {nights} nights, [the name is|my name is] {guest}
+[a room|one double room] for {nights} nights from {date}, please. {guest}
+room {room_no} for {guest}, {nights} nights
+{hotel} [welcomes|is expecting] {guest} on {date}
+[dear|welcome] {guest}, your room is {room_no}. {hotel}
+on {date} {guest} [checks out of|leaves] room {room_no}
+we stayed {nights} nights at {hotel}, [room {room_no} was loud|lovely place]
+{guest} [extended|shortened] the stay at {hotel} to {nights} nights
+Guest: {guest}\\nHotel: {hotel}\\nRoom: {room_no}\\nNights: {nights}
+[please wake|call|bring breakfast to] {guest} in room {room_no}
+{hotel}, {date}, {nights} nights, {guest}
+[the key to|the minibar of] room {room_no} at {hotel} [is gone|is empty], says {guest}
+# showticket: show=play seat=seatcode buyer=who price=money playtime=time day=day
+{buyer} [bought|has|booked] a ticket for {show}, seat {seat}
+[tickets|one ticket] for {show} on {day} for {price} euros
+{show}, {day}, {playtime}, seat {seat}
+we are going to see {show} on {day}[, it begins at {playtime}|]
+[I have|there is] a spare ticket for {show} on {day}, {price} euros. {buyer}
+seat {seat} for {show} [costs|is] {price} euros
+the doors for {show} open at {playtime} [on {day}|sharp]
+{buyer} paid {price} euros [to see|for] {show}
+[can I change|is it possible to change] my seat {seat} for {show}? [Regards|Thanks], {buyer}
+on {day} {buyer} [goes to|invites me to] {show} at {playtime}
+Show: {show}\\nSeat: {seat}\\nPrice: {price}\\nName: {buyer}
+{price} euros for seat {seat}? {show} [is worth it|must be good]
+[admit one|ticket]: {show}, seat {seat}, {buyer}
+# gives: donor=who amount=money cause=cause month=month
+{donor} [donated|gave|transferred] {amount} euros to the {cause}
+the {cause} [received|got] {amount} euros from {donor}[ in {month}|]
+[thank you|dear] {donor}, your {amount} euros help the {cause}
+in {month}[,|] {donor} [collected|raised] {amount} euros for the {cause}
+[I'd like to give|please take] {amount} euros for the {cause}. {donor}
+{amount} euros from {donor} [went|go] to the {cause}
+donation: {cause}, {amount}, {donor}
+{donor} [ran a marathon|sold cakes] and made ${amount} for the {cause}
+every {month} {donor} [supports|helps] the {cause} with {amount} euros
+Donor: {donor}\\nAmount: {amount}\\nTo: {cause}
+[put|write] {donor} down for {amount} euros, {cause}
+the {cause} [wrote to thank|thanks] {donor} for {amount} dollars
+since {month} the {cause} has had {amount} euros more, [thanks to|all from] {donor}
+# joins: member=who club=club2 tier=tier fee=money start=date
+{member} [joined|signed up for|is a member of] the {club}[ on {start}|]
+{member} has a {tier} membership at the {club} for {fee} euros
+the {club} [charges|asks] {fee} euros for the {tier} membership
+[please cancel|I want to end] my {tier} membership of the {club}. {member}
+[hi|hello] {club}, I would like the {tier} membership from {start}. {member}
+{member}, {tier}, {fee} euros a month
+from {start} {member} pays {fee} euros to the {club}
+[welcome to the {club}|great to have you], {member}! Your {tier} membership starts on {start}
+{tier} membership: {fee} euros, {club}
+{member} [changed|moved] to {tier} on {start}
+Member: {member}\\nClub: {club}\\nType: {tier}\\nFee: {fee}
+the {tier} plan of the {club} [is too dear for|suits] {member}
+[add|put] {member} on the list of the {club}, {tier}, {fee} euros
+# parking: plate=plateno street=address amount=money time=time date=date
+the car {plate} [was parked|stood] at {street} at {time}
+parking fine of {amount} euros for {plate}[, {street}|]
+{plate} must pay {amount} euros for [standing|stopping] at {street}
+[I got|my wife got] a ticket at {street}: {amount} euros
+on {date} at {time} a car with the plate {plate} [blocked|stood in front of] {street}
+[whose car is|please move] {plate}? It blocks {street}
+parking: {plate}, {street}, {time}
+ticket for {plate}, {date} {time}, fine {amount} EUR
+{amount} euros for parking at {street}? [I object|Never again]
+at {time} the [warden|police] wrote down {plate} at {street}
+Plate: {plate}\\nAddress: {street}\\nFine: {amount}\\nDate: {date}
+[tow|check|look for] {plate} at {street}
+you can park at {street} [from {time} on|until {time}], it costs {amount} euros
+# repair: thing_fixed=fixable work=repairjob customer=who price=money day=day
+{customer} brought in a {thing_fixed}, {work}, [ready|done] on {day}
+the {thing_fixed} of {customer} [has|needs] a {work}
+[fixing|repair of] the {thing_fixed} ({work}) costs {price} euros
+[can you fix|do you repair] my {thing_fixed}? It's a {work}. {customer}
+{customer} paid {price} euros for the {thing_fixed}
+{work}, {thing_fixed}, {price} euros, {customer}
+the {thing_fixed} will be ready on {day}[, that makes {price} euros|]
+[call|tell|text] {customer}: the {thing_fixed} is ready, {price} euros
+on {day} I [pick up|get back] my {thing_fixed}, [just a|it was only a] {work}
+{price} euros for a {work}! {customer} [is angry|will not pay]
+Customer: {customer}\\nObject: {thing_fixed}\\nWork: {work}\\nPrice: {price}
+we [repaired|looked at] the {thing_fixed} of {customer} on {day}
+a {work} on a {thing_fixed} [takes us until|can wait until] {day}
+# mailorder: quantity=few products=plural customer=who city=town order_no=idnumber
+[I would like|I'd like|please send me|I need] {quantity} {products}. [Thanks|Best wishes], \
+{customer}
+{customer} [ordered|wants|bought] {quantity} {products}
+{quantity} {products} [go|are going] to {customer} in {city}
+order {order_no}: {quantity} {products} for {customer}
+my name is {customer}, order {order_no}, I [got|am missing] {quantity} {products}
+[can I get|could you send|may I order] {quantity} {products} to {city}?
+{city} [needs|is short of] {quantity} {products}, order {order_no}
+[add|put] {quantity} {products} [to|on] order {order_no}
+{customer} from {city} [sent back|returned] {quantity} {products}
+this is {customer} from {city}, [I'll take|put me down for] {quantity} {products}
+[ship|pack|send] {quantity} {products} [to|for] {customer}
+Order {order_no}\\n{quantity} x {products}\\n{customer}, {city}
+[where are|what about] the {quantity} {products} of order {order_no}? {customer}
+{quantity} of your {products} to {customer}, {city}[, and quickly|]
+in order {order_no} {customer} asked for {quantity} {products}
+# review: product=wares stars=stars reviewer=who price=money store=shopname
+{stars} stars for the {product}. [Love it|It does the job|Not for me]. {reviewer}
+{reviewer} gave the {product} {stars} [stars|out of 5 stars]
+the {product} [broke after a week|is great], {stars} stars
+[bought|ordered] the {product} for {price} euros, {stars} stars[, says {reviewer}|]
+the {product} from {store} [gets|deserves] {stars} stars
+{stars}/5 {product} - {reviewer}
+{reviewer} [writes|says]: the {product} is worth {price} euros
+[would buy again|never again]! {product}, {stars} stars, {reviewer}
+for {price} euros the {product} [at|from] {store} is [fair|good]
+[my rating|verdict] for the {product}: {stars} of 5
+Product: {product}\\nRating: {stars}\\nBy: {reviewer}
+I paid {price} euros for this {product}, [only|still] {stars} stars
+{reviewer} sent the {product} back to {store}, rating {stars} [at most|for the service]
+# logs: stamp=stamp level=loglevel service=service fault=fault
+{stamp} {level} {service}: {fault}
+{level} {stamp} {service} {fault}
+{stamp} {service} {level} - {fault}
+at {stamp} {service} [wrote|logged] {level}: {fault}
+({service}) {stamp}: {fault}
+{level}: {fault} in {service}
+{service} [reported|says] "{fault}" at {stamp}
+[since|from] {stamp} the {service} log is full of "{fault}"
+time={stamp} level={level} service={service} msg="{fault}"
+{stamp}; {service}; {level}; {fault}
+the {service} service [failed|stopped] at {stamp} with "{fault}"
+[look at|check] {service}, there is a {level} from {stamp}: {fault}
+{level} from {service} [again|once more]: {fault}
+# todo: task=chore taker=first deadline=day sender=first
+{taker}, can you {task} [by|before|on] {deadline}? {sender}
+{sender}: {taker}, please {task}
+[don't forget to|remember to] {task} on {deadline}[, {taker}|]
+{taker} [has to|must|promised to] {task} by {deadline}
+I need someone to {task} on {deadline}. [Love|Kisses|Thanks], {sender}
+{sender} [asked|told|reminded] {taker} to {task}
+[todo|task]: {task}, {taker}, {deadline}
+who can {task}? {taker} [said yes|will do it on {deadline}]
+on {deadline} {taker} will {task}
+{task} - {taker} - {deadline}
+please {task}, {taker}, I [won't be back before|am away until] {deadline}
+To do: {task}\\nWho: {taker}\\nUntil: {deadline}
+{sender} wants {taker} to {task} [before|until] {deadline}
+# voicenote: caller=who phone=phone topic=topic time=time
+{caller} called about the {topic}, [call back on|number] {phone}
+[hi|hello], it's {caller}, please call me [on|at] {phone} about the {topic}
+[missed call|you missed a call] from {caller} at {time}
+[message|voicemail] from {caller}, {phone}: the {topic}
+at {time} {caller} [rang|phoned] because of the {topic}
+[call|ring|phone] {caller} on {phone} [before {time}|today]
+{phone} is the [new|right] number of {caller}
+[it's me|this is] {caller}, I [ring|speak to you] at {time} about the {topic}
+{caller} [will be on|can be reached under] {phone} after {time}
+[you can reach|try] {caller} at {phone}
+Caller: {caller}\\nNumber: {phone}\\nAbout: {topic}
+[ask for|if you want|speak to] {caller} when you dial {phone}
+my number is {phone}, [I'm|name] {caller}, it's about the {topic}
+# eatout: restaurant=restaurant guest=who guests=few time=time day=day table_no=small
+[a table|I'd like a table] for {guests} at {time} on {day}, {guest}
+{guest} [booked|reserved] a table for {guests} at {restaurant}
+{restaurant}, {day} {time}, {guests} people
+[we are|there will be] {guests} of us at {restaurant} on {day}
+table {table_no} for {guest} at {time}
+{restaurant} confirms: {guests} people, {day}, {time}
+[can we come|is there room] at {time} on {day}? We are {guests}. {guest}
+let's eat at {restaurant} [on {day}|at {time}], {guest} [pays|is coming too]
+{guest} sits at table {table_no} [of|in] {restaurant}
+[dear|hello] {restaurant}, please [cancel|move] our table for {guests} on {day}. {guest}
+Name: {guest}\\nGuests: {guests}\\nTime: {time}\\nTable: {table_no}
+at {restaurant} we got table {table_no} and [waited|sat] until {time}
+{guests} for dinner at {time}, the name is {guest}
+# delay: line=line minutes_late=mins delay_reason=delayreason destination=town
+{line} is {minutes_late} minutes late because of {delay_reason}
+because of {delay_reason}, {line} to {destination} [stops early|is delayed]
+{line} to {destination} is delayed by {minutes_late} minutes
+[I'm on|we sit in] {line} to {destination} and it's {minutes_late} minutes late
+delay on {line}: {minutes_late} min, {delay_reason}
+[expect|there are] delays of {minutes_late} minutes on {line}[, reason: {delay_reason}|]
+sorry, I'll be {minutes_late} minutes late, {line} [is stuck|stands still] because of \
+{delay_reason}
+due to {delay_reason} all trips of {line} to {destination} [end|start] later
+{destination}: {line} +{minutes_late} min
+{delay_reason} [holds up|stops] {line}, [wait|plan] {minutes_late} minutes more
+Line: {line}\\nDelay: {minutes_late} min\\nCause: {delay_reason}
+why is {line} {minutes_late} minutes behind? They say {delay_reason}
+{minutes_late} minutes late again! {line} [to|towards] {destination}
+# evening: hobby=hobby teacher=titledteacher fee=money day=day places_left=few
+{teacher} [teaches|gives] {hobby} on {day}
+the {hobby} course costs {fee} euros [and has|with] {places_left} free places
+[is there|do you have] a {hobby} class on {day}?
+{hobby} with {teacher}, {day}, {fee} euros
+only {places_left} places [left|free] in {hobby}
+[I signed up for|we try] {hobby} with {teacher}
+on {day} {teacher} starts a course in {hobby}
+{fee} euros for {hobby}, [paid to|see] {teacher}
+{teacher} is ill, no {hobby} on {day}
+[learn|enjoy] {hobby} with {teacher}! {places_left} places left
+Course: {hobby}\\nTeacher: {teacher}\\nFee: {fee}\\nDay: {day}
+{places_left} people can still join {hobby} on {day}
+I [want to cancel|paid {fee} euros for] the {hobby} class of {teacher}
+# police: crime=crime officer=full street=address case_no=ref date=date
+{officer} [investigates|took the call about] a case of {crime} at {street}
+case {case_no}: {crime}, {street}
+on {date} there was a report of {crime} at {street}
+[I want to report|we had a case of] {crime} at {street} on {date}
+[contact|call|ask for] {officer} about case {case_no}
+{crime} at {street}, [officer|handled by] {officer}
+{officer} closed the case {case_no} on {date}
+the number of the {crime} case is {case_no}, [it is with|speak to] {officer}
+{date}, {street}: {crime}
+[witnesses|neighbours] of the {crime} at {street} should call {officer}
+Case: {case_no}\\nOffence: {crime}\\nOfficer: {officer}
+[any news on|what about] {case_no}, the {crime} at {street}?
+{street} was the scene of {crime}, writes {officer} in {case_no}
+# farm: farmer=who crop=crop kilos=hundreds city=town price=money
+{farmer} [sold|picked|harvested] {kilos} kg of {crop}
+{kilos} kilos of {crop} [went|go] to {city}
+the market in {city} pays {price} euros for a [box|sack] of {crop}
+[I have|we offer] {kilos} kg of {crop} for {price} euros. {farmer}
+{farmer} grows {crop} near {city}
+[a good year|what a harvest]: {kilos} kg of {crop} for {farmer}
+{crop}: {kilos} kg, {price} EUR
+{price} euros is what {farmer} [gets|wants] for the {crop}
+[who buys|can you use] {kilos} kilos of {crop}? Ask {farmer} in {city}
+{farmer} drove {kilos} kg of {crop} to {city}
+Farmer: {farmer}\\nProduct: {crop}\\nWeight: {kilos} kg
+from {city}: {crop}, {price} euros, grown by {farmer}
+in {city} {farmer} sells {crop}
+# present: gift=gift giver=who taker=who occasion=occasion
+{giver} gave {taker} {gift} for the {occasion}
+{taker} got {gift} from {giver}
+[for the|at the] {occasion} {taker} received {gift}
+{gift} for {taker}, from {giver}
+[what did {giver} give|did {giver} give] {taker} for the {occasion}? It was {gift}
+{giver} [bought|ordered|wrapped] {gift} for {taker}
+dear {giver}, thank you for {gift}! Love, {taker}
+{taker} [loves|was happy about] {gift} from {giver}
+from {giver} to {taker}: {gift}
+the {occasion} of {taker} is near, {giver} [thinks of|has found] {gift}
+Gift: {gift}\\nFrom: {giver}\\nTo: {taker}
+{giver} has no idea for the {occasion}, maybe {gift}
+the {occasion} was lovely, {taker} [unpacked|found] {gift}
+# meterread: subscriber=who meter=ref reading=idnumber street=address date=date
+meter {meter} [shows|reads|stands at] {reading}
+[hello|dear team], my meter {meter} is at {reading}. {subscriber}
+{subscriber} [sent|reported] {reading} for meter {meter}
+on {date} the meter at {street} showed {reading}
+{street}, meter {meter}: {reading} kWh
+{reading} is the [new|latest] value at {street}
+[please note|here is] the reading from {date}: {reading}. {subscriber}
+{subscriber} lives at {street}, meter {meter}
+the value {reading} of {date} [seems too high|is wrong], says {subscriber}
+[read|check] meter {meter} at {street}
+Customer: {subscriber}\\nMeter: {meter}\\nReading: {reading}
+we [came|will come] on {date} to read meter {meter} of {subscriber}
+{meter} - {reading} - {date}
+# sale: product=wares old_price=money new_price=money percent=percent store=shopname
+the {product} is now {new_price} euros [instead of|down from] {old_price}
+{percent} percent off the {product} at {store}
+{store} [cut|lowered] the price of the {product} from {old_price} to {new_price} euros
+was {old_price}, now {new_price}: {product}
+[save|get] {percent}% on the {product}[ at {store}|]
+[hurry|last days]: {product} for {new_price} euros at {store}
+I paid {old_price} for the {product}, [now|today] it's {new_price} at {store}
+{product} -{percent}% {store}
+at {store} the {product} [dropped|fell] to {new_price} euros
+with the {percent} percent discount the {product} [comes to|costs] {new_price} euros
+Product: {product}\\nBefore: {old_price}\\nNow: {new_price}
+[look|seen this?] {store} sells the {product} with {percent} percent off
+the {product} went up from {old_price} to {new_price} euros
+# contact: name=full email=email phone=phone city=town
+{name} moved to {city}, the new number is {phone}
+[you can write to|email|send it to] {name} at {email}
+{name}, {phone}, {email}
+[my name is|I'm|this is] {name} and my number is {phone}
+I am {name} from {city}[, mail me at {email}|, call me on {phone}]
+[call|text|ring] {name} in {city} on {phone}
+{email} [is the address of|belongs to] {name}
+[best|regards|yours], {name}, {city}, {phone}
+for [questions|tickets] ask {name}, {email}
+the [person|one] to ask in {city} is {name}
+Name: {name}\\nCity: {city}\\nEmail: {email}\\nPhone: {phone}
+[save|note] the number of {name}: {phone}
+in {city} [look for|meet] {name}, phone {phone}
+# talk: speaker=full topic=topic language=language city=town guests=count
+{speaker} [speaks|gives a talk] about the {topic} in {city}
+the talk [of|by] {speaker} is in {language}
+{guests} people [came|listened] to {speaker} in {city}
+in {city} {speaker} [explains|presents] the {topic} in {language}
+[join us for|come and hear] {speaker} on the {topic}
+{speaker}: the {topic} ({language}, {city})
+the {topic} was the subject of {speaker} before {guests} [guests|listeners]
+{guests} seats for {speaker} in {city} [are sold|are gone]
+[invite|introduce|thank] {speaker}, who talks about the {topic}
+a talk in {language} about the {topic}, [by|with] {speaker}
+Speaker: {speaker}\\nTopic: {topic}\\nCity: {city}\\nLanguage: {language}
+does {speaker} speak {language}? The {guests} guests in {city} [do|hope so]
+{city} welcomes {speaker}[ and {guests} guests|]
+# election: candidate=full votes=idnumber city=town percent=percent year=lately
+{candidate} won [the election|the vote] in {city} with {votes} votes
+{candidate} [got|received] {percent} percent in {city}
+in {year} {candidate} was [elected|voted] mayor of {city}
+{votes} people voted for {candidate}
+{city}: {candidate} {percent}%
+with {percent} percent of the vote {candidate} [leads|came first] in {city}
+the mayor of {city} since {year} is {candidate}
+{city} [chose|voted for] {candidate} in {year}
+[only|nearly] {votes} votes for {candidate} in {city}
+after {year} {candidate} did not run in {city} again
+Candidate: {candidate}\\nCity: {city}\\nVotes: {votes}
+[congratulations|well done], {candidate}! {votes} votes, {percent} percent
+{percent} percent, that is {votes} votes, [went to|were for] {candidate}
+# banking: bank_from=who bank_to=who amount=money date=date account=policyno
+{bank_from} [sent|transferred|paid] {amount} euros to {bank_to}
+{bank_to} [received|got] {amount} euros from {bank_from} on {date}
+{amount} euros [left|came into] account {account} on {date}
+from {bank_from} to {bank_to}: {amount} EUR
+[I sent|I have paid] you {amount} euros, {bank_to}. {bank_from}
+on {date} {bank_from} paid {bank_to} {amount} euros
+account {account}: {amount} euros, {date}
+[please send|transfer] {amount} euros to {bank_to}, account {account}
+{bank_from} owes {bank_to} {amount} euros
+the {amount} euros from {bank_from} [never came|are here]
+From: {bank_from}\\nTo: {bank_to}\\nAmount: {amount}
+[did {bank_to} get|has {bank_to} seen] the {amount} euros? I sent them on {date}
+{bank_to} thanks {bank_from} for the {amount} euros
+# wage: name=full department=department salary=thousands position=trade start=date
+{name} [works|is] in {department} and earns {salary} euros
+{name} [starts|begins] as {position} on {start}
+the {position} {name} earns {salary} a year
+[welcome|say hello to] {name}, our new {position}[ from {start}|]
+{department} has a new {position}: {name}
+from {start} {name} gets {salary} euros
+{salary} euros for a {position} [is fair|is not much]
+{name}, {position}, {department}
+[give|offer|pay] {name} {salary} euros
+on {start} {name} moves to {department}
+Name: {name}\\nTeam: {department}\\nSalary: {salary}
+as a {position} in {department} [you earn|they pay] {salary} euros
+{name} left {department} on {start}, [the last pay was|with] {salary} euros
+# runs: runner=who distance=small minutes=mins city=town colour=adjcolour
+{runner} ran {distance} km in {minutes} minutes
+{runner} [won|finished] the race in {city} after {minutes} minutes
+in {city} {runner} wore {colour} and ran {distance} km
+{distance} km in {minutes} minutes, [not bad|well done], {runner}
+[I did|we did] {distance} kilometres in {city} today, {minutes} minutes. {runner}
+the runner in {colour} is {runner}
+{runner}: {distance} km, {minutes} min
+{minutes} minutes for {distance} km, [a record|my best] in {city}
+{city}, {distance} km, {runner}
+[who is|look at] the one in {colour}? That's {runner} from {city}
+Runner: {runner}\\nDistance: {distance} km\\nTime: {minutes} min
+[cheer for|watch] {runner}, the {colour} shirt, in {city}
+after {distance} km {runner} [stopped|gave up] in {city}
 """
 
 _HELLO = [
