@@ -14,6 +14,7 @@ from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import expand
 
 Record = dict[str, str | int | float | bool]
+Names = dict[str, str]
 
 EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
 EVENT_NAMES = ["meeting", "dinner", "workshop", "review", "lunch", "concert", "call"]
@@ -178,10 +179,10 @@ def describe_fields(record: Record, rng: Random, values: Record) -> str:
     )
 
 
-def _key(field: str, rng: Random, stated: dict[str, str | int | float]) -> str:
+def _key(field: str, rng: Random, stated: dict[str, str | int | float], known: Names) -> str:
     """A name under which a field is asked for that no other field of the text could bear."""
-    taken = {a for f in stated if f != field for a in [f, *extraction_everyday.aliases(f)]}
-    options = [a for a in extraction_everyday.aliases(field) if a not in taken] or [field]
+    taken = {a for f in stated if f != field for a in [f, *known[f].split()]}
+    options = [a for a in known[field].split() if a not in taken] or [field]
     return options[0] if rng.random() < 0.4 else rng.choice(options)
 
 
@@ -301,16 +302,19 @@ def _framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
 
 def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     """System text (or None), user text, answer: exactly the keys asked for, in their order."""
-    text, stated = extraction_everyday.stated(rng) if rng.random() < 0.6 else _stated(rng)
+    if rng.random() < 0.6:
+        (text, stated), known = extraction_everyday.stated(rng), extraction_everyday.ALIASES
+    else:
+        (text, stated), known = _stated(rng), ALIASES
     fields = list(stated)
     if rng.random() < 0.55:
         rng.shuffle(fields)
     if rng.random() < 0.6:
         fields = fields[: rng.choice([1, 1, 2, 2, 2, 3, 3, 4])]
     fields = fields[:5]
-    keys = _styled([_key(field, rng, stated) for field in fields], rng)
+    keys = _styled([_key(field, rng, stated, known) for field in fields], rng)
     while len(set(keys)) < len(keys):
-        keys = [_key(field, rng, stated) for field in fields]
+        keys = [_key(field, rng, stated, known) for field in fields]
     record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
     compact = rng.random() < 0.08
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)

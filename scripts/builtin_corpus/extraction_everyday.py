@@ -9,12 +9,13 @@ sentences that do not matter stand around the facts.
 # ruff: noqa: SIM905  (a split sentence is easier to read and edit than a list of quoted words)
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from random import Random
 
 from . import extraction_texts, values, words
-from .grammar import expand
+from .grammar import expand, normalise
 
 Value = str | int | float
 SLOT = extraction_texts.SLOT
@@ -434,25 +435,25 @@ incident: incident damage cause event claim_type
 amount: amount sum total value money
 date: date on day_of_event when
 item: item product article what purchase bought
-price: price cost total amount price_paid
+price: price cost total amount
 store: store shop shop_name merchant seller
 origin: origin from start departure_city from_city
 destination: destination to arrival to_city target_city
 platform: platform track platform_number
-time: time departure hour at
+time: time hour at clock_time
 train: train train_number service train_id
 flight_no: flight flight_number flight_id
 gate: gate gate_number boarding_gate
 traveller: traveller passenger passenger_name name
 book: title book book_title work novel
 author: author writer written_by author_name
-year: year published release_year year_of
+year: year in_year year_number
 film: film movie title movie_title
 director: director directed_by filmmaker
 stars: stars rating score
 song: song track title song_title
 artist: artist singer performer band musician
-listener: listener requested_by user fan
+listener: listener name person fan
 visitor: visitor traveller name tourist person
 country: country nation land destination
 city: city town location place
@@ -470,19 +471,19 @@ home_score: home_score home_goals score_1
 away_score: away_score away_goals score_2
 stadium: stadium city venue location
 dish: dish recipe meal food
-minutes: minutes duration time_minutes cooking_time
+minutes: minutes duration mins how_long
 ingredient: ingredient main_ingredient needs
 servings: servings serves portions people
 applicant: applicant candidate name applicant_name
-position: position job role job_title vacancy
+position: position job role job_title profession
 company: company employer firm organisation
-start: start start_date available_from begins
+start: start start_date begins from_date
 experience: experience years years_of_experience
 courier: courier carrier delivered_by shipping_company
-recipient: recipient addressee customer name receiver
+recipient: recipient addressee receiver name
 parcel: parcel parcel_number tracking_number tracking package_id
 street: street address street_address
-day: day weekday delivery_day
+day: day weekday day_of_week on
 renter: renter customer name driver
 vehicle: vehicle vehicle_type rented_item
 days: days duration number_of_days rental_days
@@ -496,7 +497,7 @@ weather: weather conditions forecast
 wind: wind wind_speed wind_kmh
 patient: patient patient_name name
 doctor: doctor physician doctor_name
-reason: reason complaint symptom problem
+reason: reason complaint reason_for_visit concern
 rooms: rooms number_of_rooms room_count
 rent: rent monthly_rent price rent_eur
 agent: agent contact agent_name landlord
@@ -504,7 +505,7 @@ size: size area square_metres size_sqm
 brand: brand car model make car_model
 km: km mileage kilometres odometer
 seller: seller owner sold_by name
-topic: topic subject meeting title about
+topic: topic subject about theme
 room: room room_number place location meeting_room
 organiser: organiser host organizer chair
 thing: item object lost_item article
@@ -528,7 +529,7 @@ cause: cause charity organisation recipient
 member: member name member_name
 club: club organisation society
 tier: tier plan membership_type level
-fee: fee price monthly_fee cost
+fee: fee price cost charge
 plate: plate licence_plate registration car
 minutes_late: delay minutes_late delay_minutes
 thing_fixed: item object device repaired_item
@@ -537,7 +538,7 @@ customer: customer client name customer_name buyer
 quantity: quantity count number amount_ordered qty units
 products: product item article ordered_item goods
 order_no: order order_number order_id id
-product: product item reviewed_product article
+product: product item article goods
 reviewer: reviewer name author customer written_by
 stamp: timestamp time logged_at
 level: level severity log_level
@@ -549,7 +550,10 @@ deadline: deadline due day by
 phone: phone telephone phone_number contact_number
 caller: caller name from person
 restaurant: restaurant place restaurant_name venue
-dishes: dish order meal food
+month: month in_month
+published: year published publication_year first_published
+released: year release_year released year_released
+departs: time departure departure_time leaves_at
 line: line route service
 delay_reason: reason cause delay_reason
 hobby: course class subject title
@@ -576,14 +580,14 @@ table_no: table table_number
 speaker: speaker lecturer presenter
 language: language spoken_language
 votes: votes vote_count number_of_votes
-candidate: candidate winner name politician
+candidate: candidate name politician
 bank_from: sender payer from_person paid_by
 bank_to: payee recipient to_person beneficiary
 account: account account_number account_id
-salary: salary pay wage monthly_salary
+salary: salary pay wage income
 department: department team division
 distance: distance km distance_km kilometres
-runner: runner athlete name cyclist
+runner: runner athlete name
 colour: colour color
 playtime: start starts_at start_time time
 """
@@ -635,21 +639,23 @@ the receipt [says|shows] {item}, {price} euros
 I went to {store}, found {item} and paid {price} [in cash|by card]
 {store} [has|sells] {item} for {price} [euros|dollars] [this week|now|until Sunday]
 Item: {item}, price: {price}, store: {store}
-# train: origin=town destination=town platform=small time=time train=trainno
-the {time} [train|service] from {origin} to {destination} [leaves|goes] from platform {platform}
-train {train} to {destination}[ will depart|departs| leaves] at {time} from platform {platform}
+# train: origin=town destination=town platform=small departs=time train=trainno
+the {departs} [train|service] from {origin} to {destination} [leaves|goes] from platform \
+{platform}
+train {train} to {destination}[ will depart|departs| leaves] at {departs} from platform {platform}
 [attention please|passengers], train {train} from {origin} [now arrives on|is at] platform \
 {platform}
-{train} {origin} - {destination} {time} platform {platform}
-[I'm|we are] on the train from {origin} to {destination}, [it left|we left] at {time}
-[take|catch] the {time} to {destination}, [platform|it goes from platform] {platform}
-[my train|mum's train] to {destination} [goes|is] at {time}[, could you drive me|]
-to {destination}: {time}, platform {platform}[, change in {origin}|]
-leaving {origin} at {time}, [we reach|I get to|getting to] {destination} [in the evening|by noon]
+{train} {origin} - {destination} {departs} platform {platform}
+[I'm|we are] on the train from {origin} to {destination}, [it left|we left] at {departs}
+[take|catch] the {departs} to {destination}, [platform|it goes from platform] {platform}
+[my train|mum's train] to {destination} [goes|is] at {departs}[, could you drive me|]
+to {destination}: {departs}, platform {platform}[, change in {origin}|]
+leaving {origin} at {departs}, [we reach|I get to|getting to] {destination} [in the evening|by \
+noon]
 platform {platform} [is for|has] train {train} to {destination}
-[can I|I want to|I'd like to] travel from {origin} to {destination} [at|around] {time}
+[can I|I want to|I'd like to] travel from {origin} to {destination} [at|around] {departs}
 due to works train {train} [starts in|starts from] {origin} [on|at] platform {platform}
-in {origin} take train {train} [towards|to] {destination} at {time}
+in {origin} take train {train} [towards|to] {destination} at {departs}
 # departure: flight_no=flightno destination=town gate=gatecode time=time traveller=who
 flight {flight_no} to {destination} [is boarding|boards] at gate {gate}
 {traveller} [flies|is flying] to {destination} [at|today at] {time}, flight {flight_no}
@@ -664,35 +670,35 @@ bad news, {flight_no} to {destination} is [late|delayed], [now|new time] {time}
 {traveller} [has missed|missed] the {time} flight to {destination}
 I fly to {destination} with {flight_no}, gate {gate} at {time}
 [boarding pass|ticket] of {traveller}, {flight_no}, gate {gate}
-# novel: book=book.0 author=book.1 year=book.2
-{author} wrote {book}[ in {year}|]
-{book} by {author} [was first published|came out|appeared] in {year}
+# novel: book=book.0 author=book.1 published=book.2
+{author} wrote {book}[ in {published}|]
+{book} by {author} [was first published|came out|appeared] in {published}
 have you [read|finished|started] {book} by {author}[ yet|]?
 [I just finished|I am reading|my daughter loves|I love] {book} by {author}
-{book} ({author}, {year})
+{book} ({author}, {published})
 {book}, written by {author}, [is|was] [a classic|my favourite|on the list]
 [our book club reads|next month we read|the class reads] {book}, a [novel|book] by {author}
 the author of {book} is {author}
-in {year}, {author} published {book}
-{author} [is best known for|became famous with] {book}, from {year}
-[the library has|we have] {book} by {author}[, published {year}|] [on the shelf|again|]
+in {published}, {author} published {book}
+{author} [is best known for|became famous with] {book}, from {published}
+[the library has|we have] {book} by {author}[, published {published}|] [on the shelf|again|]
 [in case you need a present|for your holiday]: {book} by {author}
-{year} saw [the first edition of|the birth of] {book} by {author}
+{published} saw [the first edition of|the birth of] {book} by {author}
 "{book}" [is a novel by|is by|was written by] {author}
-Title: {book}\\nBy: {author}\\nFirst published: {year}
-# movie: film=film.0 director=film.1 year=film.2 stars=stars
-{director} [directed|made|shot] {film}[ in {year}|]
-{film} is a {year} [film|movie] [directed by|by] {director}
+Title: {book}\\nBy: {author}\\nFirst published: {published}
+# movie: film=film.0 director=film.1 released=film.2 stars=stars
+{film} is the work of {director}[, made in {released}|]
+{film} is a {released} [film|movie] [directed by|by] {director}
 [we watched|last night I saw|let's watch] {film} by {director}[, I give it {stars} stars|]
-{film} ({year}), directed by {director}
+{film} ({released}), directed by {director}
 {stars} stars for {film}[, what a film|, well done {director}|]
-[the cinema|the film club] shows {film}, [a film by|the {year} film of] {director}
-in {year} {director} [surprised everyone with|gave us] {film}
-{film} [came out|was released|hit the cinemas] in {year}
+[the cinema|the film club] shows {film}, [a film by|the {released} film of] {director}
+in {released} {director} [surprised everyone with|gave us] {film}
+{film} [came out|was released|hit the cinemas] in {released}
 did you know that {film} was [made|directed] by {director}?
-my [favourite|best-loved] film is {film}, [from {year}|by {director}]
+my [favourite|best-loved] film is {film}, [from {released}|by {director}]
 [I rate|rated] {film} {stars} out of 5, {director} [is a genius|can do better]
-Film: {film}\\nDirector: {director}\\nYear: {year}
+Film: {film}\\nDirector: {director}\\nYear: {released}
 "{film}" by {director} [won prizes|is on tonight|made me cry]
 # song: song=song.0 artist=song.1 listener=who
 [play|put on|queue] {song} by {artist}
@@ -753,7 +759,7 @@ Student: {pupil}\\nSubject: {subject}\\nTeacher: {teacher}\\nGrade: {grade}
 # result: home=club away=club home_score=score away_score=score stadium=town
 {home} {home_score} - {away_score} {away}
 {home} [beat|played|met] {away} {home_score} to {away_score}[ in {stadium}|]
-[final score|full time|result]: {home} {home_score}, {away} {away_score}
+[the scoreboard said|it stands at]: {home} {home_score}, {away} {away_score}
 it [ended|finished] {home_score}:{away_score} between {home} and {away}
 {home} against {away} [in {stadium} |]ended {home_score}-{away_score}
 {home} scored {home_score} and {away} [only |]{away_score}
@@ -884,13 +890,13 @@ the rent at {street} [went up|rises] to {rent} euros[, writes {agent}|]
 [for sale|must go]: {brand} from {year}, {km} kilometres, [call|ask for] {seller}
 I [bought|found|test-drove] a {year} {brand} with {km} kilometres
 my {brand} [has done|has] {km} km and [costs|is yours for] {price} euros. {seller}
-{price} euros for a {brand} from {year}? {seller} [must be joking|is fair]
+{price} euros for a {brand} from {year}? {seller} [must be joking|wants too much]
 the {brand} of {seller} is from {year}
 [is the {brand}|is your {brand}] still there? I [offer|can pay] {price} euros
-after {km} kilometres {seller} [sold|scrapped] the {brand}
+after {km} kilometres {seller} [sells|is selling] the {brand}
 Make: {brand}\\nYear: {year}\\nMileage: {km}\\nPrice: {price}
 [built in|first registered in] {year}, this {brand} has {km} kilometres on the clock
-{seller} paid {price} euros for the {year} {brand}
+{seller} wants {price} euros for the {year} {brand}
 [the garage|a dealer] gave {seller} {price} euros for the {brand}
 # meeting: topic=topic day=day time=time room=roomname organiser=who
 {organiser} [set up|planned|called] a meeting about {topic} on {day} at {time}
@@ -1036,7 +1042,7 @@ a {work} on a {thing_fixed} [takes us until|can wait until] {day}
 # mailorder: quantity=few products=plural customer=who city=town order_no=idnumber
 [I would like|I'd like|please send me|I need] {quantity} {products}. [Thanks|Best wishes], \
 {customer}
-{customer} [ordered|wants|bought] {quantity} {products}
+{customer} [is waiting for|is asking for|has paid for] {quantity} {products}
 {quantity} {products} [go|are going] to {customer} in {city}
 order {order_no}: {quantity} {products} for {customer}
 my name is {customer}, order {order_no}, I [got|am missing] {quantity} {products}
@@ -1052,7 +1058,7 @@ Order {order_no}\\n{quantity} x {products}\\n{customer}, {city}
 in order {order_no} {customer} asked for {quantity} {products}
 # review: product=wares stars=stars reviewer=who price=money store=shopname
 {stars} stars for the {product}. [Love it|It does the job|Not for me]. {reviewer}
-{reviewer} gave the {product} {stars} [stars|out of 5 stars]
+{reviewer} gave the {product} {stars} out of 5
 the {product} [broke after a week|is great], {stars} stars
 [bought|ordered] the {product} for {price} euros, {stars} stars[, says {reviewer}|]
 the {product} from {store} [gets|deserves] {stars} stars
@@ -1139,7 +1145,7 @@ why is {line} {minutes_late} minutes behind? They say {delay_reason}
 {teacher} [teaches|gives] {hobby} on {day}
 the {hobby} course costs {fee} euros [and has|with] {places_left} free places
 [is there|do you have] a {hobby} class on {day}?
-{hobby} with {teacher}, {day}, {fee} euros
+{day}: {hobby}, {fee} euros, taught by {teacher}
 only {places_left} places [left|free] in {hobby}
 [I signed up for|we try] {hobby} with {teacher}
 on {day} {teacher} starts a course in {hobby}
@@ -1183,7 +1189,7 @@ in {city} {farmer} sells {crop}
 [for the|at the] {occasion} {taker} received {gift}
 {gift} for {taker}, from {giver}
 [what did {giver} give|did {giver} give] {taker} for the {occasion}? It was {gift}
-{giver} [bought|ordered|wrapped] {gift} for {taker}
+{giver} [picked|hid|chose] {gift} for {taker}
 dear {giver}, thank you for {gift}! Love, {taker}
 {taker} [loves|was happy about] {gift} from {giver}
 from {giver} to {taker}: {gift}
@@ -1327,11 +1333,10 @@ _ASIDE = """
 [it took a while|it was easy|nobody minds|I'm glad|we were lucky|what can I say|you never know]
 """.strip().splitlines()
 
-
-def aliases(field: str) -> list[str]:
-    """The names under which a field of any kind of record may be asked for."""
-    found = f"{ALIASES.get(field, '')} {extraction_texts.ALIASES.get(field, '')}"
-    return list(dict.fromkeys(found.split()))
+_GREETED = re.compile(r"(?i)(hi|hello|hey|dear|good|welcome|greetings|attention)\b")
+_THANKED = re.compile(r"(?i)thank|cheers|best|regards|yours|see you|love,|sorry")
+# "a umbrella" becomes "an umbrella"; a capital U is mostly said "you".
+_ARTICLE = re.compile(r"(\ba|^A) (?=[aeiouAEIO])")
 
 
 @cache
@@ -1387,9 +1392,10 @@ def _joined(parts: list[str], rng: Random) -> str:
     out = ""
     for part in parts:
         if out:
-            out += rng.choice([" ", " ", " ", "\n"])
+            lines = "\n" in out + part
+            out += "\n" if lines else rng.choice([" ", " ", " ", "\n"])
         ended = part.endswith((".", "!", "?", ",")) or "\n" in part
-        out += part if ended else part + rng.choice([".", ".", ".", "!"])
+        out += part if ended else part + rng.choice("........!")
     return out
 
 
@@ -1407,16 +1413,18 @@ def stated(rng: Random) -> tuple[str, dict[str, Value]]:
             continue
         first = chosen[:1] not in ("{", '"') and rng.random() < 0.9
         text = chosen[:1].upper() + chosen[1:] if first else chosen
-        parts.append(SLOT.sub(lambda match: slots[match.group(1)], text))
+        said = SLOT.sub(lambda match: slots[match.group(1)], text)
+        parts.append(_ARTICLE.sub(r"\1n ", said))
         found += new
     form = "\n" in parts[0]
     while rng.random() < 0.22:
         parts.insert(rng.randint(0, len(parts)), _sentence(rng.choice(_ASIDE), rng))
-    if rng.random() < 0.22:
+    greeted = _GREETED.match(parts[0])
+    if rng.random() < 0.22 and not greeted:
         nobody = not any(drawers[field] in PEOPLE for field in found)
         hello = rng.choice(_HELLO_NAMED if nobody and rng.random() < 0.5 else _HELLO)
         parts.insert(0, _sentence(hello, rng) + rng.choice([",", ",", "!"]))
-    if rng.random() < 0.22:
+    if rng.random() < 0.22 and not _THANKED.search(parts[-1]):
         parts.append(_sentence(rng.choice(_BYE), rng))
     text = _joined(parts, rng)
     if text.endswith(".") and (form or rng.random() < 0.25):
@@ -1424,14 +1432,48 @@ def stated(rng: Random) -> tuple[str, dict[str, Value]]:
     return text, {field: record[field] for field in found}
 
 
-def regex_of(drawer: str) -> str:
-    """What a value of this drawer looks like in normalised text (see `grammar.normalise`)."""
+_MONTH = "(?:" + "|".join(words.MONTHS).lower() + ")"
+_CODE = r"[a-z]{0,3} ?\d+(?: \d+)?"
+_SHAPES = {
+    **dict.fromkeys(["money", "degrees"], r"\d+(?: \d+)?"),
+    **dict.fromkeys(["time", "stamp"], r"\d+(?: \d+)+(?: pm)?"),
+    **dict.fromkeys(["policyno", "invoiceno", "parcelno", "ref", "trainno", "flightno"], _CODE),
+    **dict.fromkeys(["gatecode", "seatcode"], r"(?:[a-z]\d+|\d+[a-z])"),
+    "plateno": r"[a-z]+ \d+ [a-z]+",
+    "address": r"\d+ \w+ \w+",
+    "phone": r"\d+(?: \d+){0,2}",
+    "email": r"\w+(?: \w+){1,3} (?:com|org|net|example|test)",
+    "date": rf"(?:\d+ \d+ \d+|\d+ {_MONTH}(?: \d+)?|{_MONTH} \d+)",
+}
+
+
+def _one_of(found: list[str]) -> str:
+    return "(?:" + "|".join(sorted({normalise(value) for value in found})) + ")"
+
+
+@cache
+def _values_of(drawer: str) -> str:
+    """The listed values of a drawer, in normalised text."""
+    group, _, column = drawer.partition(".")
+    if column:
+        return _one_of([row[int(column)] for row in TOGETHER[group]])
+    if drawer in PEOPLE:
+        return r"(?:dr |doctor |mr |mrs |ms |professor )?" + _one_of(FIRST + LAST) + r"(?: \w+)?"
+    return _one_of(TOWNS if drawer == "town" else _LISTS[drawer])
+
+
+def regex_of(drawer: str, pattern: str) -> str:
+    """What a value of this drawer looks like in normalised text (see `grammar.normalise`).
+
+    Where the pattern has hardly a word of its own, listed values must be among those listed:
+    otherwise any three words would be a song and its singer.
+    """
     if drawer in INTEGERS or drawer.endswith(".2"):
         return r"\d+"
-    if drawer in ("money", "degrees"):
-        return r"\d+(?: \d+)?"
-    if "." in drawer or drawer in _LISTS or drawer in ("address", "stamp"):
-        return r"\w+(?: \w+){0,5}"
-    if drawer in extraction_texts.DRAW and drawer not in DRAW:
-        return extraction_texts.regex_of(drawer)
-    return r"\w+(?: \w+){0,3}"
+    if drawer in _SHAPES:
+        return _SHAPES[drawer]
+    if "." in drawer or drawer in _LISTS or drawer in PEOPLE or drawer == "town":
+        needed = SLOT.sub(" ", re.sub(r"\[[^\]]*\|\]", " ", pattern))
+        loose = r"\w+(?: \w+)?" if drawer in PEOPLE or drawer == "town" else r"\w+(?: \w+){0,5}"
+        return _values_of(drawer) if len(normalise(needed).split()) < 2 else loose
+    return extraction_texts.regex_of(drawer)

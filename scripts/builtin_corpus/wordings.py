@@ -186,6 +186,7 @@ _TEXT_MARK = "qqtextqq"
 def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     """Patterns of the frames around a marked sentence, and of the sentences."""
     known = {a for aliases in extraction_texts.ALIASES.values() for a in aliases.split()}
+    known |= set(extraction_everyday.ALIASES)
     known |= {a for aliases in extraction_everyday.ALIASES.values() for a in aliases.split()}
     known |= {a.replace("_", "") for a in known}
     known |= set("the and type object properties required string integer number".split())
@@ -204,7 +205,7 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     ]
     sentences += [
         r"\b"
-        + to_regex(p, {f: extraction_everyday.regex_of(drawer) for f, drawer in fields.items()})
+        + to_regex(p, {f: extraction_everyday.regex_of(drawer, p) for f, drawer in fields.items()})
         + r"\b"
         for fields, patterns in extraction_everyday.TEXTS.values()
         for p in patterns
