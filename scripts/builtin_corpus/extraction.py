@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import extraction_asks, extraction_frames, values, words
+from . import extraction_asks, extraction_everyday, extraction_frames, values, words
 from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import expand
 
 Record = dict[str, str | int | float | bool]
+Names = dict[str, str]
 
 EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
 EVENT_NAMES = ["meeting", "dinner", "workshop", "review", "lunch", "concert", "call"]
@@ -178,10 +179,11 @@ def describe_fields(record: Record, rng: Random, values: Record) -> str:
     )
 
 
-def _key(field: str, rng: Random) -> str:
-    """The name under which a field is asked for."""
-    options = ALIASES[field].split()
-    return options[0] if rng.random() < 0.5 else rng.choice(options)
+def _key(field: str, rng: Random, stated: dict[str, str | int | float], known: Names) -> str:
+    """A name under which a field is asked for that no other field of the text could bear."""
+    taken = {a for f in stated if f != field for a in [f, *known[f].split()]}
+    options = [a for a in known[field].split() if a not in taken] or [field]
+    return options[0] if rng.random() < 0.4 else rng.choice(options)
 
 
 def _styled(keys: list[str], rng: Random) -> list[str]:
@@ -316,16 +318,19 @@ def _framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
 
 def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     """System text (or None), user text, answer: exactly the keys asked for, in their order."""
-    text, stated = _stated(rng)
+    if rng.random() < 0.6:
+        (text, stated), known = extraction_everyday.stated(rng), extraction_everyday.ALIASES
+    else:
+        (text, stated), known = _stated(rng), ALIASES
     fields = list(stated)
     if rng.random() < 0.55:
         rng.shuffle(fields)
     if rng.random() < 0.6:
         fields = fields[: rng.choice([1, 1, 2, 2, 2, 3, 3, 4])]
     fields = fields[:5]
-    keys = _styled([_key(field, rng) for field in fields], rng)
+    keys = _styled([_key(field, rng, stated, known) for field in fields], rng)
     while len(set(keys)) < len(keys):
-        keys = [_key(field, rng) for field in fields]
+        keys = [_key(field, rng, stated, known) for field in fields]
     record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
     compact = rng.random() < 0.08
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)

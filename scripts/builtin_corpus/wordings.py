@@ -22,6 +22,7 @@ from . import (
     conversations,
     extraction,
     extraction_asks,
+    extraction_everyday,
     extraction_frames,
     extraction_texts,
     fact_questions,
@@ -243,6 +244,8 @@ _TEXT_MARK = "qqtextqq"
 def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     """Patterns of the frames around a marked sentence, and of the sentences."""
     known = {a for aliases in extraction_texts.ALIASES.values() for a in aliases.split()}
+    known |= set(extraction_everyday.ALIASES)
+    known |= {a for aliases in extraction_everyday.ALIASES.values() for a in aliases.split()}
     known |= {a.replace("_", "") for a in known}
     known |= set("the and type object properties required string integer number".split())
     known |= {"str", "int", "float", "a", "text", "numeric", "0", "false", "additionalproperties"}
@@ -258,6 +261,13 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
         + to_regex(p, {f: extraction_texts.regex_of(drawer) for f, drawer in fields.items()})
         + r"\b"
         for fields, patterns in extraction_texts.TEXTS.values()
+        for p in patterns
+    ]
+    sentences += [
+        r"\b"
+        + to_regex(p, {f: extraction_everyday.regex_of(drawer, p) for f, drawer in fields.items()})
+        + r"\b"
+        for fields, patterns in extraction_everyday.TEXTS.values()
         for p in patterns
     ]
     return [re.compile(p) for p in frames], [re.compile(p) for p in sentences]
