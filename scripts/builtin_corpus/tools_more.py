@@ -11,7 +11,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from . import tools, values, words
+from . import tools, tools_everyday, values, words
 from .extraction_texts import DRAW
 from .grammar import expand
 from .tools import Message, Param, Tool
@@ -327,6 +327,8 @@ def made_up_sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
 
 def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
     """Tool definitions and a conversation that uses one of them."""
+    if rng.random() < 0.55:
+        return tools_everyday.sample(rng)
     if rng.random() < 0.3:
         return made_up_sample(rng)
     return tools.sample(rng, tools.TOOLS + TOOLS if rng.random() < 0.8 else tools.TOOLS)
@@ -342,7 +344,8 @@ def _first_names(tools_: list[Tool]) -> dict[str, str]:
     return {name: tool.names.split("|")[0] for tool in tools_ for name in tool.names.split("|")}
 
 
-_FIRST = _first_names(tools.TOOLS + TOOLS)
+# An everyday tool might answer a request to decline; under a known name it counts as the known one.
+_FIRST = {name: name for name in tools_everyday.NAMES} | _first_names(tools.TOOLS + TOOLS)
 
 
 def tempted(definitions: list[dict[str, Any]] | None) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from . import (
     systems,
     systems_everyday,
     tools,
+    tools_everyday,
     tools_more,
     values,
     words,
@@ -143,6 +144,7 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(p, SUMS) for p in sums.ADD + sums.SUB + sums.MUL + sums.GAINS + sums.LOSSES]
     found += [to_regex(p, TOOLS) for tool in tools.TOOLS for p in tool.asks]
     found += [to_regex(p, _slots_of(tool)) for tool in tools_more.TOOLS for p in tool.asks]
+    found += tools_everyday.patterns()
     found += [to_regex(p, OFF_TOPIC) for p in refusals.OFF_TOPIC]
     found += [to_regex(p) for _, asks in conversations.SMALL_TALK for p in asks]
     found += [to_regex(p) for _, _, asks in conversations.FOLLOW for p in asks]
