@@ -177,7 +177,7 @@ class Batches:
         """Sort a pool of samples by length, cut it into batches of equal cost, shuffle these."""
         while True:
             rows = [self.encode(corpus.conversation(self.rng)) for _ in range(1200)]
-            rows += [self.encode(corpus.long_conversation(self.rng)) for _ in range(9)]
+            rows += [self.encode(corpus.long_conversation(self.rng)) for _ in range(20)]
             rows = [row for row in rows if len(row[0]) <= 2400]
             rows.sort(key=lambda row: len(row[0]))
             batches: list[list[tuple[list[int], list[int]]]] = [[]]

@@ -32,8 +32,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 40, "sum": 14, "extraction": 22, "tool": 20, "choice": 30, "refusal": 12, "talk": 8,
-    "lookup": 7, "copy": 4,
+    "fact": 40, "sum": 10, "extraction": 30, "tool": 28, "choice": 26, "refusal": 12, "talk": 8,
+    "lookup": 10, "copy": 4,
 }  # fmt: skip
 # Words of tools that questions about a table could be meant for.
 MIGHT_TELL = ("employee", "contact", "person", "product", "menu", "call", "look", "find", "stock")

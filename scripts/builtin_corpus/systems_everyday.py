@@ -15,7 +15,7 @@ from random import Random
 from typing import NamedTuple
 
 from . import choices, extraction, extraction_frames, values, words
-from .extraction_texts import DRAW, SLOT, TEXTS
+from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import expand
 from .systems_everyday_texts import COMMON, SETTINGS
 
@@ -647,7 +647,8 @@ def _filing(rng: Random) -> tuple[str, list[Pair]]:
             continue
         text, stated = first
         fields = rng.sample(list(stated), min(len(stated), rng.choice([1, 2, 2, 3, 3, 4])))
-        keys = extraction._styled([extraction._key(field, rng) for field in fields], rng)
+        named = [extraction._key(field, rng, stated, ALIASES) for field in fields]
+        keys = extraction._styled(named, rng)
         if len(set(keys)) == len(keys):
             break
 
