@@ -222,7 +222,7 @@ def _is_odd(rng: Random) -> tuple[str, str]:
     return text, "Yes" if (a % 2 == 1) == (word == "odd") else "No"
 
 
-def _two_kinds(rng: Random) -> tuple[str, str, str]:
+def two_kinds(rng: Random) -> tuple[str, str, str]:
     """Two kinds and a word that is of the first kind only."""
     while True:
         name, other = rng.sample(sorted(KINDS), 2)
@@ -245,7 +245,7 @@ def _shown(word: str, rng: Random) -> str:
 
 
 def _is_kind(rng: Random) -> tuple[str, str]:
-    name, other, word = _two_kinds(rng)
+    name, other, word = two_kinds(rng)
     value = rng.random() < 0.5
     kind = _called(name if value else other, rng, word if value else "")
     slots = {"w": _shown(word, rng), "f": _article(kind), "k": kind}
@@ -263,7 +263,7 @@ def _is_larger(rng: Random) -> tuple[str, str]:
 
 
 def _kind(rng: Random) -> tuple[str, str]:
-    name, other, word = _two_kinds(rng)
+    name, other, word = two_kinds(rng)
     right, wrong = _called(name, rng, word), _called(other, rng)
     unlike = [
         kind
@@ -297,7 +297,7 @@ def _pick(rng: Random) -> tuple[str, str]:
     """Which of two or three words is of a kind."""
     candidates: list[str] = []
     while len(candidates) < 3:  # of some pairs of kinds nearly all words are of both
-        name, other, word = _two_kinds(rng)
+        name, other, word = two_kinds(rng)
         also = {*KINDS[name], *wide.ALSO.get(name, ())}
         candidates = [w for w in KINDS[other] if w not in also]
     if rng.random() < 0.3:  # common objects, of no kind that is asked for

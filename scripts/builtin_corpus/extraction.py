@@ -179,14 +179,15 @@ def describe_fields(record: Record, rng: Random, values: Record) -> str:
     )
 
 
-def _key(field: str, rng: Random, stated: dict[str, str | int | float], known: Names) -> str:
+def key_name(field: str, rng: Random, stated: dict[str, str | int | float], known: Names) -> str:
     """A name under which a field is asked for that no other field of the text could bear."""
     taken = {a for f in stated if f != field for a in [f, *known[f].split()]}
     options = [a for a in known[field].split() if a not in taken] or [field]
     return options[0] if rng.random() < 0.4 else rng.choice(options)
 
 
-def _styled(keys: list[str], rng: Random) -> list[str]:
+def styled_keys(keys: list[str], rng: Random) -> list[str]:
+    """Keys as they are, or now and then with capitals or in camel case."""
     roll = rng.random()
     if roll < 0.05:
         return [key.capitalize() for key in keys]
@@ -196,13 +197,14 @@ def _styled(keys: list[str], rng: Random) -> list[str]:
     return keys
 
 
-def _aside(rng: Random) -> str:
+def aside(rng: Random) -> str:
+    """A sentence beside the matter."""
     slots = {"n": values.person(rng), "k": str(values.number(rng, 3)), "c": values.place(rng),
              "w": values.word(rng), "t": rng.choice(values.GOODS)}  # fmt: skip
     return expand(rng.choice(extraction_frames.ASIDE), rng, slots)
 
 
-def _lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     """`expand` that keeps the pattern's line breaks and the case of values at the beginning."""
     starts_with_value = pattern.startswith(("{", '"'))
     text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
@@ -219,7 +221,7 @@ def _foreign(stated: list[str], rng: Random) -> str:
         pattern = rng.choice(patterns)
         fields = set(SLOT.findall(pattern))
         if not taken & {alias for field in fields for alias in ALIASES[field].split()}:
-            return _lines(pattern, rng, {f: str(DRAW[drawers[f]](rng)) for f in fields})
+            return filled_lines(pattern, rng, {f: str(DRAW[drawers[f]](rng)) for f in fields})
 
 
 def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
@@ -237,10 +239,10 @@ def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
         chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
         found = [f for f in SLOT.findall(chosen) if f not in stated]
         if not parts or found:
-            parts.append(_lines(chosen, rng, slots))
+            parts.append(filled_lines(chosen, rng, slots))
             stated += found
     if rng.random() < 0.3:
-        parts.insert(rng.randint(0, len(parts)), _lines(_aside(rng), rng, {}))
+        parts.insert(rng.randint(0, len(parts)), filled_lines(aside(rng), rng, {}))
     if rng.random() < 0.15:
         other = _foreign(stated, rng)
         parts.insert(rng.randint(0, len(parts)), other)
@@ -261,7 +263,7 @@ def _typed(record: Record, rng: Random) -> str:
     return rng.choice([_and(named), ", ".join(named)])
 
 
-def _listed(record: Record, rng: Random) -> str:
+def listed_keys(record: Record, rng: Random) -> str:
     """The keys in a row, in one of the ways people write them."""
     keys = list(record)
     types = {key: json_type(value) for key, value in record.items()}
@@ -286,7 +288,7 @@ def _listed(record: Record, rng: Random) -> str:
     return rng.choice([*styles, plain, plain, plain, last, last])
 
 
-def _schema(record: Record, rng: Random) -> str:
+def schema_text(record: Record, rng: Random) -> str:
     """A schema or a template in one of the usual layouts."""
     style = rng.randrange(8)
     types = {key: json_type(value) for key, value in record.items()}
@@ -308,7 +310,7 @@ def _schema(record: Record, rng: Random) -> str:
     return "{" + ", ".join(f'"{key}": ...' for key in record) + "}"
 
 
-def _framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     """The frame with its slots filled; line breaks in frame and values stay."""
     text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
     if rng.random() < 0.75 and not text.startswith("{"):
@@ -328,16 +330,16 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     if rng.random() < 0.6:
         fields = fields[: rng.choice([1, 1, 2, 2, 2, 3, 3, 4])]
     fields = fields[:5]
-    keys = _styled([_key(field, rng, stated, known) for field in fields], rng)
+    keys = styled_keys([key_name(field, rng, stated, known) for field in fields], rng)
     while len(set(keys)) < len(keys):
-        keys = [_key(field, rng, stated, known) for field in fields]
+        keys = [key_name(field, rng, stated, known) for field in fields]
     record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
     compact = rng.random() < 0.08
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
     note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
     slots = {
-        "keys": _listed(record, rng),
-        "schema": _schema(record, rng),
+        "keys": listed_keys(record, rng),
+        "schema": schema_text(record, rng),
         "text": text,
         "plain": ", ".join(keys),
         "prose": _and(keys),
@@ -347,10 +349,10 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     }
     source = extraction_asks if rng.random() < 0.6 else extraction_frames
     if rng.random() < 0.2:
-        system = _framed(rng.choice(source.SYSTEM), rng, slots)
+        system = framed(rng.choice(source.SYSTEM), rng, slots)
         return system + (note if compact else ""), text, answer
     frames = source.KEYS if rng.random() < 0.72 else source.SCHEMAS
-    user = _framed(rng.choice(frames), rng, slots)
+    user = framed(rng.choice(frames), rng, slots)
     return None, user + (note if compact else ""), answer
 
 

@@ -626,14 +626,16 @@ def _text_with(kind: str, fields: list[str], rng: Random) -> tuple[str, extracti
         found = [f for f in dict.fromkeys(SLOT.findall(chosen)) if f not in stated]
         if not found or (fields and not set(found) & set(fields)):
             continue
-        parts.append(extraction._lines(chosen, rng, slots))
+        parts.append(extraction.filled_lines(chosen, rng, slots))
         stated += found
         if set(fields) <= set(stated):
             break
     if len(parts) > 3 or not set(fields) <= set(stated):
         return None
     if rng.random() < 0.25:
-        parts.insert(rng.randint(0, len(parts)), extraction._lines(extraction._aside(rng), rng, {}))
+        parts.insert(
+            rng.randint(0, len(parts)), extraction.filled_lines(extraction.aside(rng), rng, {})
+        )
     text = rng.choice([". ", ". ", ".\n"]).join(parts) + rng.choice([".", ".", "", "!"])
     return text, {field: drawn[field] for field in stated}
 
@@ -647,8 +649,8 @@ def _filing(rng: Random) -> tuple[str, list[Pair]]:
             continue
         text, stated = first
         fields = rng.sample(list(stated), min(len(stated), rng.choice([1, 2, 2, 3, 3, 4])))
-        named = [extraction._key(field, rng, stated, ALIASES) for field in fields]
-        keys = extraction._styled(named, rng)
+        named = [extraction.key_name(field, rng, stated, ALIASES) for field in fields]
+        keys = extraction.styled_keys(named, rng)
         if len(set(keys)) == len(keys):
             break
 
@@ -662,9 +664,9 @@ def _filing(rng: Random) -> tuple[str, list[Pair]]:
         more = _text_with(kind, fields, rng)
         if more and [extraction.json_type(v) for v in record(more[1]).values()] == types:
             pairs.append((more[0], json.dumps(record(more[1]), ensure_ascii=False)))
-    slots = {"keys": extraction._listed(one, rng), "schema": extraction._schema(one, rng)}
+    slots = {"keys": extraction.listed_keys(one, rng), "schema": extraction.schema_text(one, rng)}
     frames = READS if rng.random() < 0.6 else extraction_frames.SYSTEM
-    return extraction._framed(rng.choice(frames), rng, slots) + ".", pairs
+    return extraction.framed(rng.choice(frames), rng, slots) + ".", pairs
 
 
 def _review(rng: Random, good: bool) -> str:
@@ -702,11 +704,11 @@ def _labels(rng: Random) -> tuple[str, list[Pair]]:
             text = expand(fact, rng)
             pairs.append((text[:1].upper() + text[1:] + "?", "Yes" if value else "No"))
     else:
-        name, other, word = choices._two_kinds(rng)
+        name, other, word = choices.two_kinds(rng)
         options, what = [name, other], rng.choice(["a word", "words", "one word"])
         pairs.append((word, name.capitalize()))
         for _ in range(number):
-            more, unlike, word = choices._two_kinds(rng)
+            more, unlike, word = choices.two_kinds(rng)
             if {more, unlike} == {name, other}:
                 pairs.append((word, more.capitalize()))
     if rng.random() < 0.5:
