@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -309,17 +308,14 @@ def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
 
 def patterns() -> list[str]:
     """Regular expressions of all requests, in normalised text."""
-    word: Callable[[int], str] = lambda more: rf"\w+(?: \w+){{0,{more}}}"  # noqa: E731
     out = []
     for tool in TOOLS:
         slots = {}
         for key, param in tool.params.items():
             if param.choices:
                 slots[key] = "(?:" + "|".join(to_regex(c) for c in param.choices) + ")"
-            elif param.type != "string":
-                slots[key] = r"\d+(?: \d+)?"
             else:
-                slots[key] = word(8 if param.drawer in tools_everyday_values.LONG else 3)
+                slots[key] = tools_everyday_values.regex_of(param.drawer)
         front = "(?:" + to_regex("[" + tool.contexts + "|]") + "|" + to_regex(_FRONT) + ")"
         out += [front + to_regex(p, slots) + to_regex(_TAIL) for p in tool.asks]
     return out

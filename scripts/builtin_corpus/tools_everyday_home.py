@@ -1,5 +1,6 @@
-# ruff: noqa: E501  (one request on a line)
 """The everyday tools of travel, home, media, language and money, read by `tools_everyday.py`."""
+
+# ruff: noqa: E501  (one request on a line)
 
 TEXT = r"""
 % travel # I am planning a trip.|We leave soon.|My suitcase is packed.|I travel with my wife.|My boss pays.|It is for the holidays.
@@ -395,7 +396,10 @@ teach me to make {dish}
 = {"ingredients": ["flour", "salt"]} => You need flour and salt.
 % language # I have a test soon.|My teacher asked.|It is for a letter.|I am learning.|It is homework.|I am writing a text.
 # translate_text|translate|translation|translate_phrase # [Translate|Convert] [a text|text|a phrase] [into|to] [another|a target] language # text:phrase:text|phrase|input|q language:language:target_language|language|to|target|lang
-> translate {text} [into|to] {language}
+> translate the [words|phrase|text] {text} [into|to] {language}
+> translate [into|to] {language}: {text}
+> translate {text} for my friend, who speaks {language}
+> translate this [into|to] {language}: {text}
 > put {text} into {language}
 > say {text} in {language}
 how do [I|you|people] say {text} in {language}

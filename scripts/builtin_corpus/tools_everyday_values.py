@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 
 from . import values, words
-from .grammar import expand
+from .grammar import expand, to_regex
 
 _TOWNS = words.CITIES + (
     "New York,Los Angeles,San Francisco,Hong Kong,Cape Town,Rio de Janeiro,Buenos Aires,Tel Aviv,"
@@ -265,7 +265,7 @@ DRAW: dict[str, Callable[[Random], str | int | float]] = {
     "curcode": _choice(_CODES),
     "amount": lambda r: r.randint(1, 99) * r.choice([1, 1, 5, 10, 100]),
     "price": _price,
-    "few": lambda r: r.randint(1, 12),
+    "few": lambda r: r.randint(2, 12),
     "minutes": lambda r: r.choice([r.randint(1, 90), r.randint(1, 12) * 5]),
     "percent": lambda r: r.choice([r.randint(0, 100), r.randint(1, 10) * 10]),
     "degrees": lambda r: r.randint(12, 29),
@@ -312,7 +312,6 @@ INTEGERS = {"id", "few", "minutes", "percent", "degrees", "pixels", "amount", "n
 NUMBERS = {"price", "rate"}
 QUOTED = {"phrase", "note", "say", "subject", "song", "book", "trouble", "sql", "query", "event",
           "word"}  # fmt: skip
-LONG = QUOTED | {"path", "file", "folder", "url", "image", "email"}
 FIELDS = {
     "temperature": "temperature", "sky": "sky", "price": "price", "status": "state", "time": "time",
     "name": "full", "city": "city", "email": "email", "total": "number", "currency": "curcode",
@@ -329,3 +328,42 @@ PROBLEMS = (
     "invalid id|the account is locked|out of stock|no connection|quota exceeded|no such user|"
     "the address is wrong|already exists|no seats left"
 ).split("|")
+
+
+_WRITTEN = {
+    "phrase": _PHRASES, "note": _NOTES, "say": _SAY, "subject": _SUBJECT, "event": _EVENT,
+    "ware": _WARES, "query": _QUERY, "song": _SONGS, "book": f"[{_BOOKS}]", "trouble": _TROUBLE,
+    "sql": _SQL, "folder": "[" + "|".join(_FOLDERS) + "]",
+}  # fmt: skip
+_LISTED = {
+    "genre": _GENRE, "service": _SERVICE, "app": _APP, "database": _DATABASE, "room": _ROOMS,
+    "device": _DEVICES.split("|"), "restaurant": _RESTAURANTS.split("|"), "dish": _DISHES,
+    "currency": [m.replace("_", " ") for m in _MONEY] + _CODES, "curcode": _CODES,
+    "colour": words.COLOURS, "day": words.DAYS, "word": _RARE_WORDS + values.RARE,
+    "topic": "sports politics economy football space climate science music films health travel "
+             "cars business weather art tennis".split(),
+    "language": [*words.LANGUAGES, "Portuguese", "Japanese", "Korean", "Arabic", "Russian",
+                 "Danish", "Finnish", "Czech", "English"],
+}  # fmt: skip
+_SHAPES = {
+    "symbol": "[a-z]{2,4}", "flight": r"[a-z]{2}\d+", "phone": r"\d+(?: \d+){0,2}",
+    "ip": r"\d+ \d+ \d+ \d+", "version": r"v?\d+ \d+ \d+", "full": r"\w+ \w+",
+    "name": r"\w+(?: \w+)?", "code": r"[a-z]{1,3} ?\d+(?: \d+)?",
+    "email": r"\w+(?: \w+){0,2} (?:example|com|org|net|io)", "url": r"https \w+(?: \w+){1,6}",
+    "path": r"(?:\w+ ){1,6}(?:" + "|".join(_EXT) + ")",
+    "image": r"(?:\w+ ){1,3}(?:png|jpg|jpeg|gif|webp)", "city": r"\w+(?: \w+){0,2}",
+    "time": r"(?:\d+(?: \d\d)?(?: ?[ap]m)?|noon|midnight)",
+    "date": r"(?:\d+ \d+ \d+|tomorrow|(?:next )?\w+day|(?:the )?\w+(?: of)? \w+)",
+    "branch": r"(?:main|develop|release|(?:feature|fix) \w+)", "host": r"\w+(?: \w+){1,3}",
+}  # fmt: skip
+
+
+def regex_of(drawer: str) -> str:
+    """What the values of a drawer look like in normalised text."""
+    if drawer in _WRITTEN:
+        slots = {**dict.fromkeys("nwayAS", r"\w+"), "S2": r"\w+", "k": r"\d+",
+                 "c": r"\w+(?: \w+){0,2}"}  # fmt: skip
+        return to_regex(_WRITTEN[drawer], slots)
+    if drawer in _LISTED:
+        return "(?:" + "|".join(to_regex(one) for one in _LISTED[drawer]) + ")"
+    return _SHAPES.get(drawer, r"\d+(?: \d+)?")

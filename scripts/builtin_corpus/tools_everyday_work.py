@@ -1,5 +1,6 @@
-# ruff: noqa: E501  (one request on a line)
 """The everyday tools of files, office, shops, support and machines, read by `tools_everyday.py`."""
+
+# ruff: noqa: E501  (one request on a line)
 
 TEXT = r"""
 % files # I am cleaning up.|It is for my boss.|I am on the server.|I have little time.|My disk is a mess.|I work on the docs.
