@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-AHEAD = 8192  # slots beyond the last one in use: what the requests of a busy second or two take
+AHEAD = 16384  # slots beyond the last one in use: what the requests of a busy few seconds take
 _PIECE_BYTES = 2 * 1024**2  # taken at a time, a millisecond or two: so long may a request wait
 _PAGE = 4096
 _MADV_POPULATE_WRITE = 23  # of Linux 5.14 and later: hands memory out and leaves what it holds
