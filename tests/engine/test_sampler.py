@@ -16,6 +16,8 @@ from yaie.engine.sampler import Draw, Sampler
 from yaie.engine.sampling_state import SamplingState, TokenCounts, uniform
 from yaie.engine.step import DrawnToken
 from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed
+from yaie.kernels import loader as kernels
+from yaie.kernels.draws import draw_tokens
 from yaie.types import SamplingParams
 
 CPU = torch.device("cpu")
@@ -499,3 +501,111 @@ def test_counts_grow_as_a_plain_counter(initial, added):
     assert dict(zip(counts.token_ids.tolist(), counts.counts.tolist(), strict=True)) == {
         token: together.count(token) for token in together
     }
+
+
+# Draws by the kernel library.
+
+KERNELS = kernels.load()
+needs_kernels = pytest.mark.skipif(KERNELS is None, reason=kernels.status().reason)
+
+
+def intervals(logits, temperature: float, min_p: float, forbidden) -> np.ndarray:
+    """Where each token's share of [0, 1) ends, in float64."""
+    x = np.asarray(logits, dtype=np.float64)
+    weights = np.exp((x - x.max()) / temperature)
+    weights[weights < min_p * (1 - 1e-6)] = 0
+    weights[list(forbidden)] = 0
+    return np.cumsum(weights) / weights.sum()
+
+
+@needs_kernels
+@given(
+    st.integers(1, 3).flatmap(lambda n: st.sampled_from([n, 15, 16, 17, 255, 256, 257, 700, 5000])),
+    st.integers(0, 10**6),
+    st.sampled_from([0.05, 0.8, 1.0, 3.0, 1e6]),
+    st.sampled_from([0.0, 0.0, 0.02]),
+    st.booleans(),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_kernel_draws_the_token_whose_share_the_number_falls_into(
+    vocab_size: int, seed: int, temperature: float, min_p: float, forbids: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(3, vocab_size)).astype(np.float32) * 3
+    logits[1, rng.random(vocab_size) < 0.5] = -math.inf
+    logits[:, rng.integers(vocab_size)] = 9.0
+    allowed = np.argsort(-logits.max(0))
+    forbidden = rng.choice(allowed[1:], 2) if forbids and vocab_size > 3 else np.empty(0, np.int64)
+    uniforms = [0.0, 1 - 2**-53, *rng.random(14)]
+    rows = rng.integers(0, 3, len(uniforms)).tolist()
+    tokens = draw_tokens(
+        KERNELS,
+        logits,
+        rows=rows,
+        best=[float(logits[row].max()) for row in rows],
+        temperatures=[temperature] * len(rows),
+        min_ps=[min_p] * len(rows),
+        uniforms=uniforms,
+        forbidden=[forbidden.astype(np.int64)] * len(rows),
+    )
+    for row, number, token in zip(rows, uniforms, tokens, strict=True):
+        ends = intervals(logits[row], temperature, min_p, forbidden)
+        begin, end = ends[token - 1] if token else 0.0, ends[token]
+        assert begin - 1e-5 <= number <= end + 1e-5
+        assert token not in forbidden
+        assert logits[row, token] > -math.inf
+
+
+@needs_kernels
+def test_a_row_where_all_is_forbidden_gives_no_token() -> None:
+    (token,) = draw_tokens(
+        KERNELS,
+        np.zeros((1, 3), dtype=np.float32),
+        rows=[0],
+        best=[0.0],
+        temperatures=[1.0],
+        min_ps=[0.0],
+        uniforms=[0.5],
+        forbidden=[np.arange(3)],
+    )
+    assert token == -1
+
+
+@needs_kernels
+def test_the_kernel_and_torch_draw_alike_and_the_kernel_copies_no_row(monkeypatch) -> None:
+    """The same numbers decide in both; they may differ where one lies between two tokens."""
+    generator = torch.Generator().manual_seed(3)
+    logits = torch.randn(40, 3000, generator=generator) * 4
+    params = [
+        SamplingParams(temperature=0.8),
+        SamplingParams(temperature=1.3, min_p=0.01),
+        SamplingParams(temperature=1.0, min_tokens=4, stop_token_ids=[5, 17]),
+    ]
+    draws = [
+        Draw(row, state_of(params[row % 3], vocab_size=3000, index=row, seed=row))
+        for row in range(40)
+    ]
+    expected = Sampler(3000, CPU).sample(logits, draws)
+    monkeypatch.setattr(Sampler, "_draw", None)  # the path with copies must not be taken
+    found = Sampler(3000, CPU, kernels=KERNELS).sample(logits, draws)
+    assert sum(a.token_id == b.token_id for a, b in zip(expected, found, strict=True)) >= 39
+    alone = [Sampler(3000, CPU, kernels=KERNELS).sample(logits, [draw])[0] for draw in draws]
+    assert alone == found
+
+
+@needs_kernels
+def test_ranks_penalties_and_a_forbidden_best_are_left_to_torch() -> None:
+    logits = torch.tensor([[5.0, 200.0, 4.0, 3.0]])
+    kernel = Sampler(4, CPU, kernels=KERNELS)
+    for params in (
+        SamplingParams(temperature=1.0, min_tokens=3, stop_token_ids=[1], min_p=0.5),
+        SamplingParams(temperature=1.0, top_k=1),
+        SamplingParams(temperature=1.0, top_p=0.1),
+        SamplingParams(temperature=1.0, logit_bias={1: -100.0}),
+    ):
+        state = state_of(params, vocab_size=4)
+        (plain,) = Sampler(4, CPU).sample(logits, [Draw(0, state)])
+        (found,) = kernel.sample(logits, [Draw(0, state)])
+        assert found == plain
+        assert isinstance(found, DrawnToken)
+        assert found.token_id == (0 if params.min_tokens else 1)

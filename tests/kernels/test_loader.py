@@ -78,7 +78,7 @@ OTHERS
     "\n".join(
         f"void yaie_{name}() {{}}"
         for name in (
-            *("attention", "decode", "linear", "pack", "pack_integers", "packed_inputs"),
+            *("attention", "decode", "draw", "linear", "pack", "pack_integers", "packed_inputs"),
             *("panel_outputs", "prefer_huge_pages", "set_threads", "write_kv"),
         )
     ),

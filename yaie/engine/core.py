@@ -47,7 +47,9 @@ class EngineCore:
         """Load the model and make the pool. Raises a `StartupError` that says what to do."""
         loaded, self._runner, self._saver = load_runner(config)
         self._config = config
-        self._sampler = Sampler(loaded.vocab_size, loaded.device, exact=config.exact)
+        self._sampler = Sampler(
+            loaded.vocab_size, loaded.device, exact=config.exact, kernels=self._runner.kernels
+        )
         self._tree = RadixTree(loaded.num_slots, make_rank(config.eviction, loaded.num_slots))
         self.scheduler = Scheduler(
             self._tree,

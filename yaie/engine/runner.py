@@ -82,6 +82,11 @@ class ModelRunner:
         return self.decoder is not None
 
     @property
+    def kernels(self) -> Library | None:
+        """The kernel library, where it computes the attention."""
+        return self._backend.kernels if isinstance(self._backend, CpuBackend) else None
+
+    @property
     def attention_backend(self) -> str:
         """The name of the attention implementation in use."""
         return self._backend.name

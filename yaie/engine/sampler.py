@@ -25,6 +25,8 @@ from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import DrawnToken
 from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed, YaieError
+from yaie.kernels.draws import draw_tokens
+from yaie.kernels.loader import Library
 from yaie.types import TokenLogprobs
 
 __all__ = ["Draw", "Sampler", "SamplingState"]
@@ -45,11 +47,23 @@ class Draw:
 class Sampler:
     """Draws tokens for one model."""
 
-    def __init__(self, vocab_size: int, device: torch.device, *, exact: bool = False) -> None:
-        """With `exact` each draw is computed by itself: equal logits give equal bits."""
+    def __init__(
+        self,
+        vocab_size: int,
+        device: torch.device,
+        *,
+        exact: bool = False,
+        kernels: Library | None = None,
+    ) -> None:
+        """With `exact` each draw is computed by itself: equal logits give equal bits.
+
+        With `kernels`, draws that weigh every token are made by the kernel library, which reads
+        the logits where they are; the others copy their rows.
+        """
         self._vocab_size = vocab_size
         self._exact = exact
         self._device = device
+        self._kernels = kernels
 
     def sample(self, logits: Tensor, draws: Sequence[Draw]) -> list[DrawnToken | YaieError]:
         """One result per draw, in order, from `logits` [rows, vocab].
@@ -69,23 +83,63 @@ class Sampler:
         results: list[int | YaieError | None] = [None] * len(draws)
         changed: list[int] = []
         drawn_at_random: list[int] = []
+        weighing_all: list[int] = []  # in the kernel library
         for i, draw in enumerate(draws):
             try:
                 if not math.isfinite(best_host[_checked_row(draw.row, len(best_host))]):
                     results[i] = _unusable_logits(draw.state)
                 elif draw.state.takes_best(best_ids_host[draw.row]):
                     results[i] = best_ids_host[draw.row]
+                elif self._kernels is not None and _weighs_all(
+                    draw.state, best_ids_host[draw.row]
+                ):
+                    weighing_all.append(i)
                 elif draw.state.changes_logits:
                     changed.append(i)
                 else:
                     drawn_at_random.append(i)
             except Exception as error:
                 results[i] = _failed(error)
+        if weighing_all:
+            self._weigh_all(logits, best_host, draws, weighing_all, results)
         for places in self._chunks(drawn_at_random):
             self._each_on_its_own_fault(logits, draws, places, results)
         for places in self._chunks(changed):
             self._each_on_its_own_fault(logits, draws, places, results)
         return self._with_logprobs(logits, draws, results)
+
+    def _weigh_all(
+        self,
+        logits: Tensor,
+        best: Sequence[float],
+        draws: Sequence[Draw],
+        places: list[int],
+        results: list[int | YaieError | None],
+    ) -> None:
+        """Fill `results` at `places` by the kernel library."""
+        assert self._kernels is not None
+        drawn = []
+        uniforms = []
+        for i in places:
+            try:
+                uniforms.append(draws[i].state.next_uniform())
+                drawn.append(i)
+            except Exception as error:
+                results[i] = _failed(error)
+        rows = [draws[i].row for i in drawn]
+        params = [draws[i].state.params for i in drawn]
+        tokens = draw_tokens(
+            self._kernels,
+            logits.numpy(),
+            rows=rows,
+            best=[best[row] for row in rows],
+            temperatures=[max(each.temperature, _COLDEST) for each in params],
+            min_ps=[each.min_p for each in params],
+            uniforms=uniforms,
+            forbidden=[_forbidden(draws[i].state) for i in drawn],
+        )
+        for i, token_id in zip(drawn, tokens, strict=True):
+            results[i] = _nothing_left(draws[i].state) if token_id < 0 else token_id
 
     def _chunks(self, places: list[int]) -> list[list[int]]:
         size = 1 if self._exact else max(1, CHUNK_ELEMENTS // self._vocab_size)
@@ -153,6 +207,24 @@ class Sampler:
             else DrawnToken(cast("int", result), found.get(i))
             for i, result in enumerate(results)
         ]
+
+
+def _weighs_all(state: SamplingState, best_id: int) -> bool:
+    """Whether a draw at random takes the logits as they are, whatever a token's rank.
+
+    Tokens may be forbidden, but for the best one: the others are weighed against it.
+    """
+    params = state.params
+    ranks = params.top_p < 1.0 or params.top_k > 0
+    loses_best = state.forbids_ends and best_id in state.forbidden_at_first
+    return not (params.is_greedy or ranks or state.changes_by_value or loses_best)
+
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+def _forbidden(state: SamplingState) -> NDArray[np.int64]:
+    return state.forbidden_at_first if state.forbids_ends else _NONE
 
 
 def _best(logits: Tensor) -> tuple[list[float], list[int]]:

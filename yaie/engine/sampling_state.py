@@ -128,10 +128,11 @@ class SamplingState:
     @property
     def changes_logits(self) -> bool:
         """Whether the next draw needs logits other than the model's own."""
-        return self._changes_by_value or self.forbids_ends
+        return self.changes_by_value or self.forbids_ends
 
     @property
-    def _changes_by_value(self) -> bool:
+    def changes_by_value(self) -> bool:
+        """Whether the next draw needs other values than the model's own, beside forbidden ends."""
         return (
             self.seen is not None
             or self.bias is not None
@@ -148,7 +149,7 @@ class SamplingState:
         at the others: what `min_tokens` forbids does not matter where it is not the best."""
         return (
             self.params.is_greedy
-            and not self._changes_by_value
+            and not self.changes_by_value
             and not (self.forbids_ends and token_id in self.forbidden_at_first)
         )
 

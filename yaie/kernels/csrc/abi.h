@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#define YAIE_ABI 4
+#define YAIE_ABI 5
 
 enum YaieDtype : int32_t {
     YAIE_FLOAT32 = 0,
@@ -145,5 +145,22 @@ struct YaieDecoderCall {
     const int64_t* logit_rows;  // [num_logit_rows]
     int64_t num_logit_rows;
     float* logits;  // [num_logit_rows, num_outputs of the head]
+};
+
+// Tokens to draw at random, each from one row of logits. A token's weight is
+// 2 ^ ((logit - best) * scale), or 0 where that exponent is below the floor.
+struct YaieDraws {
+    const float* logits;  // [rows, vocabulary], finite or negative infinity
+    int64_t row_stride;
+    int64_t vocabulary;
+    int64_t count;
+    const int64_t* rows;     // [count] which row; several draws may share one
+    const float* best;       // [count] the largest logit of that row
+    const float* scales;     // [count] log2(e) / temperature
+    const float* floors;     // [count] at least -126, where float32 ends
+    const double* uniforms;  // [count] numbers in [0, 1) that decide
+    const int64_t* forbidden;       // tokens that weigh nothing, of all draws one after the other
+    const int64_t* forbidden_ends;  // [count] where those of a draw end
+    int64_t* tokens;  // [count] what was drawn; -1 where nothing has any weight
 };
 }

@@ -31,6 +31,7 @@ namespace YAIE_NAMESPACE {
 #include "linear_tiles.inl"
 #endif
 #include "decoder.inl"
+#include "sampling.inl"
 }  // namespace YAIE_NAMESPACE
 }  // namespace yaie
 
