@@ -17,7 +17,7 @@ from yaie.engine.sampling_state import SamplingState, TokenCounts, uniform
 from yaie.engine.step import DrawnToken
 from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed
 from yaie.kernels import loader as kernels
-from yaie.kernels.draws import draw_tokens
+from yaie.kernels.sampling import best_tokens, draw_tokens
 from yaie.types import SamplingParams
 
 CPU = torch.device("cpu")
@@ -554,6 +554,25 @@ def test_the_kernel_draws_the_token_whose_share_the_number_falls_into(
         assert begin - 1e-5 <= number <= end + 1e-5
         assert token not in forbidden
         assert logits[row, token] > -math.inf
+
+
+@needs_kernels
+@pytest.mark.parametrize("vocab_size", [1, 2, 15, 16, 17, 255, 256, 257, 3000])
+def test_the_kernel_finds_the_first_of_the_best(vocab_size: int) -> None:
+    rng = np.random.default_rng(vocab_size)
+    logits = rng.integers(-9, 9, (200, vocab_size)).astype(np.float32)  # with many ties
+    logits[:40] -= 1000
+    logits[rng.random(logits.shape) < 0.1] = -math.inf
+    best, tokens = best_tokens(KERNELS, logits)
+    assert best == logits.max(1).tolist()
+    assert tokens == logits.argmax(1).tolist()
+    poisoned = logits.copy()
+    places = rng.integers(0, vocab_size, len(logits))
+    poisoned[np.arange(len(logits)), places] = np.nan
+    assert np.isnan(best_tokens(KERNELS, poisoned)[0]).all()
+    wide = np.full((200, vocab_size + 5), 99, dtype=np.float32)
+    wide[:, :vocab_size] = logits
+    assert best_tokens(KERNELS, wide[:, :vocab_size]) == (best, tokens)
 
 
 @needs_kernels

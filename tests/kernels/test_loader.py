@@ -78,7 +78,16 @@ OTHERS
     "\n".join(
         f"void yaie_{name}() {{}}"
         for name in (
-            *("attention", "decode", "draw", "linear", "pack", "pack_integers", "packed_inputs"),
+            *(
+                "attention",
+                "best",
+                "decode",
+                "draw",
+                "linear",
+                "pack",
+                "pack_integers",
+                "packed_inputs",
+            ),
             *("panel_outputs", "prefer_huge_pages", "set_threads", "write_kv"),
         )
     ),

@@ -5,19 +5,30 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+import weakref
 from itertools import count, takewhile
 
 import pytest
 import torch
 
-from yaie.kvcache.ahead import MemoryAhead
+from yaie.config import EngineConfig
+from yaie.engine.core import EngineCore
+from yaie.kvcache.ahead import MemoryAhead, _populate
 from yaie.kvcache.pool import KVPool, LayerShape
+from yaie.types import GenerationRequest, SamplingParams
 
 SLOT_BYTES = 8 * 64 * 2  # of one tensor of the pool below
 NUM_SLOTS = 32768
 
+
+def is_possible() -> bool:
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    address = torch.frombuffer(page, dtype=torch.uint8).data_ptr()
+    return sys.platform == "linux" and _populate(address, mmap.PAGESIZE)
+
+
 pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux hands memory out when asked to"
+    not is_possible(), reason="the system hands no memory out when asked to (Linux 5.14 does)"
 )
 
 
@@ -26,6 +37,10 @@ def pool() -> KVPool:
     """Four tensors of 32 MiB."""
     shape = LayerShape(8, 64, 64)
     return KVPool([shape, None, shape], NUM_SLOTS, torch.bfloat16, torch.device("cpu"))
+
+
+def plenty() -> int:
+    return 2**40
 
 
 def steps(ahead: MemoryAhead) -> int:
@@ -45,7 +60,7 @@ def slots_in_memory(tensor: torch.Tensor) -> int:
 
 def test_slots_ahead_of_those_in_use_are_in_memory_and_no_more(pool: KVPool) -> None:
     tensors = list(pool.tensors())
-    ahead = MemoryAhead(tensors, ahead=8192)
+    ahead = MemoryAhead(tensors, plenty, ahead=8192)
     assert steps(ahead) == 4 * 8192 * SLOT_BYTES // (2 * 1024**2)
     # Pages are large ones where the system gives them, so there may be a few slots more.
     assert all(8192 <= slots_in_memory(tensor) <= 8192 + 4096 for tensor in tensors)
@@ -62,7 +77,7 @@ def test_slots_ahead_of_those_in_use_are_in_memory_and_no_more(pool: KVPool) -> 
 
 def test_low_slots_of_all_layers_come_first(pool: KVPool) -> None:
     tensors = list(pool.tensors())
-    ahead = MemoryAhead(tensors)
+    ahead = MemoryAhead(tensors, plenty)
     for _ in tensors:
         assert ahead.advance()
     assert all(slots_in_memory(tensor) >= 2048 for tensor in tensors)
@@ -72,13 +87,13 @@ def test_what_the_pool_holds_stays(pool: KVPool) -> None:
     keys = pool.keys(0)
     assert isinstance(keys, torch.Tensor)
     keys[::100] = 3
-    steps(MemoryAhead(list(pool.tensors()), ahead=NUM_SLOTS))
+    steps(MemoryAhead(list(pool.tensors()), plenty, ahead=NUM_SLOTS))
     assert bool((keys[::100] == 3).all())
     assert int(keys.count_nonzero()) == keys[::100].numel()
 
 
 def test_a_pool_elsewhere_needs_nothing() -> None:
-    ahead = MemoryAhead([])
+    ahead = MemoryAhead([], plenty)
     ahead.note_use(100)
     assert not ahead.advance()
 
@@ -88,8 +103,61 @@ def test_a_system_that_cannot_do_it_is_not_asked_again(
 ) -> None:
     asked = []
     monkeypatch.setattr("yaie.kvcache.ahead._populate", lambda *piece: asked.append(piece))
-    ahead = MemoryAhead(list(pool.tensors()))
+    ahead = MemoryAhead(list(pool.tensors()), plenty)
     assert not ahead.advance()
     ahead.note_use(20000)
     assert not ahead.advance()
     assert len(asked) == 1
+
+
+def test_elements_and_scales_of_an_int8_pool_are_taken_together() -> None:
+    pool = KVPool([LayerShape(8, 64, 64)], NUM_SLOTS, torch.int8, torch.device("cpu"))
+    tensors = list(pool.tensors())
+    assert len(tensors) == 4
+    steps(MemoryAhead(tensors, plenty, ahead=NUM_SLOTS))
+    for tensor in tensors:
+        assert slots_in_memory(tensor) * SLOT_BYTES == tensor.nbytes
+
+
+def test_no_more_is_taken_than_a_share_of_what_is_free(pool: KVPool) -> None:
+    tensors = list(pool.tensors())
+    free = 4 * 8192 * SLOT_BYTES  # of which a quarter would have to be four times as much
+    ahead = MemoryAhead(tensors, lambda: free, ahead=8192)
+    assert not ahead.advance()
+    assert all(slots_in_memory(tensor) == 0 for tensor in tensors)
+    free *= 4  # others have ended
+    assert steps(ahead) > 0
+    assert all(slots_in_memory(tensor) >= 8192 for tensor in tensors)
+
+
+def test_slots_ahead_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, pool: KVPool) -> None:
+    monkeypatch.setattr("yaie.kvcache.ahead._AHEAD_BYTES", 4 * 1000 * SLOT_BYTES)
+    tensors = list(pool.tensors())
+    steps(MemoryAhead(tensors, plenty))
+    assert all(1000 <= slots_in_memory(tensor) <= 1000 + 4096 for tensor in tensors)
+
+
+def test_the_pool_is_let_go_of_in_the_middle(pool: KVPool) -> None:
+    ahead = MemoryAhead(list(pool.tensors()), plenty)
+    assert ahead.advance()
+    held = weakref.ref(ahead)
+    del ahead
+    assert held() is None  # no cycle keeps it, and the pool, until a collection
+
+
+def test_a_step_moves_on_what_is_ahead() -> None:
+    core = EngineCore(EngineConfig(model="builtin", num_slots=20000))
+    try:
+        first = sum(1 for _ in takewhile(lambda _: core.use_idle_moment(), count()))
+        assert first > 0
+        sampling = SamplingParams(max_tokens=600, ignore_eos=True)
+        core.add(
+            GenerationRequest(request_id="one", prompt_token_ids=(5,) * 3000, sampling=sampling)
+        )
+        while core.has_work:
+            core.step()
+        again = sum(1 for _ in takewhile(lambda _: core.use_idle_moment(), count()))
+        assert 0 < again <= first
+        assert not core.use_idle_moment()
+    finally:
+        core.close()

@@ -35,7 +35,10 @@ class Core(Protocol):
         """Compute one step."""
 
     def use_idle_moment(self) -> bool:
-        """Prepare for steps to come, briefly; False if there is nothing to do."""
+        """Prepare for steps to come, for a millisecond or two; False if there is nothing to do.
+
+        For a process of the engine's own: called while nobody asks for anything.
+        """
 
     def close(self) -> None:
         """Free what it holds."""

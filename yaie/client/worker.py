@@ -1,7 +1,8 @@
 """The engine process: `python -m yaie.client.worker FD`, started by `supervisor`.
 
 FD is one end of a socket pair. One thread receives, steps and sends; while there is nothing to
-do it sleeps in the receive. When the parent goes, for whatever reason, so does this process.
+do it prepares for later steps, and then sleeps in the receive. When the parent goes, for whatever
+reason, so does this process.
 """
 
 from __future__ import annotations

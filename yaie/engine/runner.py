@@ -5,6 +5,8 @@ Called by the engine core, on the engine thread only.
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 from yaie.attention.backend import choose_backend
@@ -18,6 +20,7 @@ from yaie.kvcache.pool import KVPool
 from yaie.models.attention_hook import STEP_KEYWORD
 from yaie.models.geometry import pool_shapes
 from yaie.models.loader import LoadedModel
+from yaie.models.memory import free_bytes
 from yaie.models.rewrites.decoder import (
     DecoderDiffers,
     NativeDecoder,
@@ -62,7 +65,10 @@ class ModelRunner:
             for memory in self.pool.tensors():
                 self._backend.kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
         on_cpu = loaded.device.type == "cpu"
-        self._memory_ahead = MemoryAhead(list(self.pool.tensors()) if on_cpu else [])
+        self._memory_ahead = MemoryAhead(
+            list(self.pool.tensors()) if on_cpu else [],
+            functools.partial(free_bytes, loaded.device),
+        )
         self.decoder: NativeDecoder | None = None
         self._packer: Packer | None = None  # of linear layers inside transformers' forward
         if exact and not native_decoder:
@@ -98,7 +104,7 @@ class ModelRunner:
         Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order
         of `plan.logit_rows`. Without logit rows the forward runs all the same.
         """
-        self._memory_ahead.note_use(int(plan.slots.max()))
+        self._memory_ahead.note_use(int(plan.slots.max(initial=-1)))
         if self.decoder is not None:
             return self.decoder.execute(plan)
         return self._run_transformers(plan)

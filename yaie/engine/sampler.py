@@ -25,8 +25,8 @@ from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import DrawnToken
 from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed, YaieError
-from yaie.kernels.draws import draw_tokens
 from yaie.kernels.loader import Library
+from yaie.kernels.sampling import best_tokens, draw_tokens
 from yaie.types import TokenLogprobs
 
 __all__ = ["Draw", "Sampler", "SamplingState"]
@@ -79,34 +79,36 @@ class Sampler:
         if not draws:
             return []
         logits = logits.float()
-        best_host, best_ids_host = _best(logits)
+        best, best_ids = self._best(logits)
         results: list[int | YaieError | None] = [None] * len(draws)
-        changed: list[int] = []
-        drawn_at_random: list[int] = []
-        weighing_all: list[int] = []  # in the kernel library
+        weighed: list[int] = []  # by the kernel library
+        copied: list[int] = []  # drawn from copies of their rows, as they are
+        changed: list[int] = []  # from copies that are changed
         for i, draw in enumerate(draws):
             try:
-                if not math.isfinite(best_host[_checked_row(draw.row, len(best_host))]):
+                row = _checked_row(draw.row, len(best))
+                if not math.isfinite(best[row]):
                     results[i] = _unusable_logits(draw.state)
-                elif draw.state.takes_best(best_ids_host[draw.row]):
-                    results[i] = best_ids_host[draw.row]
-                elif self._kernels is not None and _weighs_all(
-                    draw.state, best_ids_host[draw.row]
-                ):
-                    weighing_all.append(i)
-                elif draw.state.changes_logits:
-                    changed.append(i)
+                elif draw.state.takes_best(best_ids[row]):
+                    results[i] = best_ids[row]
+                elif self._kernels is not None and _weighs_all(draw.state, best_ids[row]):
+                    weighed.append(i)
                 else:
-                    drawn_at_random.append(i)
+                    (changed if draw.state.changes_logits else copied).append(i)
             except Exception as error:
                 results[i] = _failed(error)
-        if weighing_all:
-            self._weigh_all(logits, best_host, draws, weighing_all, results)
-        for places in self._chunks(drawn_at_random):
-            self._each_on_its_own_fault(logits, draws, places, results)
-        for places in self._chunks(changed):
+        if weighed:
+            self._weigh_all(logits, best, draws, weighed, results)
+        for places in (*self._chunks(copied), *self._chunks(changed)):
             self._each_on_its_own_fault(logits, draws, places, results)
         return self._with_logprobs(logits, draws, results)
+
+    def _best(self, logits: Tensor) -> tuple[list[float], list[int]]:
+        """The largest of each row and its lowest id. NaN wins every comparison: one NaN shows."""
+        if self._kernels is not None:
+            return best_tokens(self._kernels, logits.numpy())
+        best, best_ids = logits.max(dim=-1)
+        return cast("list[float]", best.tolist()), cast("list[int]", best_ids.tolist())
 
     def _weigh_all(
         self,
@@ -225,16 +227,6 @@ _NONE = np.empty(0, dtype=np.int64)
 
 def _forbidden(state: SamplingState) -> NDArray[np.int64]:
     return state.forbidden_at_first if state.forbids_ends else _NONE
-
-
-def _best(logits: Tensor) -> tuple[list[float], list[int]]:
-    """The largest of each row and its lowest id. NaN wins every comparison, so one NaN shows."""
-    if logits.device.type == "cpu":  # torch looks for the place number by number, numpy in lanes
-        numbers = logits.numpy()
-        ids = numbers.argmax(axis=1)
-        return numbers[np.arange(len(ids)), ids].tolist(), ids.tolist()
-    best, best_ids = logits.max(dim=-1)
-    return cast("list[float]", best.tolist()), cast("list[int]", best_ids.tolist())
 
 
 def _change_logits(own: Tensor, states: Sequence[SamplingState]) -> None:

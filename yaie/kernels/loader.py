@@ -20,7 +20,7 @@ from pathlib import Path
 from yaie.errors import ConfigError
 from yaie.kernels import build, instruction_sets
 from yaie.kernels.decoder import Decoder, DecoderCall, Linear
-from yaie.kernels.draws import Draws
+from yaie.kernels.sampling import Best, Draws
 from yaie.kernels.structures import ABI, Layer, Step, Write
 
 VARIABLE = "YAIE_KERNELS"
@@ -60,6 +60,7 @@ class Library:
         self._handle = handle
         self.attention = handle.yaie_attention  # (Step *, Layer *) -> 0, or 1: unknown dtype
         self.decode = handle.yaie_decode  # (Decoder *, Step *, DecoderCall *)
+        self.best = handle.yaie_best  # (Best *)
         self.draw = handle.yaie_draw  # (Draws *)
         self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
         self.pack = handle.yaie_pack  # (from, to, outputs, inputs, weights kind, is gated)
@@ -81,7 +82,7 @@ class Library:
         handle.yaie_panel_outputs.restype = ctypes.c_int64
         handle.yaie_packed_inputs.restype = ctypes.c_int64
         handle.yaie_packed_inputs.argtypes = [ctypes.c_int32, ctypes.c_int64]
-        for name in ("pack", "pack_integers", "linear", "decode", "draw", "prefer_huge_pages"):
+        for name in ("pack", "pack_integers", "linear", "decode", "best", "draw"):
             getattr(handle, f"yaie_{name}").restype = None
         address, size, number = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
         handle.yaie_pack.argtypes = [address, address, size, size, number, number]
@@ -91,6 +92,8 @@ class Library:
         handle.yaie_linear.argtypes = [linear, address, size, address, number, ctypes.c_float]
         call = ctypes.POINTER(DecoderCall)
         handle.yaie_decode.argtypes = [ctypes.POINTER(Decoder), step, call]
+        handle.yaie_prefer_huge_pages.restype = None
+        handle.yaie_best.argtypes = [ctypes.POINTER(Best)]
         handle.yaie_draw.argtypes = [ctypes.POINTER(Draws)]
         handle.yaie_write_kv.argtypes = [step, write, write]
 

@@ -40,7 +40,7 @@ class KVPool:
     Slot i of every layer belongs to the same token. In an int8 pool each head of a slot has a
     float32 scale beside it: see `QuantizedRows`. The tensors are zeroed, so that padding which
     reads a slot never written meets finite numbers. On a CPU the operating system gives zeroed
-    memory out page by page as slots are first written.
+    memory out page by page as slots are first written, or a little before (`ahead.py`).
     """
 
     def __init__(

@@ -147,6 +147,16 @@ struct YaieDecoderCall {
     float* logits;  // [num_logit_rows, num_outputs of the head]
 };
 
+// The best token of each row of logits.
+struct YaieBest {
+    const float* logits;  // [count, vocabulary]
+    int64_t row_stride;
+    int64_t vocabulary;
+    int64_t count;
+    float* best;      // [count] the largest logit, or NaN where there is one
+    int64_t* tokens;  // [count] the lowest token that has it
+};
+
 // Tokens to draw at random, each from one row of logits. A token's weight is
 // 2 ^ ((logit - best) * scale), or 0 where that exponent is below the floor.
 struct YaieDraws {

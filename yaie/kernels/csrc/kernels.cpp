@@ -137,13 +137,14 @@ struct InstructionSet {
     void (*linear)(Pool&, const YaieLinear&, const float*, int64_t, float*, int32_t, float);
     void (*decode)(Pool&, const YaieDecoder&, const YaieStep&, const YaieDecoderCall&,
                    DecoderSpace&, RunAttention);
+    Task best;  // index: a row of logits
     Task draw;  // index: a draw
 };
 
 #define YAIE_ROW(set, condition)                                                              \
     {#set,        [] { return bool(condition); }, set::attention_kernels,  set::has_tiles,    \
      set::kChunk, set::pack_task,                 set::pack_integer_task, set::whole_linear, \
-     set::run_decoder, set::draw_task}
+     set::run_decoder, set::best_task,    set::draw_task}
 
 #define YAIE_HAS_AVX512                                                      \
     (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && \
@@ -349,6 +350,12 @@ void yaie_decode(const YaieDecoder* decoder, const YaieStep* step, const YaieDec
     static yaie::DecoderSpace* space = new yaie::DecoderSpace;
     yaie::chosen()->decode(yaie::shared().get(), *decoder, *step, *call, *space,
                            yaie::run_attention);
+}
+
+// Finds the best token of each row.
+void yaie_best(YaieBest* rows) {
+    std::lock_guard<std::mutex> lock(yaie::shared().lock);
+    yaie::shared().get().run(yaie::chosen()->best, rows, rows->count);
 }
 
 // Draws tokens at random.

@@ -1,7 +1,38 @@
-// Draws of tokens: one pass over a row of logits for the weights of its blocks, and another one over the
+// The best token of a row of logits, and draws of tokens: one pass over a row of logits for the weights of its blocks, and another one over the
 // block in which the draw falls. Nothing as long as the vocabulary is written.
 
 constexpr int64_t kTokensInBlock = 256;
+
+// The largest logit of row `index` and the lowest token that has it. A NaN wins, so that one shows.
+static void best_task(void* context, int64_t index, Scratch&) {
+    const YaieBest& call = *static_cast<const YaieBest*>(context);
+    const float* logits = call.logits + index * call.row_stride;
+    float best = -__builtin_inff(), nan = 0;
+    int64_t block = 0;
+    for (int64_t first = 0; first < call.vocabulary; first += kTokensInBlock) {
+        int64_t end = least_of(first + kTokensInBlock, call.vocabulary), i = first;
+        Vec largest = splat(best), differences{};
+        for (; i + kLanes <= end; i += kLanes) {
+            Vec v = load(logits + i);
+            largest = larger(v, largest);
+            differences += v != v ? splat(1.0f) : Vec{};
+        }
+        float most = largest_lane(largest);
+        nan += sum_of_lanes(differences);
+        for (; i < end; ++i) {
+            most = logits[i] > most ? logits[i] : most;
+            nan += logits[i] != logits[i];
+        }
+        if (most > best) {
+            best = most;
+            block = first;
+        }
+    }
+    int64_t token = block;
+    while (token + 1 < call.vocabulary && logits[token] != best) ++token;
+    call.best[index] = nan > 0 ? __builtin_nanf("") : best;
+    call.tokens[index] = token;
+}
 
 // A row of logits under one draw's temperature.
 struct WeighedRow {

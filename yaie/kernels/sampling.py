@@ -1,4 +1,4 @@
-"""Random draws of tokens by the kernel library: its structure and the call.
+"""The best token and random draws of tokens by the kernel library: its structures and the calls.
 
 Called by the sampler. Logits are read where they are; no torch here.
 """
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 _LEAST_EXPONENT = -126.0  # of a weight in float32; what is below weighs nothing
 
 
+class Best(ctypes.Structure):
+    """Rows whose best token is wanted, field by field as in `csrc/abi.h`."""
+
+    _fields_: ClassVar = [
+        ("logits", ctypes.c_void_p),
+        ("row_stride", ctypes.c_int64),
+        ("vocabulary", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("best", ctypes.c_void_p),
+        ("tokens", ctypes.c_void_p),
+    ]
+
+
 class Draws(ctypes.Structure):
     """Tokens to draw, field by field as in `csrc/abi.h`."""
 
@@ -36,6 +49,27 @@ class Draws(ctypes.Structure):
         ("forbidden_ends", ctypes.c_void_p),
         ("tokens", ctypes.c_void_p),
     ]
+
+
+def best_tokens(library: Library, logits: NDArray[np.float32]) -> tuple[list[float], list[int]]:
+    """The largest of each row of `logits` [rows, vocabulary], and the lowest id that has it.
+
+    NaN wins every comparison, so that one shows.
+    """
+    count, vocabulary = logits.shape
+    best, tokens = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.int64)
+    row_stride = logits.strides[0] // logits.itemsize
+    library.best(
+        Best(
+            logits.ctypes.data,
+            row_stride,
+            vocabulary,
+            count,
+            best.ctypes.data,
+            tokens.ctypes.data,
+        )
+    )
+    return best.tolist(), tokens.tolist()
 
 
 def draw_tokens(
