@@ -212,8 +212,10 @@ def _tool_might_tell(
     listed: list[dict[str, Any]] | None, table: systems_everyday.Table | None
 ) -> bool:
     """Whether a listed tool could be meant by questions about the table."""
-    text = json.dumps(listed).lower() if listed and table else ""
-    return any(word in text for word in (*table.attributes, *MIGHT_TELL)) if table else False
+    if not listed or not table:
+        return False
+    text = json.dumps(listed).lower()
+    return any(word in text for word in (*table.attributes, *MIGHT_TELL))
 
 
 def long_conversation(rng: Random) -> Sample:

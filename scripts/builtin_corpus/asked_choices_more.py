@@ -26,18 +26,18 @@ KINDS: dict[str, list[str]] = {
         "scarlet magenta cyan maroon indigo khaki lilac teal ivory"
     ).split(),
     "city": (
-        "Amsterdam Athens Berlin Bern Bogota Boston Cairo Chicago Dakar Delhi Dublin Geneva "
-        "Hamburg Hanoi Helsinki Istanbul Jakarta Kyoto Lagos Lima Lisbon London Lyon Madrid Manila "
-        "Milan Montreal Mumbai Munich Nairobi Naples Osaka Oslo Paris Prague Quito Riga Rome Seoul "
-        "Sydney Tokyo Toronto Tunis Turin Vienna Warsaw Zagreb Zurich Barcelona Brussels Budapest "
-        "Copenhagen Dallas Edinburgh Florence Havana Houston Krakow Liverpool Marseille Melbourne "
-        "Miami Moscow Philadelphia Rotterdam Seattle Shanghai Stockholm Tallinn Valencia Venice"
+        "Paris London Rome Berlin Madrid Tokyo Vienna Amsterdam Athens Moscow Lisbon Dublin Prague "
+        "Sydney Boston Chicago Bern Bogota Cairo Dakar Delhi Geneva Hamburg Hanoi Helsinki "
+        "Istanbul Jakarta Kyoto Lagos Lima Lyon Manila Milan Montreal Mumbai Munich Nairobi Naples "
+        "Osaka Oslo Quito Riga Seoul Toronto Tunis Turin Warsaw Zagreb Zurich Barcelona Brussels "
+        "Budapest Copenhagen Dallas Edinburgh Florence Havana Houston Krakow Liverpool Marseille "
+        "Melbourne Miami Philadelphia Rotterdam Seattle Shanghai Stockholm Tallinn Valencia Venice"
     ).split(),
     "country": (
-        "France Germany Spain Italy Portugal Poland Greece Norway Sweden Finland Denmark Austria "
-        "Belgium Hungary Croatia Romania Bulgaria Ireland Iceland Russia Ukraine Turkey Egypt "
-        "Morocco Kenya Nigeria Ghana Ethiopia India China Japan Korea Vietnam Thailand Indonesia "
-        "Australia Canada Mexico Brazil Argentina Chile Peru Colombia Cuba Iran Iraq Nepal"
+        "France Germany Spain Italy Portugal Poland Greece Norway Sweden India China Japan Russia "
+        "Egypt Canada Brazil Finland Denmark Austria Belgium Hungary Croatia Romania Bulgaria "
+        "Ireland Iceland Ukraine Turkey Morocco Kenya Nigeria Ghana Ethiopia Korea Vietnam "
+        "Thailand Indonesia Australia Mexico Argentina Chile Peru Colombia Cuba Iran Iraq Nepal"
     ).split(),
     "instrument": (
         "piano guitar violin cello flute trumpet drum harp clarinet saxophone oboe trombone banjo "

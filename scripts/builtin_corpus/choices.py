@@ -10,7 +10,7 @@ from . import asked_choices, values, words
 from . import asked_choices_everyday as everyday
 from . import asked_choices_more as more_asked
 from . import asked_choices_wide as wide
-from .grammar import expand
+from .grammar import articles, expand
 
 GOOD = (
     "great good excellent wonderful lovely fantastic superb perfect brilliant amazing "
@@ -93,7 +93,7 @@ YES_NO += asked_choices.YES_NO + more_asked.YES_NO + wide.YES_NO
 YES_FACTS += more_asked.YES_FACTS + wide.YES_FACTS
 COMPARES = [COMPARE, *asked_choices.COMPARE, *more_asked.COMPARE, *wide.COMPARE]
 PARITIES = [PARITY, *asked_choices.PARITY, *wide.PARITY]
-IS_PARITY = ["is {a} [an |]{w}[ number|]", "is the number {a} {w}", "does {a} count as {w}"]
+IS_PARITY = ["is {a} [an {w} number|{w}]", "is the number {a} {w}", "does {a} count as {w}"]
 IS_LARGER = "is [the number |]{a} {w} than {b}"
 IS_KIND = ["[is|would you call] {w} {f}", *more_asked.IS_KIND]
 
@@ -143,7 +143,7 @@ def _review(value: bool, rng: Random) -> str:
     """One or two everyday sentences that praise or complain."""
     more = everyday.PRAISE if value else everyday.COMPLAINT
     parts = rng.sample(more, rng.choice([1, 1, 2]))
-    said = [expand(part, rng, {"t": rng.choice(everyday.GOODS)}) for part in parts]
+    said = [articles(expand(part, rng, {"t": rng.choice(everyday.GOODS)})) for part in parts]
     if rng.random() < 0.5:
         said = [part[:1].upper() + part[1:] for part in said]
     text = rng.choice([". ", ". ", "! "]).join(said) + rng.choice(["", ".", ".", "!"])
@@ -156,7 +156,7 @@ def _labels(value: bool, rng: Random, text: str) -> tuple[str, str]:
     good, bad = rng.choice(everyday.PAIRS[group])
     a, b = rng.sample([good, bad], 2) if group != "thumb" else (good, bad)
     slots = {"text": text, "a": a, "b": b}
-    ask = _written(rng.choice(everyday.SENTIMENT[group]), rng, slots)
+    ask = articles(_written(rng.choice(everyday.SENTIMENT[group]), rng, slots))
     return re.sub(r"([.!?]['\"]?)\.", r"\1", ask), (good if value else bad).capitalize()
 
 
@@ -178,6 +178,7 @@ def _sentiment(rng: Random) -> tuple[str, str]:
         text = _review(value, rng)
     elif rng.random() < 0.4:
         text = f'"{text}"'
+    text = articles(text)
     if rng.random() < 0.2:
         return _labels(value, rng, text)
     shape = rng.choice(PLAIN_SENTIMENT if rng.random() < 0.4 else SENTIMENT)
@@ -194,6 +195,8 @@ def _compare(rng: Random) -> tuple[str, str]:
     text = COMPARE if rng.random() < 0.4 else rng.choice(COMPARES)
     if rng.random() < 0.5:
         text = rng.choice(everyday.COMPARE)
+    if word == "less":  # "the less one" is no English
+        text = "[which|what] is {w}[,|:] {a} or {b}"
     slots = {"w": word, "a": str(a), "b": str(b), "o": _options([str(a), str(b)], rng)}
     return _written(text, rng, slots), str(best)
 
@@ -203,7 +206,10 @@ def _extreme(rng: Random) -> tuple[str, str]:
     word = rng.choice(LARGEST + SMALLEST)
     best = max(a, b, c) if word in LARGEST else min(a, b, c)
     slots = {"s": word, "a": str(a), "b": str(b), "c": str(c)}
-    return expand(rng.choice(asked_choices.EXTREME), rng, slots), str(best)
+    frame = rng.choice(asked_choices.EXTREME)
+    if word == "least":
+        frame = "[which|what] is [the |]{s}[:|,] {a}, {b} or {c}"
+    return expand(frame, rng, slots), str(best)
 
 
 def _parity(rng: Random) -> tuple[str, str]:
@@ -277,7 +283,7 @@ def _kind(rng: Random) -> tuple[str, str]:
         many = {"w": _shown(word, rng), "o": _options(given, rng)}
         return _written(rng.choice(wide.KIND), rng, many), right.capitalize()
     first, second = rng.sample([right, wrong], 2)
-    if rng.random() < 0.65:  # of the 60 % that get here, so that it is about half
+    if rng.random() < 0.65:  # of the 60 % that get here: 39 % of all
         new = {"w": _shown(word, rng), "f": _article(first), "s": _article(second)}
         if rng.random() < 0.15:
             new |= {"f": first, "s": second}
@@ -390,7 +396,10 @@ def _given(rng: Random) -> tuple[str, str]:
         "u": stated if value else asked,
     }
     statement, question = wide.GIVEN[kind]
-    parts = {"s": expand(statement, rng, slots), "q": expand(question, rng, slots)}
+    parts = {
+        "s": articles(expand(statement, rng, slots)),
+        "q": articles(expand(question, rng, slots)),
+    }
     return _written(rng.choice(wide.GIVEN_FRAMES), rng, parts), "Yes" if value else "No"
 
 

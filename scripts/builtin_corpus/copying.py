@@ -1,7 +1,7 @@
 """Repeat after me: short requests to say given words again, whole or in part.
 
 Useful for demonstrations of streaming, and the quickest lesson in what extraction, tool calls and
-look-ups need: to copy words that were never seen before.
+look-ups need: to copy the words that are there.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from random import Random
 
 from . import extraction_asks, extraction_everyday, extraction_frames, values, words
 from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
-from .grammar import expand
+from .grammar import articles, expand
 
 Record = dict[str, str | int | float | bool]
 Names = dict[str, str]
@@ -81,22 +81,22 @@ PERSON = [
      "named {name} called us]", ["name", "age", "city"]),
 ]  # fmt: skip
 ORDER = [
-    ("[{customer} ordered {quantity} {product} for {price} euros|{customer} bought {quantity} "
-     "{product} and paid {price} euros|please send {quantity} {product} to {customer}, price "
-     "{price}|{customer} wants {quantity} pieces of {product}, {price} euros in all]",
+    ("[{customer} ordered {quantity} x {product} for {price} euros|{customer} bought {quantity} x "
+     "{product} and paid {price} euros|please send {quantity} x {product} to {customer}, price "
+     "{price}|{customer} wants {quantity} pieces of the {product}, {price} euros in all]",
      ["customer", "quantity", "product", "price"]),
-    ("[order {order_id}: {quantity} x {product}|order number {order_id} is for {quantity} "
+    ("[order {order_id}: {quantity} x {product}|order number {order_id} is for {quantity} x "
      "{product}|"
-     "{quantity} pieces of {product} were sold in order {order_id}|in order {order_id} there are "
-     "{quantity} of {product}]", ["order_id", "quantity", "product"]),
+     "{quantity} pieces of the {product} were sold in order {order_id}|in order {order_id} there "
+     "are {quantity} pieces of the {product}]", ["order_id", "quantity", "product"]),
     ("[the {product} costs {price} euros|a {product} for {price} euros|{price} euros is the price "
      "of the {product}|we sell the {product} at {price}|the price of a {product} is {price}]",
      ["product", "price"]),
     ("[{customer} from {city} bought a {product}|a {product} goes to {customer} in {city}|ship the "
      "{product} to {customer}, {city}|{customer} picked up a {product} in {city}]",
      ["customer", "city", "product"]),
-    ("[{customer} bought {quantity} {product}|{quantity} {product} for {customer}|{customer} needs "
-     "{quantity} {product}|{customer} took {quantity} of the {product}]",
+    ("[{customer} bought {quantity} x {product}|{quantity} x {product} for {customer}|{customer} "
+     "needs {quantity} x {product}|{customer} took {quantity} pieces of the {product}]",
      ["customer", "quantity", "product"]),
 ]  # fmt: skip
 EVENT = [
@@ -201,16 +201,15 @@ def aside(rng: Random) -> str:
     """A sentence beside the matter."""
     slots = {"n": values.person(rng), "k": str(values.number(rng, 3)), "c": values.place(rng),
              "w": values.word(rng), "t": rng.choice(values.GOODS)}  # fmt: skip
-    return expand(rng.choice(extraction_frames.ASIDE), rng, slots)
+    return articles(expand(rng.choice(extraction_frames.ASIDE), rng, slots))
 
 
 def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     """`expand` that keeps the pattern's line breaks and the case of values at the beginning."""
-    starts_with_value = pattern.startswith(("{", '"'))
     text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
-    if not starts_with_value and rng.random() < 0.85:
+    if not text.startswith(("{", '"')) and rng.random() < 0.85:
         text = text[:1].upper() + text[1:]
-    return SLOT.sub(lambda found: slots[found.group(1)], text)
+    return articles(SLOT.sub(lambda found: slots[found.group(1)], text))
 
 
 def _foreign(stated: list[str], rng: Random) -> str:
@@ -363,15 +362,16 @@ def sample(rng: Random) -> tuple[str | None, str, str]:
     make, texts = rng.choice(KINDS)
     values = make(rng)
     sentence, stated = rng.choice(texts)
-    parts = [expand(sentence, rng, {k: str(v) for k, v in values.items()})]
+    slots = {k: str(v) for k, v in values.items()}
+    parts = [filled_lines(sentence, rng, slots)]
     if rng.random() < 0.3:
         other, more = rng.choice(texts)
         if not set(more) <= set(stated):
-            parts.append(expand(other, rng, {k: str(v) for k, v in values.items()}))
+            parts.append(filled_lines(other, rng, slots))
             stated = stated + [k for k in more if k not in stated]
     if rng.random() < 0.25:
         parts.insert(rng.randrange(len(parts) + 1), rng.choice(FILLERS).rstrip("."))
-    text = ". ".join(p[:1].upper() + p[1:] for p in parts) + rng.choice([".", ".", ".", "", "!"])
+    text = ". ".join(parts) + rng.choice([".", ".", ".", "", "!"])
     keys = list(stated)
     if rng.random() < 0.5:
         rng.shuffle(keys)

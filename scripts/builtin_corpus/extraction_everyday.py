@@ -15,7 +15,7 @@ from functools import cache
 from random import Random
 
 from . import extraction_texts, values, words
-from .grammar import expand, normalise
+from .grammar import articles, expand, normalise
 
 Value = str | int | float
 SLOT = extraction_texts.SLOT
@@ -453,6 +453,7 @@ director: director directed_by filmmaker
 stars: stars rating score
 song: song track title song_title
 artist: artist singer performer band musician
+painter: artist painter created_by
 listener: listener name person fan
 visitor: visitor traveller name tourist person
 country: country nation land destination
@@ -502,7 +503,7 @@ rooms: rooms number_of_rooms room_count
 rent: rent monthly_rent price rent_eur
 agent: agent contact agent_name landlord
 size: size area square_metres size_sqm
-brand: brand car model make car_model
+brand: car car_model model
 km: km mileage kilometres odometer
 seller: seller owner sold_by name
 topic: topic subject about theme
@@ -894,7 +895,7 @@ my {brand} [has done|has] {km} km and [costs|is yours for] {price} euros. {selle
 the {brand} of {seller} is from {year}
 [is the {brand}|is your {brand}] still there? I [offer|can pay] {price} euros
 after {km} kilometres {seller} [sells|is selling] the {brand}
-Make: {brand}\\nYear: {year}\\nMileage: {km}\\nPrice: {price}
+Car: {brand}\\nYear: {year}\\nMileage: {km}\\nPrice: {price}
 [built in|first registered in] {year}, this {brand} has {km} kilometres on the clock
 {seller} wants {price} euros for the {year} {brand}
 [the garage|a dealer] gave {seller} {price} euros for the {brand}
@@ -940,20 +941,20 @@ Reader: {borrower}\\nBook: {book}\\nAuthor: {author}\\nDue: {due_back}
 by {due_back} {borrower} [has to|must] bring back {book}
 {author}, {book}: [on loan to|reserved for] {borrower}
 [ask|remind] {borrower} to return {book} by {author}
-# museumvisit: museum=museum art=art.0 artist=art.1 visitor=who
-{visitor} saw {art} by {artist} [in|at] the {museum}
-the {museum} [shows|has|lends] {art} by {artist}
-{artist} painted {art}
-[my favourite|the best thing in the {museum}] is {art} by {artist}
+# museumvisit: museum=museum art=art.0 painter=art.1 visitor=who
+{visitor} saw {art} by {painter} [in|at] the {museum}
+the {museum} [shows|has|lends] {art} by {painter}
+{painter} painted {art}
+[my favourite|the best thing in the {museum}] is {art} by {painter}
 we [stood|queued] for an hour to see {art} at the {museum}. {visitor}
 {visitor} [spent a day|works as a guide] at the {museum} [and loves|because of] {art}
-"{art}" was [painted|made] by {artist}[, now at the {museum}|]
-at the {museum}: {art}, {artist}
-{art}, {artist}, {museum}
+"{art}" was [painted|made] by {painter}[, now at the {museum}|]
+at the {museum}: {art}, {painter}
+{art}, {painter}, {museum}
 [don't miss|you must see] {art} at the {museum}[, says {visitor}|]
-Museum: {museum}\\nWork: {art}\\nArtist: {artist}
-[is {art}|are you sure {art} is] by {artist}? {visitor} [asked|wants to know]
-{visitor} bought a poster of {art} by {artist} [in the shop of|outside] the {museum}
+Museum: {museum}\\nWork: {art}\\nArtist: {painter}
+[is {art}|are you sure {art} is] by {painter}? {visitor} [asked|wants to know]
+{visitor} bought a poster of {art} by {painter} [in the shop of|outside] the {museum}
 # checkin: guest=who hotel=stayname nights=few room_no=hundreds date=date
 {guest} [checked in|arrived] at {hotel} for {nights} nights
 {guest} [has|got|is in] room {room_no} at {hotel}
@@ -1335,8 +1336,6 @@ _ASIDE = """
 
 _GREETED = re.compile(r"(?i)(hi|hello|hey|dear|good|welcome|greetings|attention)\b")
 _THANKED = re.compile(r"(?i)thank|cheers|best|regards|yours|see you|love,|sorry")
-# "a umbrella" becomes "an umbrella"; a capital U is mostly said "you".
-_ARTICLE = re.compile(r"(\ba|^A) (?=[aeiouAEIO])")
 
 
 @cache
@@ -1381,6 +1380,11 @@ def shown(value: Value, drawer: str, rng: Random) -> str:
     return str(value)
 
 
+def _bare(value: Value) -> Value:
+    """A listed value without its article, which belongs to the sentence ("The" of titles stays)."""
+    return re.sub(r"^(?:an?|the) ", "", value) if isinstance(value, str) else value
+
+
 def _sentence(text: str, rng: Random) -> str:
     """A pattern of the aside or greeting kind, mostly with a capital."""
     out = expand(text, rng, {"n": rng.choice(FIRST)})
@@ -1414,7 +1418,7 @@ def stated(rng: Random) -> tuple[str, dict[str, Value]]:
         first = chosen[:1] not in ("{", '"') and rng.random() < 0.9
         text = chosen[:1].upper() + chosen[1:] if first else chosen
         said = SLOT.sub(lambda match: slots[match.group(1)], text)
-        parts.append(_ARTICLE.sub(r"\1n ", said))
+        parts.append(articles(said))
         found += new
     form = "\n" in parts[0]
     while rng.random() < 0.22:
@@ -1429,7 +1433,7 @@ def stated(rng: Random) -> tuple[str, dict[str, Value]]:
     text = _joined(parts, rng)
     if text.endswith(".") and (form or rng.random() < 0.25):
         text = text[:-1]
-    return text, {field: record[field] for field in found}
+    return text, {field: _bare(record[field]) for field in found}
 
 
 _MONTH = "(?:" + "|".join(words.MONTHS).lower() + ")"

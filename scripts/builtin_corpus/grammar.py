@@ -117,13 +117,24 @@ def _gerund(word: str) -> str:
     return word + "ing"
 
 
+_ARTICLE = re.compile(
+    r"(\ba|^A) (?=[aioAEIO](?!ne\b)|e(?!u)|u(?!se|sua|ni[cfoqtv])|hour|honest|(?:8\d?|11|18)\b)"
+)
+
+
+def articles(text: str) -> str:
+    """The text with "an" before vowels; a capital U is mostly said "you"."""
+    return _ARTICLE.sub(r"\1n ", text)
+
+
 def normalise(text: str) -> str:
     """Lower case, words and figures only, single spaces: what counts as "the same wording"."""
     return " ".join(re.findall(r"[a-z0-9_]+", text.lower()))
 
 
 def to_regex(pattern: str, slots: Mapping[str, str] | None = None) -> str:
-    """A regular expression that matches `normalise(sentence)` for every sentence of the pattern.
+    """A regular expression that matches `normalise(sentence)` for every sentence of the pattern,
+    with "a" or "an".
 
     Spaces are optional in it, so it matches a little more than the pattern writes. A slot matches
     the expression given for it, or else any text.
@@ -137,7 +148,13 @@ def to_regex(pattern: str, slots: Mapping[str, str] | None = None) -> str:
                 out += given.get(piece[1:-1], ".+?")
             else:
                 for word in re.findall(r"[a-z0-9_]+|[^a-z0-9_]+", piece.lower()):
-                    out += word if re.fullmatch(r"[a-z0-9_]+", word) else " ?"
+                    out += (
+                        "an?"
+                        if word == "a"
+                        else word
+                        if re.fullmatch(r"[a-z0-9_]+", word)
+                        else " ?"
+                    )
         return out
 
     def rex(parts: tuple[Part, ...]) -> str:

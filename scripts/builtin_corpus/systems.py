@@ -64,7 +64,7 @@ RECORD = (
 )
 LOOKUP = [
     "[what is|what's|tell me|give me|i need|find|look up|which is|do you know] the {a} of {n}",
-    "[what is|what's|tell me|which is] {n}'s {a}", "[which|what] {a} [has|does] {n}[ have|]",
+    "[what is|what's|tell me|which is] {n}'s {a}", "[which|what] {a} [has {n}|does {n} have]",
     "{n}'s {a}", "the {a} of {n}[| please]", "{a} of {n}", "[which|what] {a} belongs to {n}",
     "what does the [text|note|system prompt|list] say about the {a} of {n}",
 ]  # fmt: skip
@@ -88,9 +88,9 @@ def records(rng: Random, n: int) -> tuple[list[str], list[tuple[str, str]]]:
     people: set[str] = set()
     for _ in range(n):
         name = words.person(rng)
-        if name in people:
+        if name.split()[0] in people:
             continue
-        people.add(name)
+        people.add(name.split()[0])
         attribute = rng.choice(sorted(ATTRIBUTES))
         value = ATTRIBUTES[attribute](rng)
         slots = {"a": attribute, "n": name, "v": value}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from . import choices, extraction, extraction_frames, values, words
 from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
-from .grammar import expand
+from .grammar import articles, expand
 from .systems_everyday_texts import COMMON, SETTINGS
 
 Pair = tuple[str, str]
@@ -32,10 +32,6 @@ def _combined(heads: str, kinds: str, singles: str = "") -> Callable[[Random], s
         return f"{rng.choice(first)} {rng.choice(second)}"
 
     return draw
-
-
-def _numbered(names: str, most: int) -> Callable[[Random], str]:
-    return lambda rng: f"{rng.choice(names.split('|'))} {rng.randint(1, most)}"
 
 
 def _code(rng: Random) -> str:
@@ -56,7 +52,6 @@ class Kind(NamedTuple):
 
 
 FIRST = sorted({*values.FIRST_NAMES, *words.NAMES})
-_TITLES = ["Ms.", "Mr.", "Dr.", "Mrs."]
 _LANDMARKS = "Oak Lake River Garden Tower Sun Moon Rose Harbour Forest Mill Castle Bridge Star"
 KINDS = {
     "person": Kind(lambda r: r.choice(FIRST), "name", "", person=True),
@@ -208,7 +203,7 @@ ATTRIBUTES = {
     "owner": Attribute(lambda r: f"{r.choice(FIRST)} {r.choice(values.SURNAMES)}", "owner"),
     "author": Attribute(lambda r: f"{r.choice(FIRST)} {r.choice(values.SURNAMES)}", "author"),
     "guide": Attribute(_named(FIRST), "guide"),
-    "days": Attribute(_whole(1, 40), "days|number of days"),
+    "duration": Attribute(_whole(1, 40), "duration|number of days"),
     "pitch": Attribute(_room, "pitch|pitch number", "where"),
     "ticket": Attribute(_whole(100, 9999), "ticket|ticket number"),
     "page": Attribute(_whole(1, 400), "page|page number"),
@@ -233,11 +228,11 @@ ASK = [
 ]  # fmt: skip
 ASK_PERSON = [
     "[what is|what's|tell me|which is] {n}'s {a}", "{n}'s {a}[, please|]",
-    "i have an appointment with {n}. [what|which] is [her|his|their] {a}",
-    "i am [meeting|visiting|here to see] {n}[ today| at noon| later|]. [what|which] is [her|his|the] "
-    "{a}", "[i need|i want|i have] to [speak|talk] to {n}. [what|which] {a} does [she|he] have",
-    "{n} [left me a message|called me|asked me to come]. what is [her|his] {a}",
-    "do you know {n}? i need [her|his|the] {a}", "[a letter|a parcel|a guest] for {n}: which {a}",
+    "i have an appointment with {n}. [what|which] is their {a}",
+    "i am [meeting|visiting|here to see] {n}[ today| at noon| later|]. [what|which] is [their|the] "
+    "{a}", "[i need|i want|i have] to [speak|talk] to {n}. [what|which] {a} do they have",
+    "{n} [left me a message|called me|asked me to come]. what is their {a}",
+    "do you know {n}? i need [their|the] {a}", "[a letter|a parcel|a guest] for {n}: which {a}",
     "i am looking for {n}. what {a} is it", "my [sister|friend|brother] knows {n}. what is {n}'s {a}",
 ]  # fmt: skip
 ASK_THING = [
@@ -250,7 +245,7 @@ TELLS = {
     "where person": [
         "where do i find {n}", "where [is|sits|can i find] {n}", "i want to visit {n}, where do i "
         "go", "where do i have to go to see {n}", "i have an appointment with {n}. where [is that|"
-        "do i go|should i go]", "how do i get to {n}", "i am looking for {n}, where [is she|is he|"
+        "do i go|should i go]", "how do i get to {n}", "i am looking for {n}, where [are they|"
         "do i go]", "i [have|need] to see {n}, where do i go", "{n} is expecting me, where [do i "
         "go|is that]", "where does {n} [sit|work]", "i [bring|have] a parcel for {n}, where do i "
         "take it", "which way to {n}",
@@ -288,7 +283,7 @@ TELLS = {
 AGAIN = ["and {n}", "and for {n}", "what about {n}", "and of {n}", "how about {n}", "and what about "
          "{n}", "and for {n}, please", "then {n}", "ok, and {n}", "thanks, and {n}", "the same for "
          "{n}", "{n} too, please", "and that of {n}"]  # fmt: skip
-OTHER = ["and the {a}", "and [her|his|its|the] {a}", "what about the {a}", "and the {a}, please",
+OTHER = ["and the {a}", "what about the {a}", "and the {a}, please",
          "which {a}", "i also need the {a}", "and what is the {a}"]  # fmt: skip
 STARTS = [
     "[hi|hello|hey|good morning|good afternoon|good evening|good day|excuse me|sorry|please|hi there|"
@@ -416,18 +411,12 @@ class Table:
         """The table in one of the usual layouts."""
         return self._one(rng) if len(self.attributes) == 1 else self._many(rng)
 
-    def _unit(self, attribute: str, rng: Random) -> Callable[[str], str]:
-        if attribute in ("price", "fee") and rng.random() < 0.3:
-            mark = rng.choice(["{} euros", "{} EUR", "${}", "€{}", "{} €", "{} dollars"])
-            return mark.format
-        return str
-
     def _one(self, rng: Random) -> str:  # noqa: PLR0911
         attribute = self.attributes[0]
-        unit = self._unit(attribute, rng)
-        upper = rng.random() < 0.3
+        style = rng.randrange(12)
+        upper = style != 8 and rng.random() < 0.3
         cells = [
-            (name[:1].upper() + name[1:] if upper else name, unit(row[attribute]))
+            (name[:1].upper() + name[1:] if upper else name, row[attribute])
             for name, row in self.rows.items()
         ]
         header = self.kind.header
@@ -435,7 +424,6 @@ class Table:
                   f"The {attribute} of each {header}:", f"{header.capitalize()}: {attribute}",
                   f"## {attribute.capitalize()} by {header}", f"{attribute.upper()} LIST"]  # fmt: skip
         title = rng.choice(titles) + "\n"
-        style = rng.randrange(12)
         if style <= 3:
             mark, mid = (
                 rng.choice(["", "", "- ", "* "]),
@@ -479,23 +467,21 @@ class Table:
         return "\n".join(glue.join(row) for row in [header, *rows])
 
     def _many(self, rng: Random) -> str:
-        units = {a: self._unit(a, rng) for a in self.attributes}
-        cells = {n: {a: units[a](v) for a, v in row.items()} for n, row in self.rows.items()}
         style = rng.randrange(7)
         if style <= 3:
             header = [self.kind.header, *self.attributes]
-            return self._grid(header, [[n, *row.values()] for n, row in cells.items()], rng)
+            return self._grid(header, [[n, *row.values()] for n, row in self.rows.items()], rng)
         if style == 4:
             mark = rng.choice(["", "- ", "* "])
             rows = [f"{mark}{n}: " + ", ".join(f"{a} {v}" for a, v in row.items())
-                    for n, row in cells.items()]  # fmt: skip
+                    for n, row in self.rows.items()]  # fmt: skip
             return "\n".join(rows)
         if style == 5:
             rows = [f"{self.shown(n)} has " + " and ".join(f"{a} {v}" for a, v in row.items()) + "."
-                    for n, row in cells.items()]  # fmt: skip
+                    for n, row in self.rows.items()]  # fmt: skip
             return rng.choice([" ", "\n"]).join(r[:1].upper() + r[1:] for r in rows)
         rows = [f"{n} (" + ", ".join(f"{a}: {v}" for a, v in row.items()) + ")"
-                for n, row in cells.items()]  # fmt: skip
+                for n, row in self.rows.items()]  # fmt: skip
         return rng.choice(["\n", "; "]).join(rows)
 
 
@@ -679,6 +665,7 @@ def _review(rng: Random, good: bool) -> str:
         extra = expand(rng.choice(more), rng, slots)
         if extra not in text:
             text += ". " + extra[:1].upper() + extra[1:]
+    text = articles(text)
     return text[:1].upper() + text[1:] + rng.choice([".", "", "!"])
 
 

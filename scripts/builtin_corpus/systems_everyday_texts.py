@@ -300,7 +300,7 @@ breakfast is served [from {h} to ten|in the winter garden|on the top floor][, on
 [letters about changed terms come in {month}|fees are changed once a year]
 [be formal|no first names unless the customer starts with it]"""),
     "travel": ("you work for the travel agency {word} in {city}",
-     [("trip", "price"), ("trip", "price days"), ("trip", "month"), ("person", "extension"), ("trip", "guide")], """
+     [("trip", "price"), ("trip", "price duration"), ("trip", "month"), ("person", "extension"), ("trip", "guide")], """
 [trips can be cancelled until {k} days before|a cancelled trip costs a fee]
 [insurance is not included|we recommend an insurance for everyone]
 [the buses have {k} seats|seats in the first row are for people who feel sick]
@@ -339,7 +339,7 @@ breakfast is served [from {h} to ten|in the winter garden|on the top floor][, on
 [the path to the village takes {k} minutes|the bus stops at the gate on {day}]
 [be relaxed, people are on holiday|a bit of humour is fine]"""),
     "repair": ("you are the front of the repair shop of {name} in {city}",
-     [("repair", "price"), ("repair", "days price"), ("person", "ticket"), ("spare", "price stock"), ("spare", "shelf")], """
+     [("repair", "price"), ("repair", "duration price"), ("person", "ticket"), ("spare", "price stock"), ("spare", "shelf")], """
 [we look at everything and tell the costs first|an estimate is free]
 [data on a device is your own business|make a copy of your data before you come]
 [phones are fixed while you wait, radios take longer|old radios are the hobby of {name}]

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import values, words
 from .asked_tools_more import ASKS
-from .grammar import expand
+from .grammar import articles, expand
 
 Message = dict[str, Any]
 
@@ -48,13 +48,13 @@ TEXT = (
 
 
 def _text(rng: Random) -> str:
-    return expand(
+    return articles(expand(
         TEXT,
         rng,
         {"n": words.person(rng), "a": rng.choice(words.ANIMALS), "t": rng.choice(words.THINGS),
          "i": words.invented(rng), "k": str(rng.randint(1, 23)), "f": rng.choice(words.FRUITS),
          "c": words.city(rng)},
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 QUERY = (
@@ -65,7 +65,7 @@ QUERY = (
 
 
 def _query(rng: Random) -> str:
-    return expand(
+    return articles(expand(
         QUERY,
         rng,
         {"t": rng.choice(words.THINGS), "f": rng.choice(words.FRUITS), "c": words.city(rng),
@@ -73,7 +73,7 @@ def _query(rng: Random) -> str:
          "w": rng.choice(words.WORLD), "w2": rng.choice(words.WORLD), "n": words.person(rng),
          "k": str(rng.randint(2, 900)), "c2": words.city(rng), "i2": words.invented(rng),
          "l": rng.choice(words.LANGUAGES)},
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 CITY = Param("city|location|place|town", "string", values.place)
@@ -260,6 +260,20 @@ def call_message(name: str, arguments: dict[str, Any]) -> Message:
     return {"role": "assistant", "content": "", "tool_calls": [call]}
 
 
+def _number(drawn: dict[str, str | int], answer: str, rng: Random) -> str:
+    """The number of a result, which must be right where the request decides it."""
+    if "expression" in drawn:
+        left, sign, right = str(drawn["expression"]).split()
+        a, b = int(left), int(right)
+        exact = {"+": a + b, "-": a - b, "*": a * b}
+        return str(exact[sign] if sign in exact else round(a / b, 2))
+    if "b" in drawn:
+        return str(int(drawn["a"]) + int(drawn["b"]))
+    if "degrees" in answer:
+        return str(rng.randint(-9, 40))
+    return str(rng.randint(1, int(drawn.get("limit", 999))))
+
+
 def sample(rng: Random, pool: list[Tool] = TOOLS) -> tuple[list[dict[str, Any]], list[Message]]:
     """Tool definitions, drawn from the pool, and a conversation that uses one of them."""
     chosen_tools = rng.sample(pool, rng.choice([1, 2, 2, 3, 4]))
@@ -268,9 +282,12 @@ def sample(rng: Random, pool: list[Tool] = TOOLS) -> tuple[list[dict[str, Any]],
     tool, (definition, names) = chosen_tools[pick], made[pick]
     drawn = {key: param.draw(rng) for key, param in tool.params.items()}
     slots = {key: str(value) for key, value in drawn.items()}
-    text = expand(rng.choice(tool.asks), rng, slots)
-    if rng.random() < 0.75:
+    text = expand(rng.choice(tool.asks), rng)
+    if rng.random() < 0.75 and not text.startswith("{"):
         text = text[:1].upper() + text[1:]
+    for key, value in slots.items():
+        text = text.replace("{" + key + "}", value)
+    text = articles(text)
     if rng.random() < 0.15:
         text = rng.choice(["please ", "Please ", "hey, ", "Hello, ", "Can you help? "]) + text
     text += rng.choice(["", "", ".", "?", "?", "!", " please"])
@@ -287,7 +304,7 @@ def sample(rng: Random, pool: list[Tool] = TOOLS) -> tuple[list[dict[str, Any]],
             "word": words.invented(rng),
             "place": values.place(rng),
             "mail": words.email(rng),
-            "number": str(rng.randint(-9, 40) if "degrees" in answer else rng.randint(1, 999)),
+            "number": _number(drawn, answer, rng),
         }
         for name, value in {**slots, **extra}.items():
             result = result.replace("{" + name + "}", value)

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import tools, tools_everyday, values, words
 from .extraction_texts import DRAW
-from .grammar import expand
+from .grammar import articles, expand
 from .tools import Message, Param, Tool
 
 _DRAW = {
@@ -211,7 +211,9 @@ def _tools() -> list[Tool]:
             kind = "integer" if drawer in INTEGERS else "string"
             params[key] = Param(aliases, kind, _DRAW[drawer])
         result = '{"value": {number}}' if "{number}" in answer else '{"status": "done"}'
-        for word, given in (("{place}", '{"place": "{place}"}'), ("{clock}", '{"time": "{clock}"}'),
+        for word, given in (("is ready", '{"status": "ready"}'),
+                            ("{place}", '{"place": "{place}"}'),
+                            ("{clock}", '{"time": "{clock}"}'),
                             ("{sky}", '{"sky": "{sky}"}')):  # fmt: skip
             result = given if word in answer else result
         out.append(Tool(names, about, params, asks, [(result, answer)]))
@@ -299,8 +301,8 @@ def _made_up(rng: Random, taken: set[str]) -> tuple[dict[str, Any], str, dict[st
     if rng.random() < 0.3:
         rng.shuffle(order)
     text = expand(rng.choice(ORDERS), rng, {"verb": said, "noun": noun})
-    text = text.replace("{rest}", " ".join(rest[i] for i in order))
-    about = f"{rng.choice(verbs).capitalize()} {rng.choice(['a', 'the', 'one'])} {noun}"
+    text = articles(text.replace("{rest}", " ".join(rest[i] for i in order)))
+    about = articles(f"{rng.choice(verbs).capitalize()} {rng.choice(['a', 'the', 'one'])} {noun}")
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
     if rng.random() < 0.6:
         parameters["required"] = list(properties)

@@ -11,13 +11,13 @@ from random import Random
 
 from . import words
 
-_FRONTS = (
+FRONTS = (
     "a e i o u al an ar be bo bra bri ca ce chi co cra da de do dra du el en er fa fe fi flo fra "
     "ga gi glo gre gu ha he hi hol hu il in is ja jo ju ka ke ki klo kra la le li lo lu ma me mi "
     "mo mu na ne ni no nu ol or os pa pe pla po pri qua ra re ri ro ru sa sche se si ska "
     "so sta su ta te thi to tra tu ul ur va ve vi vo wa we wi xa ya ye yo za ze zi zo zu"
 ).split()
-_BACKS = (
+BACKS = (
     "b ba bert bin by c cca ch da den der do dra dy el en er es eth ez fa fer ff ga gan gi ham han "
     "ic in is ja ka kel ki ko la lan ley li ling lla lo ly man mer mi mon n na ne ner ni nka no "
     "ov per r ra rd ri rin ro rt ry s sa sen ser ska sky son ss sta ster ta ten ter th ti tin to "
@@ -85,10 +85,16 @@ DOMAINS = (
 ).split()
 
 
+FIRM_KINDS = "Foods Labs Systems Bank Motors Books Media Tools Partners Works".split()
+
+
 def made_up(rng: Random) -> str:
     """A word of two to four pieces that exists nowhere."""
-    middle = "".join(rng.choice(_FRONTS) for _ in range(rng.choice([0, 0, 1, 1, 2])))
-    return rng.choice(_FRONTS) + middle + rng.choice(_BACKS)
+    while True:
+        middle = "".join(rng.choice(FRONTS) for _ in range(rng.choice([0, 0, 1, 1, 2])))
+        word = rng.choice(FRONTS) + middle + rng.choice(BACKS)
+        if not words.obscene(word):
+            return word
 
 
 def word(rng: Random) -> str:
@@ -136,8 +142,7 @@ def firm(rng: Random) -> str:
     name = (rng.choice(words.COMPANIES) if rng.random() < 0.5 else word(rng)).capitalize()
     if rng.random() < 0.4:
         return name
-    kind = rng.choice("Foods Labs Systems Bank Motors Books Media Tools Partners Works".split())
-    return f"{name} {kind}"
+    return f"{name} {rng.choice(FIRM_KINDS)}"
 
 
 def number(rng: Random, digits: int = 6) -> int:

@@ -138,7 +138,7 @@ def _slots_of(tool: tools.Tool) -> dict[str, str]:
 
 @cache
 def _whole() -> list[re.Pattern[str]]:
-    """Patterns of whole sentences, for every ability but extraction."""
+    """Patterns of whole sentences, of the abilities that need no text, table or phrase beside."""
     found = [to_regex(fact_questions.with_macros(p)) for fact in FACTS for p in fact.q]
     found += [to_regex(p) for patterns in asked.WORDINGS.values() for p in patterns]
     found += [to_regex(p, SUMS) for p in sums.ADD + sums.SUB + sums.MUL + sums.GAINS + sums.LOSSES]
@@ -218,10 +218,27 @@ def _table_words() -> set[str]:
     return set(normalise(" ".join(found)).split())
 
 
+@cache
+def _open_names() -> re.Pattern[str]:
+    """Names in those tables that no list holds: flights, years, made-up people and firms."""
+
+    def one(parts: list[str]) -> str:
+        return "(?:" + "|".join(parts) + ")"
+
+    made = f"{one(values.FRONTS)}{{1,3}}{one(values.BACKS)}"
+    invented = f"(?:{one(words.STARTS)}{one(words.VOWELS)}){{1,3}}{one(words.ENDS)}"
+    firm = f"(?:{made}|{invented}){one([f' {kind}'.lower() for kind in values.FIRM_KINDS])}?"
+    return re.compile(rf"(?:the )?flight [a-z]{{1,2}} ?\d+|\d{{4}}|{firm}")
+
+
 def _asks_a_table(text: str) -> bool:
     for pattern in _table_asks():
         match = pattern.fullmatch(text)
-        if match and all(set(g.split()) <= _table_words() for g in match.groups() if g):
+        if match and all(
+            set(g.split()) <= _table_words() or _open_names().fullmatch(g)
+            for g in match.groups()
+            if g
+        ):
             return True
     return False
 

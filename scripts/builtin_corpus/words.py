@@ -3,6 +3,7 @@
 # ruff: noqa: SIM905  (a split sentence is easier to read and edit than a list of quoted words)
 from __future__ import annotations
 
+import re
 from random import Random
 
 NAMES = (
@@ -99,16 +100,29 @@ WORLD = (
     "valley vampire vegetable violin virus vitamin waiter wallet war wedding weekend whale wife "
     "wind winter witch wizard wolf worm zebra zoo "
 ).split()
-_STARTS = "b br c ch d dr f g gr h j k kl l m n p pr r s sh st t tr v w z".split()
-_VOWELS = "a e i o u ai ea ou".split()
-_ENDS = ["", "", "n", "r", "l", "s", "m", "x", "t", "nd", "ck"]
+STARTS = "b br c ch d dr f g gr h j k kl l m n p pr r s sh st t tr v w z".split()
+VOWELS = "a e i o u ai ea ou".split()
+ENDS = ["", "", "n", "r", "l", "s", "m", "x", "t", "nd", "ck"]
+
+
+_OBSCENE = re.compile(
+    "fuck|fuk|shit|cock|cunt|nigg|dick|porn|puss|whor|rape|slut|nazi|^(?:cum|nig|tit|ass|fag|fu[kx])s?$"
+)
+
+
+def obscene(word: str) -> bool:
+    """Whether a made-up word is or holds one that should not be written."""
+    return bool(_OBSCENE.search(word))
 
 
 def invented(rng: Random) -> str:
     """A made-up word, so that copying is learnt and not a list of names."""
-    return "".join(
-        rng.choice(_STARTS) + rng.choice(_VOWELS) for _ in range(rng.randint(1, 3))
-    ) + rng.choice(_ENDS)
+    while True:
+        word = "".join(
+            rng.choice(STARTS) + rng.choice(VOWELS) for _ in range(rng.randint(1, 3))
+        ) + rng.choice(ENDS)
+        if not obscene(word):
+            return word
 
 
 def person(rng: Random) -> str:
