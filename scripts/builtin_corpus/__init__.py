@@ -32,7 +32,7 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 40, "sum": 10, "extraction": 30, "tool": 28, "choice": 26, "refusal": 12, "talk": 8,
+    "fact": 44, "sum": 18, "extraction": 30, "tool": 28, "choice": 26, "refusal": 12, "talk": 8,
     "lookup": 10, "copy": 4,
 }  # fmt: skip
 # Words of tools that questions about a table could be meant for.
