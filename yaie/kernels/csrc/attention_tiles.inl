@@ -11,7 +11,7 @@
 
 constexpr int kTileWords = kTileRows * 16;  // of 32 bits
 constexpr int kTileDepth = 32;              // bf16 numbers in a row of a tile
-constexpr int kTileKeys = 128;               // keys of a block
+constexpr int kTileKeys = 64;  // keys of a block, which then stays in the L1 cache with its scores
 constexpr int kTileQueries = 2 * kTileRows;  // query vectors whose scores are computed together
 // Of floats. What is beyond the keys keeps the rows out of the same few sets of the cache.
 constexpr int kTileScores = kTileKeys + 16;
