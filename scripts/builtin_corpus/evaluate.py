@@ -1,6 +1,7 @@
 """Runs the frozen questions through plain transformers and says how many answers are accepted.
 
     python scripts/builtin_corpus/evaluate.py [MODEL_FOLDER] [--show] [--quantization int8|int4]
+        [--questions FILE]
 
 Used at the end of `train_builtin.py` and by `tests/models/test_builtin_model.py`. The weights are
 the shipped bfloat16 ones, computed in float32; decoding is greedy. With `--quantization` the engine
@@ -135,6 +136,7 @@ if __name__ == "__main__":
     parser.add_argument("folder", nargs="?", type=Path, default=root / "yaie/models/builtin")
     parser.add_argument("--show", action="store_true", help="what was not accepted")
     parser.add_argument("--quantization", choices=["none", "int8", "int4"])
+    frozen = root / "tests/models/builtin_questions.jsonl"
+    parser.add_argument("--questions", type=Path, default=frozen, help="the frozen ones")
     args = parser.parse_args()
-    questions_file = root / "tests/models/builtin_questions.jsonl"
-    print(json.dumps(evaluate(args.folder, questions_file, args.show, args.quantization)))
+    print(json.dumps(evaluate(args.folder, args.questions, args.show, args.quantization)))
