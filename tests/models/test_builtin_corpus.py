@@ -65,14 +65,23 @@ def test_every_tool_request_states_every_argument() -> None:
 
 
 def test_tool_calls_fit_their_definitions() -> None:
-    """The called tool is listed once, and its arguments are its parameters in order."""
+    """The called tool is listed once; its arguments are its parameters in order, all that are
+    required, and any others only where the request states them."""
     rng = Random(5)
+    num_left_out = 0
     for _ in range(600):
         listed, messages = tools_more.sample(rng)
         call = messages[1]["tool_calls"][0]["function"]
         functions = [d["function"] for d in listed if d["function"]["name"] == call["name"]]
         assert len(functions) == 1
-        assert list(call["arguments"]) == list(functions[0]["parameters"]["properties"])
+        parameters, given = functions[0]["parameters"], list(call["arguments"])
+        assert given == [name for name in parameters["properties"] if name in given]
+        assert set(parameters.get("required", given)) <= set(given)
+        left_out = set(parameters["properties"]) - set(given)
+        num_left_out += bool(left_out)
+        request = messages[0]["content"].lower()
+        assert all(str(value).lower() in request for value in call["arguments"].values())
+    assert 0 < num_left_out < 200
 
 
 def test_choices_and_drills_leave_no_slot_open() -> None:
