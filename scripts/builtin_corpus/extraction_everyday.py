@@ -1338,22 +1338,7 @@ _GREETED = re.compile(r"(?i)(hi|hello|hey|dear|good|welcome|greetings|attention)
 _THANKED = re.compile(r"(?i)thank|cheers|best|regards|yours|see you|love,|sorry")
 
 
-@cache
-def _blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
-    out: dict[str, tuple[dict[str, str], list[str]]] = {}
-    fields: dict[str, str] = {}
-    lines: list[str] = []
-    for line in _TEXTS.strip().splitlines():
-        if line.startswith("# "):
-            kind, rest = line[2:].split(": ", 1)
-            fields, lines = dict(pair.split("=", 1) for pair in rest.split()), []
-            out[kind] = (fields, lines)
-        else:
-            lines.append(line.replace("\\n", "\n"))
-    return out
-
-
-TEXTS = _blocks()
+TEXTS = extraction_texts.blocks(_TEXTS)
 
 
 def _record(drawers: dict[str, str], rng: Random) -> dict[str, Value]:

@@ -528,11 +528,12 @@ born in {year}, {name} [grew up in|comes from] {city}
 """
 
 
-def _blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
+def blocks(text: str) -> dict[str, tuple[dict[str, str], list[str]]]:
+    """The drawers of each kind's fields, and its patterns, of a text in this module's format."""
     out: dict[str, tuple[dict[str, str], list[str]]] = {}
     fields: dict[str, str] = {}
     lines: list[str] = []
-    for line in _TEXTS.strip().splitlines():
+    for line in text.strip().splitlines():
         if line.startswith("# "):
             kind, rest = line[2:].split(": ", 1)
             fields, lines = dict(pair.split("=", 1) for pair in rest.split()), []
@@ -542,7 +543,7 @@ def _blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
     return out
 
 
-TEXTS = _blocks()
+TEXTS = blocks(_TEXTS)
 SLOT = re.compile(r"\{(\w+)\}")
 
 

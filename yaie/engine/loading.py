@@ -35,7 +35,7 @@ class Place:
 
     cache: PackedCache
     key: str
-    library: Library
+    kernels: Library
 
 
 def load_runner(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, Saver | None]:
@@ -87,7 +87,7 @@ def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunn
         if loaded.max_model_len > facts["num_positions"]:
             return None  # it was packed for a smaller pool
         # Only now, as what is free was asked for without the weights.
-        numbers = WeightMemory(place.library).take(entry.header["nbytes"]).numpy()
+        numbers = WeightMemory(place.kernels).take(entry.header["nbytes"]).numpy()
         entry.load(numbers.data)
         snapshot = Snapshot(entry.header, numbers)
         runner = ModelRunner(
