@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from tests.conformance.zoo import CASES, save
+from yaie.bench.attention import Workload
+from yaie.bench.exact import step_of
 from yaie.config import EngineConfig
 from yaie.engine.runner import ModelRunner
 from yaie.kernels.loader import load
@@ -94,6 +96,29 @@ def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:
     model = _CASES[name].build().to(torch.bfloat16).float()
     save(_CASES[name], model, folder)
     return logits_of(load_model(EngineConfig(model=str(folder), num_slots=256)))
+
+
+@needs_library
+@pytest.mark.parametrize("quantization", [None, "int8"])
+def test_a_step_of_many_rows_rounds_little_more(quantization: str | None) -> None:
+    """What so many rows write between linear layers is bf16 where the processor multiplies that."""
+    plan = step_of(Workload("", sequences=17, shared=0, own=128, rows=128))
+    assert plan.num_rows * 8 * 32 * 4 >= 2 * 2**20  # bytes of queries in float32
+
+    def logits(exact: bool, **settings: object) -> torch.Tensor:
+        config = EngineConfig(num_slots=plan.num_rows, **settings)  # type: ignore[arg-type]
+        return ModelRunner(load_model(config), exact=exact).execute(plan).clone()
+
+    # Weights of the built-in model are bf16 numbers in either.
+    truth = logits(exact=False, dtype="float32", quantization=quantization)
+    settings = {"dtype": "bfloat16", "quantization": quantization}
+    found, unrounded = logits(exact=False, **settings), logits(exact=True, **settings)
+    assert torch.isfinite(found).all()
+    assert (found - truth).norm() < 1.25 * (unrounded - truth).norm()
+    library = load()
+    assert library is not None
+    if library.instruction_set in ("amx", "bf16"):
+        assert not torch.equal(found, unrounded)  # or nothing was rounded
 
 
 @needs_library

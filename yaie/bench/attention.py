@@ -40,6 +40,7 @@ SPEC = AttentionSpec(
     layer=0, num_heads=16, num_kv_heads=8, key_width=128, value_width=128, scale=128**-0.5
 )
 POOL_BYTES = 512 * 2**20  # over all layers: more than caches hold
+VOCABULARY = 1024  # tokens that every model knows
 LEAST_TURN_S = 0.02  # shorter turns are repeated layers within a turn
 
 
@@ -91,7 +92,7 @@ class Workload:
             segments.insert(0, Segment(np.arange(self.shared, dtype=np.int64), 0, 0, count))
         every = np.arange(count, dtype=np.int64)
         return StepPlan(
-            token_ids=every,
+            token_ids=every % VOCABULARY,
             positions=np.tile(np.arange(self.length - self.rows, self.length), self.sequences),
             slots=np.concatenate([slots[-self.rows :] for slots in own]),
             written_rows=every,

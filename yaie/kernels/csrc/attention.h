@@ -10,6 +10,16 @@
 
 namespace yaie {
 
+// Memory for the output as bf16 rows of a linear layer, in steps of 32 numbers: see RoundedRows.
+struct RoundedOutput {
+    char* bytes = nullptr;  // null: the output goes where the layer says
+    int64_t block_rows, block_stride, row_stride, step_stride;
+
+    char* row(int64_t row) const {
+        return bytes + row / block_rows * block_stride + row % block_rows * row_stride;
+    }
+};
+
 // One layer of one step on its way through the kernels. Scores, maxima and sinks are in units of
 // log2, because two to the power of something is what the machine can do.
 struct AttentionCall {
@@ -22,6 +32,7 @@ struct AttentionCall {
     float* partial_values;  // [places, padded value width], not divided by the sum
     float* partial_max;
     float* partial_sum;
+    RoundedOutput rounded;
     // Which results are too large for the caches: see kLargeResult.
     bool large_partials, large_output;
 };

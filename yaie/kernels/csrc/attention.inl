@@ -78,6 +78,21 @@ YAIE_INLINE void narrow_sums(const float* from, int width, To* to, Vec factor) {
     }
 }
 
+#ifdef YAIE_BF16
+// Whole chunks of a row that a linear layer reads next, from its number `first` on.
+template <class T>
+static void write_rounded(const AttentionCall& call, int64_t row, int64_t first, int width,
+                          const float* sums, Vec factor) {
+    char* to = call.rounded.row(row) + first / kChunk * call.rounded.step_stride;
+    for (int d = 0; d < width; d += kChunk, to += call.rounded.step_stride) {
+        Pair v = reorder<T, Bf16>(Pair{load(sums + d) * factor, load(sums + d + kLanes) * factor});
+        Bf16 chunk[kChunk];
+        store_chunk(chunk, v);
+        put_line(to, chunk, call.large_output);
+    }
+}
+#endif
+
 // Divides one row's sums (padded, chunk order) by the total weight and writes them as output.
 template <class T>
 static void write_output(const AttentionCall& call, const Layer& layer, int64_t row, int64_t head,
@@ -87,9 +102,12 @@ static void write_output(const AttentionCall& call, const Layer& layer, int64_t 
         sum += exp2(smaller(beyond, splat(126.0f)))[0];
     }
     Vec factor = splat(1.0f / sum);
+    int width = layer.at.value_width;
+#ifdef YAIE_BF16
+    if (call.rounded.bytes) return write_rounded<T>(call, row, head * width, width, sums, factor);
+#endif
     void* output = layer.at.output;
     int64_t first = row * layer.at.output_row_stride + head * layer.at.output_head_stride;
-    int width = layer.at.value_width;
     if (layer.at.dtype == YAIE_FLOAT32 && call.large_output)
         narrow_sums<T, true>(sums, width, static_cast<float*>(output) + first, factor);
     else if (layer.at.dtype == YAIE_FLOAT32)

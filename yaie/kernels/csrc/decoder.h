@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "abi.h"
+#include "attention.h"
 #include "pool.h"
 
 namespace yaie {
 
-using RunAttention = void (*)(Pool& pool, const YaieStep& step, const YaieLayer& layer);
+using RunAttention = void (*)(Pool& pool, const YaieStep& step, const YaieLayer& layer,
+                              const RoundedOutput& rounded);
 
 // How many inputs a packed panel has: padded with zeros to what the kernels multiply in one step,
 // which is the width of a tile where tiles meet panels as they are.

@@ -75,7 +75,32 @@ struct HeadsCall {
     float* queries;
     int64_t num_rows;
     bool past_caches;  // queries go
+    // Or null: the same as bf16 numbers.
+    const uint16_t* qkv_halves;
+    uint16_t* query_halves;
 };
+
+#ifdef YAIE_BF16
+YAIE_INLINE void widen_halves(const uint16_t* from, int width, float* to) {
+    for (int i = 0; i < width; i += kLanes) {
+        __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)(from + i)));
+        store(to + i, (Vec)_mm512_slli_epi32(words, 16));
+    }
+}
+#endif
+
+// A head as it came out of the QKV layer, `at` numbers behind its beginning.
+YAIE_INLINE const float* head_at(const HeadsCall& call, int64_t at, int width, float* spare) {
+#ifdef YAIE_BF16
+    if (call.qkv_halves) {
+        widen_halves(call.qkv_halves + at, width, spare);
+        return spare;
+    }
+#endif
+    (void)width;
+    (void)spare;
+    return call.qkv + at;
+}
 
 // One head on its way out of the QKV layer: normed and rotated.
 template <bool past_caches = false>
@@ -101,45 +126,66 @@ YAIE_INLINE void turn_head(const float* x, const float* weight, float epsilon, c
     for (i = rotary; i < width; ++i) out[i] = x[i];
 }
 
+#ifdef YAIE_BF16
+// Whole chunks, past the caches.
+YAIE_INLINE void put_halves(const float* from, int width, uint16_t* to) {
+    for (int i = 0; i < width; i += kChunk) {
+        char chunk[kChunk * sizeof(uint16_t)];
+        round_chunk(from + i, chunk);
+        put_line(to + i, chunk, true);
+    }
+}
+#endif
+
 static void heads_task(void* context, int64_t index, Scratch& scratch) {
     const HeadsCall& call = *static_cast<const HeadsCall*>(context);
     const YaieDecoderLayer& layer = *call.layer;
     const YaieLayer& at = layer.attention;
     int width = at.key_width;
-    float* spare = (float*)scratch.get(2 * width * sizeof(float));
+    int widest = width > at.value_width ? width : at.value_width;
+    float* spare = (float*)scratch.get(3 * widest * sizeof(float));
+    float *turned = spare + widest, *widened = turned + widest;
     int64_t qkv_width = layer.qkv.num_outputs;
     int64_t rotary_width = call.decoder->rotary_width;
     int rotary = layer.rotates ? static_cast<int>(rotary_width) : 0;
     int64_t end = (index + 1) * kRowsInTask < call.num_rows ? (index + 1) * kRowsInTask : call.num_rows;
     for (int64_t row = index * kRowsInTask; row < end; ++row) {
-        const float* x = call.qkv + row * qkv_width;
+        int64_t x = row * qkv_width;
         const float* cosines = call.decoder->cosines + call.positions[row] * rotary_width;
         const float* sines = call.decoder->sines + call.positions[row] * rotary_width;
-        float* queries = call.queries + row * at.num_heads * width;
         for (int head = 0; head < at.num_heads; ++head, x += width) {
-            float* to = queries + head * width;
-            if (call.past_caches)
-                turn_head<true>(x, layer.query_norm, layer.epsilon, cosines, sines, rotary, width, to,
-                                spare);
-            else
-                turn_head(x, layer.query_norm, layer.epsilon, cosines, sines, rotary, width, to,
+            const float* from = head_at(call, x, width, widened);
+            int64_t to = (row * at.num_heads + head) * width;
+#ifdef YAIE_BF16
+            if (call.query_halves) {
+                turn_head(from, layer.query_norm, layer.epsilon, cosines, sines, rotary, width, turned,
                           spare);
+                put_halves(turned, width, call.query_halves + to);
+                continue;
+            }
+#endif
+            if (call.past_caches)
+                turn_head<true>(from, layer.query_norm, layer.epsilon, cosines, sines, rotary, width,
+                                call.queries + to, spare);
+            else
+                turn_head(from, layer.query_norm, layer.epsilon, cosines, sines, rotary, width,
+                          call.queries + to, spare);
         }
         int64_t slot = call.slot_of_row[row];
         if (slot < 0) continue;
         for (int head = 0; head < at.num_kv_heads; ++head, x += width) {
-            turn_head(x, layer.key_norm, layer.epsilon, cosines, sines, rotary, width,
-                      spare + width, spare);
-            put_row(spare + width, width, at.pool_dtype, at.keys,
+            turn_head(head_at(call, x, width, widened), layer.key_norm, layer.epsilon, cosines, sines,
+                      rotary, width, turned, spare);
+            put_row(turned, width, at.pool_dtype, at.keys,
                     slot * at.key_slot_stride + head * at.key_head_stride, at.key_scales,
                     slot * at.num_kv_heads + head);
         }
         for (int head = 0; head < at.num_kv_heads; ++head, x += at.value_width)
-            put_row(x, at.value_width, at.pool_dtype, at.values,
+            put_row(head_at(call, x, at.value_width, widened), at.value_width, at.pool_dtype, at.values,
                     slot * at.value_slot_stride + head * at.value_head_stride, at.value_scales,
                     slot * at.num_kv_heads + head);
     }
-    if (call.past_caches) finish_past_caches();
+    if (call.past_caches || call.query_halves) finish_past_caches();
 }
 
 struct GatherCall {
@@ -228,32 +274,75 @@ static void run_mlp(Decoding& d, const YaieDecoderLayer& layer, float* hidden, i
     }
 }
 
+// Which results between the linear layers of a layer are bf16 numbers.
+struct Halves {
+    bool qkv, queries, output;
+};
+
+// The output, if it would be rounded next anyway. What comes before it, where a step has so many rows that
+// it goes to memory and back, and keys and values are rounded as well; not in an exact step, whose rows
+// must not depend on each other.
+static Halves which_halves(const Decoding& d, const YaieDecoderLayer& layer, bool is_last) {
+    Halves halves{};
+#ifdef YAIE_BF16
+    const YaieLayer& at = layer.attention;
+    if (at.key_width % kChunk || at.value_width % kChunk) return halves;
+    int64_t query_bytes = d.step.num_rows * at.num_heads * at.key_width * (int64_t)sizeof(float);
+    bool is_rounded = at.pool_dtype == YAIE_BFLOAT16 || at.pool_dtype == YAIE_INT8;
+    halves.output = layer.output.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !is_last;
+    halves.qkv = layer.qkv.weights_kind != YAIE_WEIGHTS_FLOAT32 && is_rounded && !d.step.exact &&
+                 query_bytes >= kLargeResult;
+    halves.queries = halves.qkv && halves.output;
+#else
+    (void)d;
+    (void)layer;
+    (void)is_last;
+#endif
+    return halves;
+}
+
 static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden, bool is_last) {
     int64_t rows = d.step.num_rows, width = d.decoder.hidden;
     YaieLayer at = layer.attention;
     int64_t query_width = (int64_t)at.num_heads * at.key_width;
     int64_t output_width = (int64_t)at.num_heads * at.value_width;
-    float* qkv = d.space.floats(DecoderSpace::kQkv, rows * layer.qkv.num_outputs);
-    normed_linear(d.pool, d.space, layer.qkv, hidden, rows, layer.attention_norm, layer.epsilon,
-                  Target{qkv, layer.qkv.num_outputs, YAIE_SET, 0.0f});
+    Halves halves = which_halves(d, layer, is_last);
+    int64_t qkv_width = layer.qkv.num_outputs;
+    char* qkv = d.space.bytes(DecoderSpace::kQkv, rows * qkv_width * (int64_t)sizeof(float));
+    Target to_qkv{(float*)qkv, qkv_width, YAIE_SET, 0.0f};
+    if (halves.qkv) to_qkv.halves = qkv;
+    normed_linear(d.pool, d.space, layer.qkv, hidden, rows, layer.attention_norm, layer.epsilon, to_qkv);
 
     float* queries = d.space.floats(DecoderSpace::kQueries, rows * query_width);
     int64_t half_bytes = d.decoder.rotary_width / 2 * (int64_t)sizeof(float);
     bool past_caches = rows * query_width * (int64_t)sizeof(float) >= kLargeResult &&
                        is_aligned(queries, half_bytes) && is_aligned(nullptr, at.key_width * 4);
-    HeadsCall heads{&layer,  &d.decoder, d.step.positions, qkv, d.space.slot_of_row,
-                    queries, rows,       past_caches};
+    HeadsCall heads{&layer,  &d.decoder, d.step.positions, (float*)qkv, d.space.slot_of_row,
+                    queries, rows,       past_caches,      nullptr,     nullptr};
+    if (halves.qkv) heads.qkv_halves = (const uint16_t*)qkv;
+    if (halves.queries) heads.query_halves = (uint16_t*)queries;
     d.pool.run(heads_task, &heads, (rows + kRowsInTask - 1) / kRowsInTask);
 
-    float* output = d.space.floats(DecoderSpace::kOutput, rows * output_width);
-    at.dtype = YAIE_FLOAT32;
+    float* output = nullptr;
+    RoundedRows rounded{};
+    RoundedOutput rounded_output{};
+    if (!halves.output) output = d.space.floats(DecoderSpace::kOutput, rows * output_width);
+#ifdef YAIE_BF16
+    if (halves.output) {
+        rounded = bf16_rows(layer.output,
+                            d.space.bytes(DecoderSpace::kOutput, bf16_bytes(layer.output, rows)));
+        rounded_output = {rounded.bytes, kRowsInBlock, rounded.block_stride, rounded.row_stride,
+                          rounded.step_stride};
+    }
+#endif
+    at.dtype = halves.queries ? YAIE_BFLOAT16 : YAIE_FLOAT32;
     at.queries = queries;
     at.query_row_stride = query_width;
     at.query_head_stride = at.key_width;
     at.output = output;
     at.output_row_stride = output_width;
     at.output_head_stride = at.value_width;
-    d.attend(d.pool, d.step, at);
+    d.attend(d.pool, d.step, at, rounded_output);
 
     // Behind the last layer's attention only the rows whose logits are wanted go on.
     if (is_last) {
@@ -262,12 +351,13 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
         GatherCall gather{hidden, d.call.logit_rows, kept, width};
         d.pool.run(gather_task, &gather, rows);
         hidden = kept;
-        gather = {output, d.call.logit_rows, qkv, output_width};  // qkv is no longer needed
+        // What came out of the QKV layer is no longer needed.
+        gather = {output, d.call.logit_rows, (float*)qkv, output_width};
         d.pool.run(gather_task, &gather, rows);
-        output = qkv;
+        output = (float*)qkv;
     }
     run_linear(d.pool, layer.output, output, output_width, rows,
-               Target{hidden, width, YAIE_ADD, layer.residual_factor});
+               Target{hidden, width, YAIE_ADD, layer.residual_factor}, rounded);
     run_mlp(d, layer, hidden, rows);
 }
 

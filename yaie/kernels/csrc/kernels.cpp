@@ -200,7 +200,8 @@ AttentionState& attention_state() {
 }
 
 // Whether the output is too large for the caches, and made of whole vectors that are aligned.
-bool has_large_output(const YaieStep& step, const YaieLayer& layer) {
+bool has_large_output(const YaieStep& step, const YaieLayer& layer, const RoundedOutput& rounded) {
+    if (rounded.bytes) return step.num_rows * rounded.block_stride >= kLargeResult * rounded.block_rows;
     int64_t row_bytes = layer.output_row_stride * int64_t{sizeof(float)};
     int64_t head_bytes = layer.output_head_stride * int64_t{sizeof(float)};
     int64_t starts = reinterpret_cast<intptr_t>(layer.output) | row_bytes | head_bytes;
@@ -208,7 +209,8 @@ bool has_large_output(const YaieStep& step, const YaieLayer& layer) {
            starts % 64 == 0 && step.num_rows * row_bytes >= kLargeResult;
 }
 
-void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
+void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer,
+                   const RoundedOutput& rounded) {
     AttentionKernels kernels = chosen()->attention(layer.pool_dtype);
     AttentionState& state = attention_state();
     Schedule& schedule = state.schedule;
@@ -217,7 +219,8 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer) {
     call.step = &step;
     call.layer = &layer;
     call.schedule = &schedule;
-    call.large_output = has_large_output(step, layer);
+    call.rounded = rounded;
+    call.large_output = has_large_output(step, layer, rounded);
     if (schedule.has_partials()) {
         int64_t width = padded(layer.value_width, chosen()->chunk);
         int64_t floats = schedule.num_partials * (width + 2);
@@ -299,7 +302,7 @@ void yaie_write_kv(const YaieStep* step, const YaieWrite* keys, const YaieWrite*
 int32_t yaie_attention(const YaieStep* step, const YaieLayer* layer) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     if (!yaie::chosen()->attention(layer->pool_dtype).attend) return 1;
-    yaie::run_attention(yaie::shared().get(), *step, *layer);
+    yaie::run_attention(yaie::shared().get(), *step, *layer, {});
     return 0;
 }
 

@@ -85,6 +85,8 @@ struct Target {
     float factor;   // of what is added
     // Or null. Gated results can go to a next layer of bf16 weights as it reads them.
     const RoundedRows* rounded = nullptr;
+    // Or null: [rows, outputs] of bf16 numbers instead of y, in whole chunks, for YAIE_SET.
+    char* halves = nullptr;
 };
 
 #ifdef YAIE_BF16
@@ -131,6 +133,13 @@ YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int6
         low += load(linear.bias + first);
         high += load(linear.bias + first + kLanes);
     }
+#ifdef YAIE_BF16
+    if (target.halves) {
+        __m512bh both = _mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+        char* to = target.halves + (row * target.y_stride + first) * (int64_t)sizeof(Bf16);
+        return put_line(to, &both, past_caches);
+    }
+#endif
     float* y = target.y + row * target.y_stride;
     if (target.store == YAIE_GATED_SILU || target.store == YAIE_GATED_GELU) {
         Vec gate = target.store == YAIE_GATED_SILU ? sigmoid_times(low) : gelu_tanh(low);

@@ -215,7 +215,8 @@ static void finish_panels(const LinearCall& call, const LinearPart& part, int64_
 
 YAIE_INLINE bool goes_past_caches(const LinearCall& call) {
     const Target& target = call.target;
-    int64_t row_bytes = target.y_stride * (int64_t)sizeof(float);
+    int64_t row_bytes = target.y_stride * (int64_t)(target.halves ? sizeof(Bf16) : sizeof(float));
+    if (target.halves) return call.rows * row_bytes >= kLargeResult;
     return target.store != YAIE_ADD && !target.rounded && is_aligned(target.y, row_bytes) &&
            call.rows * row_bytes >= kLargeResult;
 }

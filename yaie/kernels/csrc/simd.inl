@@ -42,9 +42,20 @@ YAIE_INLINE void store_result(float* p, Vec v) {
     return past_caches ? store_past_caches(p, v) : store(p, v);
 }
 
+#ifdef YAIE_BF16
+// 64 bytes to an address that is a multiple of them.
+YAIE_INLINE void put_line(void* to, const void* from, bool past_caches) {
+    __m512i line = _mm512_loadu_si512(from);
+    if (past_caches)
+        _mm512_stream_si512((__m512i*)to, line);
+    else
+        _mm512_store_si512(to, line);
+}
+#endif
+
 // To be called before others are told that such stores are done: nothing else orders them.
 YAIE_INLINE void finish_past_caches() {
-#ifdef YAIE_AMX
+#ifdef YAIE_BF16
     _mm_sfence();
 #endif
 }
