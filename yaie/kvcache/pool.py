@@ -14,6 +14,8 @@ import torch
 
 from yaie.kvcache.quantized import SCALE_BYTES, QuantizedRows, StoredRows
 
+_HUGE_PAGE = 2 * 1024**2
+
 
 class LayerShape(NamedTuple):
     """What one layer stores for one token."""
@@ -97,13 +99,16 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> 
     """Zeros; on a CPU without touching the memory, which torch.zeros would do.
 
     A mapping of its own: what an allocator takes from memory that it has given out before, it has
-    to clear, and cleared memory is taken.
+    to clear, and cleared memory is taken. It begins where a large page does, of which it can then
+    be made from its first slot on.
     """
     if device.type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)
     size = dtype.itemsize * math.prod(shape)
-    mapping = mmap.mmap(-1, max(1, size), access=mmap.ACCESS_COPY)
-    return torch.frombuffer(mapping, dtype=torch.uint8)[:size].view(dtype).view(shape)
+    mapping = mmap.mmap(-1, size + _HUGE_PAGE, access=mmap.ACCESS_COPY)
+    whole = torch.frombuffer(mapping, dtype=torch.uint8)
+    begin = -whole.data_ptr() % _HUGE_PAGE
+    return whole[begin : begin + size].view(dtype).view(shape)
 
 
 def _present(rows: StoredRows | None, layer: int) -> StoredRows:
