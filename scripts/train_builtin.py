@@ -233,10 +233,13 @@ class Optimizers:
 def attend(
     module: nn.Module, queries: Tensor, keys: Tensor, values: Tensor, mask: None, **options: Any
 ) -> tuple[Tensor, None]:
-    """Causal attention in float32 even under autocast: torch's bf16 form is slow for short rows."""
+    """Causal attention, in float32 where gradients are wanted: those in bf16 are slow in torch."""
+    looks_only = not torch.is_grad_enabled() and torch.cpu._is_amx_tile_supported()
+    dtype = torch.bfloat16 if looks_only else torch.float32
     with torch.autocast("cpu", enabled=False):
-        wide = (queries.float(), keys.float(), values.float())
-        output = nn.functional.scaled_dot_product_attention(*wide, is_causal=True, enable_gqa=True)
+        output = nn.functional.scaled_dot_product_attention(
+            queries.to(dtype), keys.to(dtype), values.to(dtype), is_causal=True, enable_gqa=True
+        )
     return output.transpose(1, 2).contiguous(), None
 
 
