@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from tests.conformance.zoo import CASES, save
+from yaie.attention.plan import Segment
 from yaie.bench.attention import Workload
 from yaie.bench.exact import step_of
 from yaie.config import EngineConfig
@@ -98,27 +103,80 @@ def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:
     return logits_of(load_model(EngineConfig(model=str(folder), num_slots=256)))
 
 
+# Steps whose queries are 2 MiB and more in float32: 2,048 wide, from 256 rows on.
 @needs_library
-@pytest.mark.parametrize("quantization", [None, "int8"])
-def test_a_step_of_many_rows_rounds_little_more(quantization: str | None) -> None:
-    """What so many rows write between linear layers is bf16 where the processor multiplies that."""
-    plan = step_of(Workload("", sequences=17, shared=0, own=128, rows=128))
-    assert plan.num_rows * 8 * 32 * 4 >= 2 * 2**20  # bytes of queries in float32
+@pytest.mark.parametrize("kv_dtype", ["auto", "int8"])
+@pytest.mark.parametrize("quantization", [None, "int8", "int4"])
+@pytest.mark.parametrize("shared", [0, 70])
+def test_a_large_step_rounds_little_more(
+    wide_model: Path, instruction_set: str, quantization: str | None, kv_dtype: str, shared: int
+) -> None:
+    """Where the processor multiplies bf16 numbers they are between its layers, too."""
+    settings = {"quantization": quantization, "kv_dtype": kv_dtype}
+    found = by_steps(wide_model, shared, 9, dtype="bfloat16", **settings)
+    in_small_steps = by_steps(wide_model, shared, 3, dtype="bfloat16", **settings)
+    truth = by_steps(wide_model, shared, 3, dtype="float32")
+    assert (found - truth).norm() < 1.25 * (in_small_steps - truth).norm()
+    # Or the rows of a large step took the way of small ones.
+    moved = (found - in_small_steps).norm() / truth.norm()
+    assert (moved > 2e-4) == (instruction_set in ("amx", "bf16"))
 
-    def logits(exact: bool, **settings: object) -> torch.Tensor:
-        config = EngineConfig(num_slots=plan.num_rows, **settings)  # type: ignore[arg-type]
-        return ModelRunner(load_model(config), exact=exact).execute(plan).clone()
 
-    # Weights of the built-in model are bf16 numbers in either.
-    truth = logits(exact=False, dtype="float32", quantization=quantization)
-    settings = {"dtype": "bfloat16", "quantization": quantization}
-    found, unrounded = logits(exact=False, **settings), logits(exact=True, **settings)
-    assert torch.isfinite(found).all()
-    assert (found - truth).norm() < 1.25 * (unrounded - truth).norm()
+def by_steps(model: Path, shared: int, sequences_in_step: int, **settings: object) -> torch.Tensor:
+    """The last logits of nine sequences of 41 tokens below a shared prefix, some a step."""
+    settings |= {"model": str(model), "num_slots": 512}
+    runner = ModelRunner(load_model(EngineConfig(**settings)))  # type: ignore[arg-type]
+    if shared:
+        runner.execute(step_of(Workload("", sequences=1, shared=0, own=shared, rows=shared)))
+    every = step_of(Workload("", sequences=9, shared=shared, own=41, rows=41))
+    found = []
+    for first in range(0, 9, sequences_in_step):
+        rows = slice(first * 41, (first + sequences_in_step) * 41)
+        own = [s for s in every.segments if s.end_row - s.first_row == 41][first:][
+            :sequences_in_step
+        ]
+        segments = [
+            Segment(s.slots, s.first_position, i * 41, (i + 1) * 41) for i, s in enumerate(own)
+        ]
+        if shared:
+            segments.insert(0, replace(every.segments[0], end_row=41 * sequences_in_step))
+        count = 41 * sequences_in_step
+        step = replace(
+            every,
+            token_ids=every.token_ids[rows],
+            positions=every.positions[rows],
+            slots=every.slots[rows],
+            written_rows=np.arange(count),
+            logit_rows=np.arange(40, count, 41),
+            segments=tuple(segments),
+        )
+        found.append(runner.execute(step).clone())
+    return torch.cat(found)
+
+
+@pytest.fixture(scope="module")
+def wide_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Little but attention: 16 heads of 128, with bias in the QKV layer."""
+    torch.manual_seed(0)
+    config = Qwen3Config(
+        vocab_size=1024, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
+        num_attention_heads=16, num_key_value_heads=8, head_dim=128, attention_bias=True,
+        initializer_range=0.2,
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("wide")
+    Qwen3ForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(params=["amx", "bf16", "vnni"])
+def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
     library = load()
-    assert library is not None
-    if library.instruction_set in ("amx", "bf16"):
-        assert not torch.equal(found, unrounded)  # or nothing was rounded
+    if library is None or request.param not in library.instruction_sets:
+        pytest.skip(f"this processor or this library has no {request.param}")
+    before = library.instruction_set
+    library.use_instruction_set(request.param)
+    yield request.param
+    library.use_instruction_set(before)
 
 
 @needs_library

@@ -41,7 +41,7 @@ struct YaieStep {
 
 // One attention layer. Elements of a head lie next to each other in every tensor.
 struct YaieLayer {
-    int32_t dtype;       // of queries and output
+    int32_t dtype;       // of queries, and of output unless it is rounded for a linear layer
     int32_t pool_dtype;  // of keys and values
     int32_t num_heads;
     int32_t num_kv_heads;

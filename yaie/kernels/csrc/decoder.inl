@@ -127,12 +127,12 @@ YAIE_INLINE void turn_head(const float* x, const float* weight, float epsilon, c
 }
 
 #ifdef YAIE_BF16
-// Whole chunks, past the caches.
-YAIE_INLINE void put_halves(const float* from, int width, uint16_t* to) {
+// Whole chunks.
+YAIE_INLINE void put_halves(const float* from, int width, uint16_t* to, bool past_caches) {
     for (int i = 0; i < width; i += kChunk) {
         char chunk[kChunk * sizeof(uint16_t)];
         round_chunk(from + i, chunk);
-        put_line(to + i, chunk, true);
+        put_line(to + i, chunk, past_caches);
     }
 }
 #endif
@@ -160,7 +160,7 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
             if (call.query_halves) {
                 turn_head(from, layer.query_norm, layer.epsilon, cosines, sines, rotary, width, turned,
                           spare);
-                put_halves(turned, width, call.query_halves + to);
+                put_halves(turned, width, call.query_halves + to, call.past_caches);
                 continue;
             }
 #endif
@@ -185,7 +185,7 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
                     slot * at.value_slot_stride + head * at.value_head_stride, at.value_scales,
                     slot * at.num_kv_heads + head);
     }
-    if (call.past_caches || call.query_halves) finish_past_caches();
+    if (call.past_caches) finish_past_caches();
 }
 
 struct GatherCall {
@@ -280,8 +280,8 @@ struct Halves {
 };
 
 // The output, if it would be rounded next anyway. What comes before it, where a step has so many rows that
-// it goes to memory and back, and keys and values are rounded as well; not in an exact step, whose rows
-// must not depend on each other.
+// it would leave the caches, and keys and values are rounded as well; not in an exact step, whose rows must
+// not depend on each other.
 static Halves which_halves(const Decoding& d, const YaieDecoderLayer& layer, bool is_last) {
     Halves halves{};
 #ifdef YAIE_BF16
@@ -289,7 +289,8 @@ static Halves which_halves(const Decoding& d, const YaieDecoderLayer& layer, boo
     if (at.key_width % kChunk || at.value_width % kChunk) return halves;
     int64_t query_bytes = d.step.num_rows * at.num_heads * at.key_width * (int64_t)sizeof(float);
     bool is_rounded = at.pool_dtype == YAIE_BFLOAT16 || at.pool_dtype == YAIE_INT8;
-    halves.output = layer.output.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !is_last;
+    halves.output = layer.output.weights_kind == YAIE_WEIGHTS_BFLOAT16 && !is_last &&
+                    layer.output.num_inputs == at.num_heads * at.value_width;
     halves.qkv = layer.qkv.weights_kind != YAIE_WEIGHTS_FLOAT32 && is_rounded && !d.step.exact &&
                  query_bytes >= kLargeResult;
     halves.queries = halves.qkv && halves.output;
@@ -315,8 +316,8 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
 
     float* queries = d.space.floats(DecoderSpace::kQueries, rows * query_width);
     int64_t half_bytes = d.decoder.rotary_width / 2 * (int64_t)sizeof(float);
-    bool past_caches = rows * query_width * (int64_t)sizeof(float) >= kLargeResult &&
-                       is_aligned(queries, half_bytes) && is_aligned(nullptr, at.key_width * 4);
+    bool past_caches = is_aligned(queries, half_bytes) && is_aligned(nullptr, at.key_width * 4) &&
+                       rows * query_width * (halves.queries ? 2 : 4) >= kLargeResult;
     HeadsCall heads{&layer,  &d.decoder, d.step.positions, (float*)qkv, d.space.slot_of_row,
                     queries, rows,       past_caches,      nullptr,     nullptr};
     if (halves.qkv) heads.qkv_halves = (const uint16_t*)qkv;
@@ -351,10 +352,10 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
         GatherCall gather{hidden, d.call.logit_rows, kept, width};
         d.pool.run(gather_task, &gather, rows);
         hidden = kept;
-        // What came out of the QKV layer is no longer needed.
-        gather = {output, d.call.logit_rows, (float*)qkv, output_width};
+        kept = d.space.floats(DecoderSpace::kNormed, rows * output_width);
+        gather = {output, d.call.logit_rows, kept, output_width};
         d.pool.run(gather_task, &gather, rows);
-        output = (float*)qkv;
+        output = kept;
     }
     run_linear(d.pool, layer.output, output, output_width, rows,
                Target{hidden, width, YAIE_ADD, layer.residual_factor}, rounded);
