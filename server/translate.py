@@ -41,6 +41,7 @@ from yaie.types import (
 )
 
 DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
+_ONLY_THE_TOP = 1e-9  # a top_p that leaves one token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +83,15 @@ class Translator:
             max_tokens=first_given(body.max_completion_tokens, body.max_tokens),
             logprobs=chat_logprobs(body),
         )
+        template_kwargs = dict(body.chat_template_kwargs or {})
+        if body.reasoning_effort is not None:
+            template_kwargs.setdefault("reasoning_effort", body.reasoning_effort)
         prompt = self._chat.render(
             body.messages,
             tools=tools,
             add_generation_prompt=body.add_generation_prompt is not False,
-            template_kwargs=body.chat_template_kwargs,
+            template_kwargs=template_kwargs,
+            most_tokens=self._info.max_model_len,
         )
         limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
         self._check_prompt(prompt, "messages", sampling.max_tokens, limit_name)
@@ -160,7 +165,7 @@ class Translator:
             stream=bool(body.stream),
             include_usage=include_usage,
             return_token_ids=bool(body.return_token_ids),
-            ignored=ignored(body),
+            ignored=ignored(body, self._chat.reads),
             echoes=echoes,
             prompt_only=prompt_only,
         )
@@ -181,6 +186,8 @@ class Translator:
         }
         if (fields.get("top_k") or 0) > self._info.vocab_size:
             fields["top_k"] = 0  # keeps every token: the same as off
+        if fields.get("top_p") == 0:
+            fields["top_p"] = _ONLY_THE_TOP  # allowed by OpenAI
         if (fields.get("min_tokens") or 0) > self._info.max_model_len:
             raise InvalidRequest(
                 f"min_tokens is larger than this model's context of {self._info.max_model_len}",
@@ -277,7 +284,9 @@ class Translator:
         for at, prompt in enumerate(given):
             if isinstance(prompt, str):
                 texts.append(prompt)
-                prompts.append(self._tokenizer.encode(prompt, add_special_tokens))
+                name = "prompt" if len(given) == 1 else f"prompt[{at}]"
+                longest = self._info.max_model_len
+                prompts.append(self._tokenizer.encode(prompt, add_special_tokens, longest, name))
             else:
                 texts.append(None)
                 prompts.append(self._token_ids(prompt, f"prompt[{at}]"))

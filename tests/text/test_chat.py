@@ -41,6 +41,8 @@ def test_parts_tools_and_variables(chat: ChatTemplate) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
     text = chat.render_text([{"role": "assistant", "content": None, "tool_calls": [call]}])
     assert "add [('a', 1)]" in text
+    refused = [{"type": "refusal", "refusal": "not that"}]
+    assert "not that<" in chat.render_text([{"role": "assistant", "content": refused}])
     assert chat.render_text([user("x")], template_kwargs={"shout": "hey"}).endswith("HEY")
     assert chat.render_text([{"role": "developer", "content": "d"}]).startswith(
         "<|im_start|>system"
@@ -59,15 +61,6 @@ def test_parts_tools_and_variables(chat: ChatTemplate) -> None:
         ([user([{"type": "text"}])], "messages[0].content[0].text"),
         ([{"role": "assistant", "tool_calls": 5}], "messages[0].tool_calls"),
         ([{"role": "assistant", "tool_calls": [{}]}], "messages[0].tool_calls[0].function"),
-        (
-            [
-                {
-                    "role": "assistant",
-                    "tool_calls": [{"function": {"name": "f", "arguments": "{"}}],
-                }
-            ],
-            "messages[0].tool_calls[0].function.arguments",
-        ),
         ([{"role": "function", "content": "x"}], "messages"),  # the template raises
         (
             [
@@ -118,3 +111,10 @@ def test_the_sandbox_holds(tmp_path: Path) -> None:
     chat = ChatTemplate(load_tokenizer(write_byte_level(tmp_path, chat_template=template)))
     with pytest.raises(InvalidRequest, match="template refuses"):
         chat.render([user("x")])
+
+
+def test_arguments_that_are_no_json_stay_as_the_model_wrote_them(tmp_path: Path) -> None:
+    template = "{% for m in messages %}{{ m.tool_calls[0].function.arguments }}{% endfor %}"
+    chat = ChatTemplate(load_tokenizer(write_byte_level(tmp_path, chat_template=template)))
+    call = {"function": {"name": "f", "arguments": '{"city": '}}
+    assert chat.render_text([{"role": "assistant", "tool_calls": [call]}]) == '{"city": '

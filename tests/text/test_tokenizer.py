@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tokenizers import AddedToken, normalizers
 
 from tests.text.small_tokenizers import TEXT, write_byte_level
-from yaie.errors import InvalidRequest, ModelUnsupported
+from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 
@@ -41,6 +46,61 @@ def test_what_the_tokenizer_knows(byte_level: Tokenizer) -> None:
 def test_half_a_surrogate_is_refused(byte_level: Tokenizer) -> None:
     with pytest.raises(InvalidRequest, match="surrogate"):
         byte_level.encode("\ud800")
+
+
+def test_other_threads_run_while_a_text_is_encoded(byte_level: Tokenizer) -> None:
+    ticks = []
+    begun, done = threading.Event(), threading.Event()
+
+    def tick() -> None:
+        while not done.is_set():
+            if begun.is_set():
+                ticks.append(1)
+            time.sleep(0.001)
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    begun.set()
+    byte_level.encode("the radix tree " * 40_000)
+    done.set()
+    ticker.join()
+    assert len(ticks) > 20  # one or two if the call keeps the interpreter lock
+
+
+@given(
+    st.text(
+        alphabet=st.one_of(
+            st.characters(exclude_categories=["Cs"]), st.sampled_from("the e\u0301")
+        ),
+        max_size=60,
+    ),
+    st.booleans(),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_least_number_of_tokens_is_one(byte_level: Tokenizer, text: str, nfc: bool) -> None:
+    byte_level.fast.normalizer = normalizers.NFC() if nfc else None
+    try:
+        num_tokens = len(byte_level.encode(text))
+        byte_level.encode(text, most_tokens=num_tokens)
+    finally:
+        byte_level.fast.normalizer = None
+
+
+def test_a_text_that_cannot_fit_is_not_encoded(byte_level: Tokenizer) -> None:
+    text = "the radix tree " * 1000
+    with pytest.raises(
+        ContextLengthExceeded, match=r"prompt\[2\] has at least \d+ tokens"
+    ) as caught:
+        byte_level.encode(text, most_tokens=100, name="prompt[2]")
+    assert caught.value.param == "prompt[2]"
+    assert len(byte_level.encode(text, most_tokens=10**6)) > 1000
+
+
+def test_tokens_that_take_in_spaces_have_no_length(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer(write_byte_level(tmp_path))
+    tokenizer.fast.add_tokens([AddedToken("<wide>", lstrip=True)])
+    text = " " * 10_000 + "<wide>"
+    assert len(tokenizer.encode(text, most_tokens=10)) == 1
 
 
 def test_truncation_in_the_file_is_not_obeyed(tmp_path: Path) -> None:

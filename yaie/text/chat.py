@@ -6,6 +6,7 @@ never comes from a request. Messages are checked first, so that a template sees 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,13 +55,21 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = True,
         template_kwargs: Mapping[str, Any] | None = None,
+        most_tokens: int | None = None,
     ) -> list[int]:
         """The prompt's token ids for a conversation in OpenAI's form.
 
-        Raises `InvalidRequest` naming the field, `UnsupportedParameter` for images and audio.
+        Raises `InvalidRequest` naming the field, `UnsupportedParameter` for images and audio, and
+        `ContextLengthExceeded` where it is certain before encoding that there are too many.
         """
         text = self.render_text(messages, tools, add_generation_prompt, template_kwargs)
-        return self._tokenizer.encode(text, add_special_tokens=False)
+        return self._tokenizer.encode(
+            text, add_special_tokens=False, most_tokens=most_tokens, name="messages"
+        )
+
+    def reads(self, name: str) -> bool:
+        """Whether the template mentions this variable."""
+        return name in str(self._tokenizer.hf.chat_template or "")
 
     def render_text(
         self,
@@ -166,6 +175,9 @@ def _plain_content(content: object, where: str) -> str:
         if not isinstance(part, Mapping):
             raise InvalidRequest(f"{where}[{at}] must be an object", param=f"{where}[{at}]")
         kind = part.get("type")
+        if kind == "refusal" and isinstance(part.get("refusal"), str):
+            texts.append(part["refusal"])  # what an assistant said instead of an answer
+            continue
         if kind != "text":
             raise UnsupportedParameter(
                 f"{where}[{at}].type is {str(kind)[:40]!r}; this model reads only 'text'",
@@ -193,13 +205,9 @@ def _plain_tool_calls(calls: object, where: str) -> list[dict[str, Any]]:
             )
         arguments = function.get("arguments", {})
         if isinstance(arguments, str):
-            try:
+            # A model may have written what is no JSON; the conversation goes on all the same.
+            with contextlib.suppress(ValueError, RecursionError):
                 arguments = json.loads(arguments or "{}")
-            except (ValueError, RecursionError):
-                raise InvalidRequest(
-                    f"{where}[{at}].function.arguments must be JSON",
-                    param=f"{where}[{at}].function.arguments",
-                ) from None
         plain.append({**call, "function": {**function, "arguments": arguments}})
     return plain
 

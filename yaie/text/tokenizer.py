@@ -1,7 +1,7 @@
 """Token ids from text and back, without torch.
 
 One `Tokenizer` per model, loaded by the front doors; the engine never sees text. The work is done
-by the `tokenizers` library, so calls release the interpreter lock and may come from any thread.
+by the `tokenizers` library, in calls that release the interpreter lock; any thread may make them.
 Folders that hold no `tokenizer.json` are converted once, in a child process (`convert.py`).
 """
 
@@ -10,15 +10,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer as FastTokenizer
-from tokenizers import decoders
+from tokenizers import decoders, normalizers
 from transformers import PreTrainedTokenizerFast
 
-from yaie.errors import InvalidRequest, ModelUnsupported
+from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 
 _CONVERT_LIMIT_S = 120
 _OLD_FORMS = ("tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken")
@@ -36,16 +37,58 @@ class Tokenizer:
         self.fast.no_padding()
         self._bytes: dict[int, bytes] = {}
 
-    def encode(self, text: str, add_special_tokens: bool = True) -> list[int]:
-        """The token ids of `text`. Raises `InvalidRequest` for text that UTF-8 cannot hold."""
+    def encode(
+        self,
+        text: str,
+        add_special_tokens: bool = True,
+        most_tokens: int | None = None,
+        name: str = "prompt",
+    ) -> list[int]:
+        """The token ids of `text`.
+
+        Raises `InvalidRequest` for text that UTF-8 cannot hold, and `ContextLengthExceeded` for
+        text that is certain to have more than `most_tokens`: megabytes would take long to encode.
+        `name` is the text's in errors.
+        """
         try:
             text.encode()
         except UnicodeEncodeError:
             raise InvalidRequest(
                 "the text holds half of a surrogate pair, which is no character; send valid Unicode"
             ) from None
-        ids: list[int] = self.fast.encode(text, add_special_tokens=add_special_tokens).ids
+        if most_tokens is not None and (least := self._least_tokens(text)) > most_tokens:
+            raise ContextLengthExceeded(
+                f"{name} has at least {least} tokens, but this model's context is {most_tokens} "
+                "tokens, prompt and completion together; shorten the prompt",
+                param=name,
+            )
+        # Encoding one text alone would keep the interpreter lock: no other thread could run.
+        batch = self.fast.encode_batch_fast([text], add_special_tokens=add_special_tokens)
+        ids: list[int] = batch[0].ids
         return ids
+
+    def _least_tokens(self, text: str) -> int:
+        """A number of tokens that `text` has at least; 0 where that cannot be told."""
+        if not self.is_byte_level:
+            return 0
+        added = self.fast.get_added_tokens_decoder().values()
+        if any(token.lstrip or token.rstrip for token in added):
+            return 0  # such a token takes in any number of spaces
+        normalizer = self.fast.normalizer
+        if isinstance(normalizer, normalizers.NFC):
+            text = unicodedata.normalize("NFC", text)
+        elif normalizer is not None:
+            return 0
+        return -(-len(text.encode()) // self._longest_token)
+
+    @cached_property
+    def _longest_token(self) -> int:
+        """Bytes of the longest token: a character of a byte-level token is one byte."""
+        added = (token.content for token in self.fast.get_added_tokens_decoder().values())
+        return max(
+            max(map(len, self.fast.get_vocab(with_added_tokens=False)), default=1),
+            max((len(content.encode()) for content in added), default=1),
+        )
 
     def decode(self, ids: list[int] | tuple[int, ...], skip_special_tokens: bool = True) -> str:
         """The text of `ids` as a whole; unfinished characters become U+FFFD."""
