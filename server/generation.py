@@ -36,12 +36,14 @@ class Generation:
         call: Call,
         client: EngineClient,
         *,
+        http_id: str,
         tokenizer: Tokenizer,
         metrics: Metrics,
         timeout_s: float,
         on_close: Callable[[Generation], None],
     ) -> None:
         self.call = call
+        self._name = f"request {http_id}, {call.response_id}"  # both are known to the client
         self.prompt_logprobs: list[tuple[TokenLogprobs | None, ...] | None]
         self.prompt_logprobs = [None] * len(call.requests)
         self._client = client
@@ -147,7 +149,7 @@ class Generation:
         except YaieError as error:
             self.fail(error)
         except Exception:
-            logger.exception("%s: the engine client failed", self.call.response_id)
+            logger.exception("%s: the engine client failed", self._name)
             self.fail(RequestFailed("the request failed inside the server; its log says more"))
 
     async def _take(self) -> dict[int, TextPiece]:
@@ -157,7 +159,7 @@ class Generation:
             if delta.finish_reason == "error":
                 is_ours = delta.error_status >= 500
                 level = logging.WARNING if is_ours else logging.INFO
-                logger.log(level, "%s: the engine says: %s", delta.request_id, delta.error)
+                logger.log(level, "%s: the engine says: %s", self._name, delta.error)
                 self.fail(error_of_delta(delta))
                 break
             self._cached[prompt] = max(self._cached[prompt], delta.num_cached_tokens)
@@ -210,7 +212,7 @@ class Generation:
         first_s = -1.0 if self._first_at is None else self._first_at - self._started_at
         logger.info(
             "%s outcome=%s prompt=%d cached=%d completion=%d first_token_s=%.3f total_s=%.3f",
-            self.call.response_id,
+            self._name,
             outcome,
             usage.prompt_tokens,
             usage.cached_tokens,

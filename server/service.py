@@ -211,13 +211,17 @@ class Service:
             raise EngineUnavailable(f"the engine could not start{because}")
         raise EngineDied(f"the engine is down and is being restarted{because}")
 
-    def open(self, call: Call) -> Generation:
-        """Start a call in the engine; the caller must close what it gets."""
+    def open(self, call: Call, http_id: str) -> Generation:
+        """Start a call in the engine; the caller must close what it gets.
+
+        `http_id`: what the answer carries as X-Request-ID, for the log.
+        """
         self.check_available()  # tokenizing took a while
         assert self._client is not None
         generation = Generation(
             call,
             self._client,
+            http_id=http_id,
             tokenizer=self.tokenizer,
             metrics=self.metrics,
             timeout_s=self.settings.request_timeout_s,

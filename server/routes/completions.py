@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from server.bodies import read_body
@@ -35,7 +36,10 @@ async def create_chat_completion(request: Request) -> Response:
     """Answer a conversation."""
     service: Service = request.app.state.service
     with service.arriving():
-        body = await read_body(request, ChatBody)
+        try:
+            body = await read_body(request, ChatBody)
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_CLOSED)
         call = await service.in_thread(service.translator().chat, body)
     return await _answer(request, service, call, ChatForm)
 
@@ -45,7 +49,10 @@ async def create_completion(request: Request) -> Response:
     """Continue one or several prompts."""
     service: Service = request.app.state.service
     with service.arriving():
-        body = await read_body(request, CompletionBody)
+        try:
+            body = await read_body(request, CompletionBody)
+        except ClientDisconnect:
+            return Response(status_code=CLIENT_CLOSED)
         call = await service.in_thread(service.translator().completion, body)
     return await _answer(request, service, call, CompletionForm)
 
@@ -57,7 +64,7 @@ async def _answer(
     make_form: type[ChatForm] | type[CompletionForm],
 ) -> Response:
     headers = {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
-    generation = service.open(call)
+    generation = service.open(call, request.state.request_id)
     is_streaming = False
     try:
         form = make_form(generation, service.tokenizer)

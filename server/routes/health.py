@@ -1,4 +1,7 @@
-"""The probes, `/metrics` and `/stats`. None of them runs the model or waits for it."""
+"""The probes, `/metrics` and `/stats`. None of them runs the model or waits for it.
+
+Load balancers and monitors look at probes with HEAD.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ def _probe(service: Service, is_good: bool) -> Response:
     return JSONResponse(_state_json(service), 200 if is_good else 503, headers)
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health")
 async def health(request: Request) -> Response:
     """200 while the engine answers, ready or busy; 503 with the state otherwise."""
@@ -40,6 +44,7 @@ async def health(request: Request) -> Response:
     return _probe(service, service.state is EngineState.READY)
 
 
+@router.head("/readiness", include_in_schema=False)
 @router.get("/readiness")
 async def readiness(request: Request) -> Response:
     """200 while requests are taken."""
@@ -47,6 +52,7 @@ async def readiness(request: Request) -> Response:
     return _probe(service, service.state is EngineState.READY)
 
 
+@router.head("/liveness", include_in_schema=False)
 @router.get("/liveness")
 async def liveness(request: Request) -> Response:
     """200 while the server runs and restarting it would not help; an engine restarts itself."""

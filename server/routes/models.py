@@ -29,6 +29,7 @@ def _card(service: Service) -> dict[str, Any]:
     return card
 
 
+@router.head("/v1/models", include_in_schema=False)
 @router.get("/v1/models")
 async def list_models(request: Request) -> Response:
     """The one model that is served; its length is null while it loads."""
@@ -36,6 +37,7 @@ async def list_models(request: Request) -> Response:
     return JSONResponse({"object": "list", "data": [_card(service)]})
 
 
+@router.head("/v1/models/{model_id:path}", include_in_schema=False)
 @router.get("/v1/models/{model_id:path}")
 async def get_model(request: Request, model_id: str) -> Response:
     """One model; names may hold slashes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import fields
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
+from starlette.types import Message
 
 from tests.server.conftest import MakeApp
-from tests.server.scripted_client import ScriptedClient
+from tests.server.scripted_client import ScriptedClient, error_script
 from yaie.types import EngineState, EngineStats
 
 BODY = {"prompt": "x"}
@@ -133,6 +135,54 @@ def test_metrics(make_app: MakeApp) -> None:
 def test_a_good_request_id_is_kept(http: TestClient, asked: str) -> None:
     response = http.post("/v1/completions", json=BODY, headers={"X-Request-ID": asked})
     assert response.headers["X-Request-ID"] == asked
+
+
+def test_the_log_names_the_id_that_the_client_has(
+    make_app: MakeApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    http, engine = make_app()
+    engine.script = error_script(error="out of luck", error_status=500)
+    response = http.post("/v1/completions", json=BODY, headers={"X-Request-ID": "mine-7"})
+    assert response.status_code == 500
+    (told,) = [r.getMessage() for r in caplog.records if "out of luck" in r.getMessage()]
+    assert "mine-7" in told
+
+
+def test_a_client_that_leaves_while_it_sends_is_no_fault(
+    http: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    parts = iter(
+        [
+            {"type": "http.request", "body": b'{"pro', "more_body": True},
+            {"type": "http.disconnect"},
+        ]
+    )
+
+    async def receive() -> Message:
+        return next(parts)
+
+    async def send(message: Message) -> None:
+        pass
+
+    for path in ("/v1/completions", "/v1/chat/completions"):
+        scope = {
+            "type": "http", "method": "POST", "path": path, "raw_path": path.encode(),
+            "query_string": b"", "headers": [(b"content-type", b"application/json")],
+            "http_version": "1.1", "scheme": "http", "root_path": "",
+            "server": ("test", 80), "client": ("test", 1),
+        }  # fmt: skip
+        assert http.portal is not None
+        http.portal.call(http.app, scope, receive, send)
+        parts = iter([{"type": "http.disconnect"}])
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+    assert 'status="500"' not in http.get("/metrics").text
+    assert 'status="499"' in http.get("/metrics").text
+
+
+@pytest.mark.parametrize("path", ["/health", "/readiness", "/liveness", "/v1/models"])
+def test_head_is_get_without_a_body(http: TestClient, path: str) -> None:
+    response = http.head(path)
+    assert (response.status_code, response.content) == (200, b"")
 
 
 @pytest.mark.parametrize("asked", ["", "a b", "a" * 129, "é", "a\tb", "{}"])
