@@ -6,6 +6,7 @@ What is refused is named as the client named it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from server.schemas.chat import ChatBody
@@ -128,11 +129,13 @@ def field_name(param: str | None, body: GenerationBody) -> str | None:
     return param
 
 
-def ignored(body: GenerationBody) -> tuple[str, ...]:
-    """Names of the fields that nobody here knows."""
+def ignored(body: GenerationBody, template_reads: Callable[[str], bool]) -> tuple[str, ...]:
+    """Names of the fields that nobody here knows, nor the model's chat template."""
     names = [
         name if _PLAIN_NAME.fullmatch(name) else "?"
         for name in body.model_extra or {}
         if name not in body.accepted and name not in body.unsupported
     ]
+    if getattr(body, "reasoning_effort", None) and not template_reads("reasoning_effort"):
+        names.append("reasoning_effort")
     return tuple(names[:MAX_NAMED_IGNORED])

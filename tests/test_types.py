@@ -37,6 +37,11 @@ def test_sampling_params_name_the_field_that_is_wrong(name: str, value: Any) -> 
     assert refusal.value.param == name
 
 
+def test_none_is_no_stop() -> None:
+    params = SamplingParams(stop=None, stop_token_ids=None)  # type: ignore[arg-type]
+    assert (params.stop, params.stop_token_ids) == ((), ())
+
+
 def test_lists_are_taken_where_tuples_are_kept() -> None:
     params = SamplingParams(stop=["a", "b"], stop_token_ids=[1, 2])  # type: ignore[arg-type]
     assert params.stop == ("a", "b")

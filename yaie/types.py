@@ -49,7 +49,8 @@ class SamplingParams:
         if isinstance(self.stop, str):  # vLLM takes a single string too
             object.__setattr__(self, "stop", (self.stop,))
         for name, kind in (("stop", str), ("stop_token_ids", int)):
-            object.__setattr__(self, name, _tuple_of(name, kind, getattr(self, name)))
+            given = getattr(self, name)  # None is vLLM's way to say "none"
+            object.__setattr__(self, name, () if given is None else _tuple_of(name, kind, given))
         for name, lowest, highest in _INT_RANGES:
             _check_int(name, getattr(self, name), lowest, highest)
         for name, low, high in _FLOAT_RANGES:
@@ -68,12 +69,13 @@ class SamplingParams:
         return self.temperature == 0.0
 
 
-_INT_RANGES: tuple[tuple[str, int, int | None], ...] = (
+_LARGEST_INT = 2**63 - 1  # what travels to the engine
+_INT_RANGES: tuple[tuple[str, int, int], ...] = (
     ("n", 1, MAX_SEQUENCES_PER_REQUEST),
-    ("max_tokens", 1, None),
-    ("min_tokens", 0, None),
-    ("top_k", -1, None),
-    ("seed", -(2**63), 2**63 - 1),
+    ("max_tokens", 1, _LARGEST_INT),
+    ("min_tokens", 0, _LARGEST_INT),
+    ("top_k", -1, _LARGEST_INT),
+    ("seed", -_LARGEST_INT - 1, _LARGEST_INT),
     ("logprobs", 0, MAX_LOGPROBS),
     ("prompt_logprobs", 0, MAX_LOGPROBS),
 )
@@ -87,14 +89,15 @@ _FLOAT_RANGES = (
 )
 
 
-def _check_int(name: str, value: object, lowest: int, highest: int | None) -> None:
+def _check_int(name: str, value: object, lowest: int, highest: int) -> None:
     if value is None:
         return
     if not isinstance(value, int) or isinstance(value, bool):
         _refuse(name, value, "a whole number")
-    elif value < lowest or (highest is not None and value > highest):
-        limit = f"at least {lowest}" if highest is None else f"between {lowest} and {highest}"
-        _refuse(name, value, limit)
+    elif value < lowest:
+        _refuse(name, value, f"at least {lowest}")
+    elif value > highest:
+        _refuse(name, value, f"at most {highest}")
 
 
 def _check_float(name: str, value: object, low: float, high: float) -> None:

@@ -21,7 +21,8 @@ class CompletionForm(AnswerForm):
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)
-        self._logprobs = [CompletionLogprobs(tokenizer) for _ in self.choices]
+        skips = generation.call.sampling.skip_special_tokens
+        self._logprobs = [CompletionLogprobs(tokenizer, skips) for _ in self.choices]
         self._is_opened = [False] * len(self.choices)
 
     def opening(self) -> bytes:

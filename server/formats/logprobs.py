@@ -39,8 +39,9 @@ def _chat_token(tokenizer: Tokenizer, token_id: int, logprob: float) -> dict[str
 class CompletionLogprobs:
     """`logprobs` of a text completion's choices, whose offsets go on from chunk to chunk."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool) -> None:
         self._tokenizer = tokenizer
+        self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
         self._offset = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
@@ -51,7 +52,8 @@ class CompletionLogprobs:
         offsets = []
         for token_id in token_ids:
             offsets.append(self._offset)
-            self._offset += len(self._decoder.decode(self._tokenizer.token_bytes(token_id)))
+            if token_id not in self._skipped:  # the text leaves those out
+                self._offset += len(self._decoder.decode(self._tokenizer.token_bytes(token_id)))
         return {
             "tokens": [self._name(token_id) for token_id in token_ids],
             "token_logprobs": [None if one is None else max(one.logprob, LOWEST) for one in given],

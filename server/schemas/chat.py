@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from server.schemas.common import GenerationBody
 
@@ -21,10 +23,12 @@ class ChatBody(GenerationBody):
         "function_call": ("none",),
         "functions": ([],),
         "modalities": (["text"],),
-        "prediction": (),
         "web_search_options": (),
     }
-    accepted: ClassVar[frozenset[str]] = GenerationBody.accepted | {"parallel_tool_calls"}
+    accepted: ClassVar[frozenset[str]] = GenerationBody.accepted | {
+        "parallel_tool_calls",
+        "prediction",  # makes an answer come sooner, not another one
+    }
 
     messages: list[Any]
     max_tokens: int | None = None
@@ -36,3 +40,4 @@ class ChatBody(GenerationBody):
     response_format: Any = None
     add_generation_prompt: bool | None = None
     chat_template_kwargs: dict[str, Any] | None = None
+    reasoning_effort: Annotated[str, Field(max_length=32)] | None = None

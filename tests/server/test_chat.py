@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
@@ -205,6 +206,33 @@ def test_template_variables(make_app: MakeApp, tokenizer: Tokenizer) -> None:
     chat(http, chat_template_kwargs={"shout": "hey"}, add_generation_prompt=False)
     prompt = tokenizer.decode(engine.requests[-1].prompt_token_ids, skip_special_tokens=False)
     assert prompt.endswith("<|im_end|>\nHEY")
+
+
+def test_how_hard_to_think_is_for_the_template(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http, engine = make_app()
+    body = {"messages": MESSAGES, "reasoning_effort": "high"}
+    response = http.post("/v1/chat/completions", json=body)
+    assert response.headers["X-YAIE-Ignored-Params"] == "reasoning_effort"  # not in this template
+    reads = "{{ messages[0].content }} thinks {{ reasoning_effort or 'little' }}"
+    tokenizer = http.app.state.service.tokenizer  # type: ignore[attr-defined]
+    monkeypatch.setattr(tokenizer.hf, "chat_template", reads)
+    for fields, effort in (
+        ({"reasoning_effort": "high"}, "high"),
+        ({"reasoning_effort": "high", "chat_template_kwargs": {"reasoning_effort": "low"}}, "low"),
+        ({}, "little"),
+    ):
+        response = http.post("/v1/chat/completions", json={"messages": MESSAGES, **fields})
+        assert "X-YAIE-Ignored-Params" not in response.headers
+        prompt = tokenizer.decode(engine.requests[-1].prompt_token_ids)
+        assert prompt.endswith(f"thinks {effort}")
+
+
+def test_what_others_accept_is_accepted(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    chat(http, top_p=0, prediction={"type": "content", "content": "The tree"})
+    assert 0 < engine.requests[-1].sampling.top_p < 1e-6
 
 
 def test_unknown_fields_are_named(http: TestClient) -> None:

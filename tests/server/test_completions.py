@@ -119,6 +119,17 @@ def test_prompt_and_answer_scored_together(http: TestClient, tokenizer: Tokenize
     assert choice["logprobs"]["token_logprobs"][0] is None
 
 
+def test_offsets_leave_out_what_the_text_does(http: TestClient, tokenizer: Tokenizer) -> None:
+    end = tokenizer.eos_token_id
+    ids = [end, *tokenizer.encode("the is")]
+    for skips, offset in ((True, 0), (False, len("<|im_end|>"))):
+        choice = complete(
+            http, prompt=ids, echo=True, logprobs=1, max_tokens=0, skip_special_tokens=skips
+        )["choices"][0]
+        assert choice["text"][offset:] == "the is"
+        assert choice["logprobs"]["text_offset"][:2] == [0, offset]
+
+
 def test_best_of_no_more_than_n(http: TestClient) -> None:
     assert len(complete(http, prompt="x", n=2, best_of=2)["choices"]) == 2
     response = http.post("/v1/completions", json={"prompt": "x", "best_of": 3})

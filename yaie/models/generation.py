@@ -5,12 +5,18 @@ Torch-free. Called by the loader.
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
 
+from yaie.errors import InvalidRequest
 from yaie.models.checkpoint import read_json
+from yaie.types import SamplingParams
+
+logger = logging.getLogger(__name__)
 
 # Names in generation_config.json that are also names of `SamplingParams`.
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
@@ -19,11 +25,19 @@ _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 def read_default_sampling(folder: Path) -> dict[str, float | int]:
     """The sampling settings that the model's authors recommend; empty where they say nothing."""
     settings = _read_optional(folder / "generation_config.json")
-    found = {
-        name: settings[name]
-        for name in _SAMPLING
-        if isinstance(settings.get(name), int | float) and not isinstance(settings[name], bool)
-    }
+    found: dict[str, float | int] = {}
+    for name in _SAMPLING:
+        value = settings.get(name)
+        if value is None:
+            continue
+        if name == "top_k" and isinstance(value, float) and value.is_integer():
+            value = int(value)
+        try:
+            replace(SamplingParams(), **{name: value})  # type: ignore[arg-type]
+        except InvalidRequest as error:
+            logger.warning("generation_config.json is not followed: %s", error.message)
+        else:
+            found[name] = value
     if settings.get("do_sample") is False:
         found["temperature"] = 0.0
     return found
