@@ -6,11 +6,13 @@ Only a server that says it is YAIE is used without being named; any OpenAI serve
 from __future__ import annotations
 
 import http.client
+import ipaddress
 import json
 import os
 import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
 from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed
@@ -68,11 +70,8 @@ class ServerAnswers:
     """
 
     def __init__(self, url: str, model: str | None = None) -> None:
-        import requests
-
         self.url = url.rstrip("/").removesuffix("/v1")
-        self._http = requests.Session()
-        self._http.headers.update(_headers())
+        self._http = _open_session(self.url)
         self._model = model or self._first_model()
 
     @property
@@ -193,6 +192,36 @@ class ServerAnswers:
             code="server-unreachable",
             exit_code=SERVER_UNREACHABLE,
         )
+
+
+def _open_session(url: str) -> requests.Session:
+    """Sends the API key, and goes through a proxy of the environment only to other machines.
+
+    What requests would take from the environment is read here instead: with `trust_env`, a login
+    in ~/.netrc replaces the key, and a proxy is asked for servers on this machine too.
+    """
+    import requests
+    from requests.utils import get_environ_proxies
+
+    session = requests.Session()
+    session.trust_env = False
+    session.headers.update(_headers())
+    if not _is_this_machine(urlsplit(url).hostname or ""):
+        session.proxies.update(get_environ_proxies(url))
+    session.verify = (
+        os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
+    )
+    return session
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False  # some other name
+    return address.is_loopback or address.is_unspecified
 
 
 def _headers() -> dict[str, str]:

@@ -1,0 +1,144 @@
+"""What the command line sends to a server, and what it makes of the replies."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from yaie.cli.answers import Wishes
+from yaie.cli.remote import ServerAnswers
+
+
+class RecordingServer(http.server.ThreadingHTTPServer):
+    """An OpenAI server of one model; every request is remembered, and answered with events.
+
+    It also passes for a proxy: those are sent the same requests with the whole URL as the path.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Recorder)
+        self.asked: list[tuple[str, str | None]] = []  # path and Authorization
+        self.moved_to = ""  # where requests are sent on to, in front of their path
+        self.events: list[Any] = [
+            {"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]}
+        ]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Recorder(http.server.BaseHTTPRequestHandler):
+    server: RecordingServer
+
+    def do_GET(self) -> None:
+        self._answer(b'{"data": [{"id": "m", "owned_by": "somebody"}]}')
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        events = [*(json.dumps(event) for event in self.server.events), "[DONE]"]
+        self._answer("".join(f"data: {event}\n\n" for event in events).encode())
+
+    def _answer(self, body: bytes) -> None:
+        self.server.asked.append((self.path, self.headers["Authorization"]))
+        moves = self.server.moved_to and not self.path.startswith(self.server.moved_to)
+        self.send_response(307 if moves else 200)
+        if moves:
+            self.send_header("Location", self.server.moved_to + urlsplit(self.path).path)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[RecordingServer]:
+    with RecordingServer() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name in ("YAIE_API_KEY", "YAIE_BASE_URL", "YAIE_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def netrc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "netrc").write_text("default login bob password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+
+
+def ask(url: str) -> str:
+    source = ServerAnswers(url)
+    try:
+        question = [{"role": "user", "content": "hello"}]
+        return source.stream(question, Wishes(max_tokens=4)).finish().text
+    finally:
+        source.close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0"])
+def test_no_proxy_is_asked_for_a_server_on_this_machine(
+    host: str, server: RecordingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
+    assert ask(f"http://{host}:{server.server_port}") == "hi"
+    assert [path for path, _ in server.asked] == ["/v1/models", "/v1/chat/completions"]
+
+
+def test_other_machines_are_asked_through_the_proxy_unless_excepted(
+    server: RecordingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", server.url)
+    assert ask("http://model.test:8000/v1") == "hi"
+    routes = ("/v1/models", "/v1/chat/completions")
+    assert [path for path, _ in server.asked] == [f"http://model.test:8000{r}" for r in routes]
+    server.asked.clear()
+    look_up = socket.getaddrinfo
+    monkeypatch.setattr(socket, "getaddrinfo", lambda _host, *rest: look_up("127.0.0.1", *rest))
+    monkeypatch.setenv("no_proxy", "model.test")
+    assert ask(f"http://model.test:{server.server_port}") == "hi"
+    assert [path for path, _ in server.asked] == list(routes)
+
+
+@pytest.mark.usefixtures("netrc")
+@pytest.mark.parametrize("place", ["here", "elsewhere"])
+def test_the_key_is_sent_whatever_netrc_says_also_where_a_server_sends_on(
+    place: str, server: RecordingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YAIE_API_KEY", "sesame")
+    monkeypatch.setenv("http_proxy", server.url)
+    url = server.url if place == "here" else "http://model.test"
+    assert ask(url) == "hi"
+    assert {key for _, key in server.asked} == {"Bearer sesame"}
+    server.asked.clear()
+    server.moved_to = f"{'' if place == 'here' else url}/moved"
+    assert ask(url) == "hi"
+    assert [key for _, key in server.asked] == ["Bearer sesame"] * 4
+
+
+@pytest.mark.usefixtures("netrc")
+def test_without_a_key_no_password_is_sent(server: RecordingServer) -> None:
+    assert ask(server.url) == "hi"
+    assert {key for _, key in server.asked} == {None}
