@@ -10,6 +10,7 @@ import typer
 
 from yaie.cli.options import ENGINE_FLAGS, SERVER_FLAGS, parse_count, settings_options
 from yaie.config import EngineConfig, Settings, load_settings
+from yaie.errors import ConfigError
 
 
 def test_every_setting_is_a_flag_and_every_flag_a_setting() -> None:
@@ -70,3 +71,29 @@ def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("YAIE_POLICY", "fcfs")
     settings = load_settings(max_step_rows=128)
     assert (settings.max_step_rows, settings.policy) == (128, "fcfs")
+
+
+@pytest.mark.parametrize("blank", [" ", ",", "\n", " , \t,"])
+def test_a_key_that_is_set_but_blank_does_not_open_the_server(
+    blank: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("YAIE_API_KEY", raising=False)
+    for make in (Settings, load_settings):
+        with pytest.raises(ConfigError, match="holds no key") as failure:
+            make(api_key=blank)
+        assert failure.value.exit_code == 2
+        assert "YAIE_API_KEY" in failure.value.message and "--api-key" in failure.value.message
+    monkeypatch.setenv("YAIE_API_KEY", blank)
+    with pytest.raises(ConfigError, match="holds no key"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("given", "keys"),
+    [(None, ()), ("", ()), ("k\n", ("k",)), (" a , b,", ("a", "b")), ("sécond", ("sécond",))],
+)
+def test_keys_are_separated_by_commas_and_an_empty_text_is_none(
+    given: str | None, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("YAIE_API_KEY", raising=False)
+    assert Settings(api_key=given).api_keys == keys
