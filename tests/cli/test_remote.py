@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from yaie.cli.answers import Wishes
-from yaie.cli.remote import ServerAnswers
+from yaie.cli.failures import CommandFailed
+from yaie.cli.remote import ServerAnswers, read_url
 
 
 class RecordingServer(http.server.ThreadingHTTPServer):
@@ -142,3 +143,43 @@ def test_the_key_is_sent_whatever_netrc_says_also_where_a_server_sends_on(
 def test_without_a_key_no_password_is_sent(server: RecordingServer) -> None:
     assert ask(server.url) == "hi"
     assert {key for _, key in server.asked} == {None}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_an_address_of_this_machine_needs_no_scheme(host: str, server: RecordingServer) -> None:
+    assert ask(f"{host}:{server.server_port}") == "hi"
+    assert ask(f" {host}:{server.server_port}/v1/ ") == "hi"
+    assert {path for path, _ in server.asked} == {"/v1/models", "/v1/chat/completions"}
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("[::1]:8000", "http://[::1]:8000"),
+        ("localhost", "http://localhost"),
+        ("https://model.test/v1", "https://model.test/v1"),
+        ("HTTP://model.test", "HTTP://model.test"),
+    ],
+)
+def test_addresses_are_read_as_people_write_them(text: str, url: str) -> None:
+    assert read_url(text) == url
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("model.test:8000", "--url https://model.test:8000"),
+        ("192.0.2.1:8000", "--url http://192.0.2.1:8000"),
+        ("http://", "--url http://127.0.0.1:8000"),
+        ("http://:8000", "--url http://127.0.0.1:8000"),
+        ("ftp://model.test", "--url http://127.0.0.1:8000"),
+        ("http://127.0.0.1:99999", "--url http://127.0.0.1:8000"),
+        ("http://[::1", "--url http://127.0.0.1:8000"),
+        (" ", "--url http://127.0.0.1:8000"),
+    ],
+)
+def test_what_is_no_address_is_a_usage_error_that_says_what_to_type(text: str, advice: str) -> None:
+    with pytest.raises(CommandFailed) as failure:
+        ServerAnswers(text)
+    assert failure.value.exit_code == 2
+    assert advice in failure.value.advice

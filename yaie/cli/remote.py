@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
-from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed
+from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed, usage_error
 from yaie.types import Usage
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ def _read(
 class ServerAnswers:
     """A model behind an OpenAI-compatible server.
 
-    Raises `CommandFailed` with exit code 5 when it cannot be reached, and with the server's own
-    words when it refuses.
+    Raises `CommandFailed` with exit code 5 when it cannot be reached, with the server's own words
+    when it refuses, and as a usage error when `url` is none.
     """
 
     def __init__(self, url: str, model: str | None = None) -> None:
-        self.url = url.rstrip("/").removesuffix("/v1")
+        self.url = read_url(url).rstrip("/").removesuffix("/v1")
         self._http = _open_session(self.url)
         self._model = model or self._first_model()
 
@@ -192,6 +192,39 @@ class ServerAnswers:
             code="server-unreachable",
             exit_code=SERVER_UNREACHABLE,
         )
+
+
+def read_url(text: str) -> str:
+    """The address of a server as it was typed; without a scheme it is http on this machine.
+
+    Raises a usage error for what is no address, and for another machine without a scheme: the key
+    is not sent in the clear on a guess.
+    """
+    text = text.strip()
+    has_scheme = "://" in text
+    url = text if has_scheme else f"http://{text}"
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port  # reading an impossible port raises
+    except ValueError as error:
+        raise _no_url(text, str(error)) from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise _no_url(text, "it needs http:// or https:// and the name of a machine")
+    if not (has_scheme or _is_this_machine(host)):
+        raise usage_error(
+            f"{text} could be http or https",
+            why="only an address of this machine is taken as http:// without being told",
+            advice=f"--url https://{text}    or --url http://{text}",
+        )
+    return url
+
+
+def _no_url(text: str, why: str) -> CommandFailed:
+    return usage_error(
+        f"{text!r} is no address of a server",
+        why=why,
+        advice=f"--url http://127.0.0.1:{DEFAULT_PORT}",
+    )
 
 
 def _open_session(url: str) -> requests.Session:
