@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from yaie.cli.answers import Wishes
+from yaie.cli.answers import Question, Wishes
 from yaie.cli.failures import CommandFailed
 from yaie.cli.remote import ServerAnswers, read_url
 
@@ -29,9 +29,10 @@ class RecordingServer(http.server.ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Recorder)
         self.asked: list[tuple[str, str | None]] = []  # path and Authorization
+        self.has_room = True  # else whoever asks for a number of tokens is refused
         self.moved_to = ""  # where requests are sent on to, in front of their path
         self.events: list[Any] = [
-            {"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]}
+            {"choices": [{"text": "hi", "delta": {"content": "hi"}, "finish_reason": "stop"}]}
         ]
 
     @property
@@ -46,14 +47,18 @@ class _Recorder(http.server.BaseHTTPRequestHandler):
         self._answer(b'{"data": [{"id": "m", "owned_by": "somebody"}]}')
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if "max_tokens" in body and not self.server.has_room:
+            refusal = {"message": "too long", "code": "context_length_exceeded"}
+            self._answer(json.dumps({"error": refusal}).encode(), status=400)
+            return
         events = [*(json.dumps(event) for event in self.server.events), "[DONE]"]
         self._answer("".join(f"data: {event}\n\n" for event in events).encode())
 
-    def _answer(self, body: bytes) -> None:
+    def _answer(self, body: bytes, status: int = 200) -> None:
         self.server.asked.append((self.path, self.headers["Authorization"]))
         moves = self.server.moved_to and not self.path.startswith(self.server.moved_to)
-        self.send_response(307 if moves else 200)
+        self.send_response(307 if moves else status)
         if moves:
             self.send_header("Location", self.server.moved_to + urlsplit(self.path).path)
         self.send_header("Content-Length", str(len(body)))
@@ -89,11 +94,12 @@ def netrc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
 
 
-def ask(url: str) -> str:
+def ask(url: str, question: Question | None = None, *, may_be_shorter: bool = False) -> str:
     source = ServerAnswers(url)
+    question = question or [{"role": "user", "content": "hello"}]
+    wishes = Wishes(max_tokens=4, may_be_shorter=may_be_shorter)
     try:
-        question = [{"role": "user", "content": "hello"}]
-        return source.stream(question, Wishes(max_tokens=4)).finish().text
+        return source.stream(question, wishes).finish().text
     finally:
         source.close()
 
@@ -183,3 +189,14 @@ def test_what_is_no_address_is_a_usage_error_that_says_what_to_type(text: str, a
         ServerAnswers(text)
     assert failure.value.exit_code == 2
     assert advice in failure.value.advice
+
+
+@pytest.mark.parametrize("question", ["raw text", None])
+def test_a_length_that_was_not_typed_is_left_to_a_server_that_hides_its_context(
+    question: Question | None, server: RecordingServer
+) -> None:
+    server.has_room = False
+    assert ask(server.url, question, may_be_shorter=True) == "hi"
+    with pytest.raises(CommandFailed, match="too long") as failure:
+        ask(server.url, question)
+    assert failure.value.exit_code == 2

@@ -100,7 +100,7 @@ class ServerAnswers:
         began = time.perf_counter()
         first_s: float | None = None
         text, reason, usage = "", "", Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
-        with self._begin(route, body, wishes.may_be_shorter and not raw) as reply:
+        with self._begin(route, body, wishes.may_be_shorter) as reply:
             for event in self._events(reply):
                 for choice in event.get("choices") or ():
                     piece = choice.get("text") if raw else choice["delta"].get("content")
@@ -130,8 +130,25 @@ class ServerAnswers:
         except CommandFailed as refusal:
             if not may_be_shorter or refusal.code != "context_length_exceeded":
                 raise
-            del body["max_tokens"]  # then the server gives what the context has left
+            del body["max_tokens"]  # then a conversation is given what the context has left
+            if "prompt" in body:
+                body |= self._room_for_text(body["prompt"])
             return self._send("POST", route, json=body, stream=True)
+
+    def _room_for_text(self, prompt: str) -> dict[str, int]:
+        """What the context has left for a text, which is given a few tokens where it asks for none.
+
+        The server counts the prompt's tokens; nothing is known of one that does not say how long
+        its context is.
+        """
+        listed = self._send("GET", "/v1/models").json().get("data", [])
+        lengths = {model["id"]: model.get("max_model_len") for model in listed}
+        longest = lengths.get(self._model)
+        if longest is None:
+            return {}
+        counted = {"model": self._model, "prompt": prompt, "max_tokens": 1}
+        usage = self._send("POST", "/v1/completions", json=counted).json().get("usage") or {}
+        return {"max_tokens": longest - _usage(usage).prompt_tokens}
 
     def _events(self, reply: requests.Response) -> Iterator[dict[str, Any]]:
         import requests
