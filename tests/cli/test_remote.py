@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from server.errors import error_body
 from yaie.cli.answers import Question, Wishes
 from yaie.cli.failures import CommandFailed
 from yaie.cli.remote import ServerAnswers, read_url
+from yaie.errors import ContextLengthExceeded, EngineDied, EngineDraining, RequestFailed
 
 
 class RecordingServer(http.server.ThreadingHTTPServer):
@@ -200,3 +202,24 @@ def test_a_length_that_was_not_typed_is_left_to_a_server_that_hides_its_context(
     with pytest.raises(CommandFailed, match="too long") as failure:
         ask(server.url, question)
     assert failure.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "exit_code"),
+    [
+        *((error_body(kind("gone"))["error"], 5) for kind in (EngineDied, EngineDraining)),
+        (error_body(RequestFailed("broken"))["error"], 1),
+        (error_body(ContextLengthExceeded("too long"))["error"], 2),
+        ({"message": "busy", "type": "ServiceUnavailableError", "code": 503}, 5),
+        ({"message": "broken", "type": None, "code": None}, 1),
+        ("broken", 1),
+    ],
+)
+def test_an_error_inside_an_answer_has_the_exit_code_it_has_before_one(
+    error: Any, exit_code: int, server: RecordingServer
+) -> None:
+    server.events = [{"choices": [{"delta": {"content": "be"}}]}, {"error": error}]
+    with pytest.raises(CommandFailed) as failure:
+        ask(server.url)
+    assert failure.value.exit_code == exit_code
+    assert failure.value.message == (error if isinstance(error, str) else error["message"])

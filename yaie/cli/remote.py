@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
 from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed, usage_error
+from yaie.errors import EngineUnavailable, InvalidRequest
 from yaie.types import Usage
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ DEFAULT_PORT = 8000
 PROBE_S = 0.05
 _CONNECT_S = 5.0
 _EXIT_CODES = {400: USAGE, 401: USAGE, 404: 3, 503: SERVER_UNREACHABLE}
+# An error inside a stream has no status of its own.
+_STATUSES = {kind.type: kind.status for kind in (InvalidRequest, EngineUnavailable)}
 
 
 def find_server(port: int = DEFAULT_PORT) -> str | None:
@@ -162,7 +165,7 @@ class ServerAnswers:
                     return
                 event = json.loads(data)
                 if "error" in event:
-                    raise self._refused(FAILED, event["error"])
+                    raise self._refused(_exit_code_in_stream(event["error"]), event["error"])
                 yield event
         except (requests.RequestException, ValueError) as error:
             raise self._unreachable(str(error)) from error
@@ -277,6 +280,13 @@ def _is_this_machine(host: str) -> bool:
 def _headers() -> dict[str, str]:
     keys = [key.strip() for key in os.environ.get("YAIE_API_KEY", "").split(",") if key.strip()]
     return {"Authorization": f"Bearer {keys[0]}"} if keys else {}
+
+
+def _exit_code_in_stream(detail: Any) -> int:
+    """As if the error had come as a reply; some servers give the status as its code."""
+    detail = detail if isinstance(detail, dict) else {}
+    status = _STATUSES.get(str(detail.get("type")), detail.get("code"))
+    return _EXIT_CODES.get(status, FAILED) if isinstance(status, int) else FAILED
 
 
 def _usage(usage: dict[str, Any]) -> Usage:
