@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import math
+import signal
 from typing import Any
 
 import pytest
 import typer
 
+from yaie.cli.failures import CommandFailed
 from yaie.cli.options import ENGINE_FLAGS, SERVER_FLAGS, parse_count, settings_options
+from yaie.cli.run import LONGEST_TIMEOUT_S, make_wishes, time_limit
 from yaie.config import EngineConfig, Settings, load_settings
-from yaie.errors import ConfigError
+from yaie.errors import ConfigError, InvalidRequest
 
 
 def test_every_setting_is_a_flag_and_every_flag_a_setting() -> None:
@@ -97,3 +101,35 @@ def test_keys_are_separated_by_commas_and_an_empty_text_is_none(
 ) -> None:
     monkeypatch.delenv("YAIE_API_KEY", raising=False)
     assert Settings(api_key=given).api_keys == keys
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "-1", "0", "1e300", "-0.0"])
+def test_a_time_limit_that_no_clock_can_count_is_a_usage_error(seconds: str) -> None:
+    with (
+        pytest.raises(CommandFailed, match="--timeout must be") as failure,
+        time_limit(float(seconds)),
+    ):
+        raise AssertionError("the command began")
+    assert failure.value.exit_code == 2
+
+
+def test_the_longest_time_limit_can_be_set() -> None:
+    with time_limit(LONGEST_TIMEOUT_S):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > LONGEST_TIMEOUT_S / 2
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.parametrize("flag", ["temperature", "top_p"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1.0])
+def test_a_wish_that_is_no_number_to_follow_is_a_usage_error(flag: str, value: float) -> None:
+    untyped = dict.fromkeys(("max_tokens", "temperature", "top_p", "top_k", "seed", "stop"))
+    with pytest.raises(InvalidRequest, match=flag) as failure:
+        make_wishes(**untyped | {flag: value})  # type: ignore[arg-type]
+    assert failure.value.exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["request_timeout_s", "drain_s", "stall_s"])
+@pytest.mark.parametrize("value", ["nan", "-inf", "-1"])
+def test_a_time_that_is_no_number_is_a_wrong_setting(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is '{value}'"):
+        load_settings(**{name: value})

@@ -22,6 +22,7 @@ from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
 from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
 
 DEFAULT_MAX_TOKENS = 512
+LONGEST_TIMEOUT_S = 10**9  # about 30 years, which every system's timer can count
 
 System = Annotated[str | None, typer.Option("--system", "-s", help="system prompt", metavar="TEXT")]
 Url = Annotated[
@@ -247,8 +248,12 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    if seconds <= 0:
-        raise usage_error(f"--timeout must be greater than 0, got {seconds:g}")
+    if not 0 < seconds <= LONGEST_TIMEOUT_S:  # also refuses NaN
+        raise usage_error(
+            f"--timeout must be greater than 0 and at most {LONGEST_TIMEOUT_S:,}, got {seconds:g}",
+            why="it is in seconds; without it there is no limit",
+            advice="--timeout 60",
+        )
 
     def ring(_signal: int, _frame: object) -> None:
         raise CommandFailed(
