@@ -5,15 +5,31 @@ from __future__ import annotations
 import inspect
 import math
 import signal
+import sys
 from typing import Any
 
 import pytest
 import typer
 
+from yaie.cli import terminal
 from yaie.cli.failures import CommandFailed
-from yaie.cli.options import ENGINE_FLAGS, SERVER_FLAGS, parse_count, settings_options
+from yaie.cli.options import (
+    ENGINE_FLAGS,
+    KNOWN_VARIABLES,
+    SERVER_FLAGS,
+    parse_count,
+    settings_options,
+    warn_of_unknown_variables,
+)
 from yaie.cli.run import LONGEST_TIMEOUT_S, make_wishes, time_limit
-from yaie.config import EngineConfig, Settings, load_settings
+from yaie.config import (
+    CLIENT_VARIABLES,
+    LIBRARY_VARIABLES,
+    EngineConfig,
+    Settings,
+    load_settings,
+    unknown_variables,
+)
 from yaie.errors import ConfigError, InvalidRequest
 
 
@@ -133,3 +149,27 @@ def test_a_wish_that_is_no_number_to_follow_is_a_usage_error(flag: str, value: f
 def test_a_time_that_is_no_number_is_a_wrong_setting(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is '{value}'"):
         load_settings(**{name: value})
+
+
+def test_variables_that_are_known_at_once_are_all_settings_or_read_elsewhere() -> None:
+    assert unknown_variables(dict.fromkeys(KNOWN_VARIABLES, "")) == []
+    missing = (CLIENT_VARIABLES | LIBRARY_VARIABLES) - KNOWN_VARIABLES
+    assert not missing, "a question to a server would import the settings"
+
+
+def test_a_variable_that_is_no_setting_is_warned_about(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.environ", {"YAIE_POLICY": "lpm", "HOME": "/"})
+    monkeypatch.setattr("yaie.cli.terminal._quiet", False)
+    with monkeypatch.context() as without_settings:
+        without_settings.setitem(sys.modules, "yaie.config", None)
+        warn_of_unknown_variables()
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr("os.environ", {"YAIE_MODLE": "x"})
+    warn_of_unknown_variables()
+    warning = "warning: YAIE_MODLE is not a setting and was ignored; did you mean YAIE_MODEL?\n"
+    assert capsys.readouterr() == ("", warning)
+    terminal.be_quiet()
+    warn_of_unknown_variables()
+    assert capsys.readouterr() == ("", "")

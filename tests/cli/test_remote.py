@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from server.errors import error_body
+from tests.cli.conftest import Cli
 from yaie.cli.answers import Question, Wishes
 from yaie.cli.failures import CommandFailed
 from yaie.cli.remote import ServerAnswers, read_url
@@ -223,3 +224,16 @@ def test_an_error_inside_an_answer_has_the_exit_code_it_has_before_one(
         ask(server.url)
     assert failure.value.exit_code == exit_code
     assert failure.value.message == (error if isinstance(error, str) else error["message"])
+
+
+@pytest.mark.parametrize("command", ["run", "chat"])
+def test_a_misspelt_variable_is_a_warning_beside_the_answer(
+    command: str, server: RecordingServer, yaie: Cli
+) -> None:
+    typed = ("run", "hello") if command == "run" else ("chat",)
+    done = yaie(*typed, "--url", server.url, stdin="hello\n", YAIE_MODLE="x")
+    assert (done.returncode, done.stdout) == (0, "hi\n")
+    assert done.stderr.startswith("warning: YAIE_MODLE is not a setting")
+    assert done.stderr.count("\n") == 1
+    helped = yaie(command, "--help", YAIE_MODLE="x")
+    assert (helped.returncode, helped.stderr) == (0, "")

@@ -19,7 +19,12 @@ import typer
 from yaie.cli import terminal
 from yaie.cli.answers import Answer, AnswerSource, Message, Question, Wishes
 from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
-from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
+from yaie.cli.options import (
+    ENGINE_FLAGS,
+    parse_count,
+    settings_options,
+    warn_of_unknown_variables,
+)
 
 DEFAULT_MAX_TOKENS = 512
 LONGEST_TIMEOUT_S = 10**9  # about 30 years, which every system's timer can count
@@ -211,6 +216,7 @@ def open_source(url: str | None, local: bool, settings: dict[str, Any]) -> Itera
     named = url or os.environ.get("YAIE_BASE_URL")
     if url and local:
         raise usage_error("--url and --local do not go together", advice="one of them")
+    warn_of_unknown_variables()
     source: AnswerSource | None = None
     if named and not local:
         from yaie.cli.remote import ServerAnswers
