@@ -17,7 +17,7 @@ from server.errors import error_body
 from tests.cli.conftest import Cli
 from yaie.cli.answers import Question, Wishes
 from yaie.cli.failures import CommandFailed
-from yaie.cli.remote import ServerAnswers, read_url
+from yaie.cli.remote import ServerAnswers, find_server, read_url
 from yaie.errors import ContextLengthExceeded, EngineDied, EngineDraining, RequestFailed
 
 
@@ -33,6 +33,7 @@ class RecordingServer(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Recorder)
         self.asked: list[tuple[str, str | None]] = []  # path and Authorization
         self.has_room = True  # else whoever asks for a number of tokens is refused
+        self.models = b'{"data": [{"id": "m", "owned_by": "yaie"}]}'
         self.moved_to = ""  # where requests are sent on to, in front of their path
         self.events: list[Any] = [
             {"choices": [{"text": "hi", "delta": {"content": "hi"}, "finish_reason": "stop"}]}
@@ -47,7 +48,7 @@ class _Recorder(http.server.BaseHTTPRequestHandler):
     server: RecordingServer
 
     def do_GET(self) -> None:
-        self._answer(b'{"data": [{"id": "m", "owned_by": "somebody"}]}')
+        self._answer(b'{"server": "yaie"}' if self.path == "/health" else self.server.models)
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -237,3 +238,15 @@ def test_a_misspelt_variable_is_a_warning_beside_the_answer(
     assert done.stderr.count("\n") == 1
     helped = yaie(command, "--help", YAIE_MODLE="x")
     assert (helped.returncode, helped.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("key", ["sécond", "ключ"])
+def test_a_key_is_sent_in_utf_8_as_the_server_reads_it(
+    key: str, server: RecordingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("yaie.cli.remote.PROBE_S", 30.0)  # a busy machine shall not fail the test
+    monkeypatch.setenv("YAIE_API_KEY", f" {key} , other")
+    assert find_server(server.server_port) == server.url
+    assert ask(server.url) == "hi"
+    sent = [(value or "").encode("latin-1").decode() for _, value in server.asked]
+    assert sent == ["", *[f"Bearer {key}"] * 3]

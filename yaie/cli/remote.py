@@ -55,7 +55,7 @@ def find_server(port: int = DEFAULT_PORT) -> str | None:
 def _read(
     connection: http.client.HTTPConnection,
     path: str,
-    headers: dict[str, str],
+    headers: dict[str, bytes],
     statuses: tuple[int, ...] = (),
 ) -> Any:
     """A JSON object that the server answers with 200 or one of `statuses`, else an empty one."""
@@ -277,9 +277,10 @@ def _is_this_machine(host: str) -> bool:
     return address.is_loopback or address.is_unspecified
 
 
-def _headers() -> dict[str, str]:
+def _headers() -> dict[str, bytes]:
     keys = [key.strip() for key in os.environ.get("YAIE_API_KEY", "").split(",") if key.strip()]
-    return {"Authorization": f"Bearer {keys[0]}"} if keys else {}
+    # As the server reads it, which is not how http.client writes letters beyond ASCII.
+    return {"Authorization": f"Bearer {keys[0]}".encode()} if keys else {}
 
 
 def _exit_code_in_stream(detail: Any) -> int:
