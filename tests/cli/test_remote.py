@@ -240,6 +240,14 @@ def test_a_misspelt_variable_is_a_warning_beside_the_answer(
     assert (helped.returncode, helped.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("models", [b"<html>", b"[]", b"{}", b'{"data": [1]}', b'{"data": []}'])
+def test_who_lists_no_models_is_no_server_to_ask(models: bytes, server: RecordingServer) -> None:
+    server.models = models
+    with pytest.raises(CommandFailed, match="no answer from the server") as failure:
+        ask(server.url)
+    assert failure.value.exit_code == 5
+
+
 @pytest.mark.parametrize("key", ["sécond", "ключ"])
 def test_a_key_is_sent_in_utf_8_as_the_server_reads_it(
     key: str, server: RecordingServer, monkeypatch: pytest.MonkeyPatch

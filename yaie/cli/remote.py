@@ -144,9 +144,7 @@ class ServerAnswers:
         The server counts the prompt's tokens; nothing is known of one that does not say how long
         its context is.
         """
-        listed = self._send("GET", "/v1/models").json().get("data", [])
-        lengths = {model["id"]: model.get("max_model_len") for model in listed}
-        longest = lengths.get(self._model)
+        longest = self._listed_models().get(self._model)
         if longest is None:
             return {}
         counted = {"model": self._model, "prompt": prompt, "max_tokens": 1}
@@ -171,11 +169,19 @@ class ServerAnswers:
             raise self._unreachable(str(error)) from error
 
     def _first_model(self) -> str:
-        listed = self._send("GET", "/v1/models").json()
-        models = [model["id"] for model in listed.get("data", [])]
+        models = self._listed_models()
         if not models:
             raise self._unreachable("it serves no model")
-        return str(models[0])
+        return next(iter(models))
+
+    def _listed_models(self) -> dict[str, int | None]:
+        """The context of each model, where the server says it, by name."""
+        reply = self._send("GET", "/v1/models")
+        try:
+            listed = reply.json()["data"]
+            return {str(model["id"]): model.get("max_model_len") for model in listed}
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise self._unreachable("who answers there has no list of models") from None
 
     def _send(self, method: str, route: str, **options: Any) -> requests.Response:
         import requests
