@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from yaie.errors import ConfigError
@@ -125,6 +125,19 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     cors_origins: str = ""  # separated by commas; empty: none
 
+    @field_validator("api_key")
+    @classmethod
+    def _holds_a_key(cls, api_key: str | None) -> str | None:
+        if api_key and not _split_keys(api_key):
+            # No ValueError: of that pydantic would make an error that is not ours.
+            raise ConfigError(
+                f"api_key (--api-key, YAIE_API_KEY) is {api_key!r}, which holds no key; anyone "
+                "could use the server; give a key, or several separated by commas, or nothing at "
+                "all to ask for none",
+                param="api_key",
+            )
+        return api_key
+
     def engine_config(self) -> EngineConfig:
         """The engine's part of the settings."""
         names = EngineConfig.__dataclass_fields__
@@ -133,7 +146,11 @@ class Settings(BaseSettings):
     @property
     def api_keys(self) -> tuple[str, ...]:
         """The accepted API keys; none means that no key is asked for."""
-        return tuple(key.strip() for key in (self.api_key or "").split(",") if key.strip())
+        return _split_keys(self.api_key or "")
+
+
+def _split_keys(api_key: str) -> tuple[str, ...]:
+    return tuple(key.strip() for key in api_key.split(",") if key.strip())
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -109,9 +109,29 @@ def test_a_default_length_shrinks_to_what_the_context_has_left(yaie: Cli, server
     assert done.returncode == 0, done.stderr
     usage = json.loads(done.stdout)["usage"]
     assert usage["prompt_tokens"] + usage["completion_tokens"] <= 2048
-    refused = yaie("--url", server, "-n", "512", stdin=long_prompt)
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("error[context-length-exceeded]")
+    for asked in (("-n", "512"), ("-n", "512", "--raw")):
+        refused = yaie("--url", server, *asked, stdin=long_prompt)
+        assert refused.returncode == 2
+        assert refused.stderr.startswith("error[context-length-exceeded]")
+
+
+def test_a_raw_text_gets_the_same_room_from_a_server_as_here(
+    yaie: Cli, server: str, tiny_model_dir: Path
+) -> None:
+    asked = ("--raw", "--json", "-t", "0")
+    long_text = "z" * 1800
+    over_http = yaie(*asked, "--url", server, stdin=long_text)
+    here = yaie(*asked, "--local", "-m", str(tiny_model_dir), "--num-slots", "8k", stdin=long_text)
+    assert (over_http.returncode, here.returncode) == (0, 0), over_http.stderr + here.stderr
+    there, local = json.loads(over_http.stdout), json.loads(here.stdout)
+    assert there["text"] == local["text"]
+    counts = ("prompt_tokens", "completion_tokens")
+    assert [there["usage"][n] for n in counts] == [local["usage"][n] for n in counts]
+    assert there["finish_reason"] == local["finish_reason"]
+    assert 16 < there["usage"]["completion_tokens"] < 512
+    nothing_left = yaie(*asked, "--url", server, stdin="z" * 9000)
+    assert nothing_left.returncode == 2, nothing_left.stdout
+    assert nothing_left.stderr.startswith("error[context-length-exceeded]")
 
 
 def test_the_servers_refusals_are_shown_in_its_words(yaie: Cli, server: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
 from yaie.cli.chat import answer_turn, converse, read_turn, take_turn
 from yaie.cli.chat_commands import ChatState, Leave, obey
+from yaie.cli.local import ModelAnswers
 from yaie.errors import EngineDied, YaieError
 from yaie.types import Usage
 
@@ -178,3 +179,23 @@ def test_piped_lines_are_turns_and_the_end_of_the_input_is_the_end(
     converse(LoudAnswers(), state, typed_by_hand=False)
     assert capsys.readouterr().out == "ONE\nTWO\n"
     assert [turn["content"] for turn in state.turns] == ["two", "TWO"]
+
+
+def test_without_a_limit_a_local_answer_ends_with_the_model_or_the_context(
+    state: ChatState, tiny_model_dir: Path
+) -> None:
+    source = ModelAnswers(
+        {"model": str(tiny_model_dir), "num_slots": 256, "max_model_len": 128, "threads": 1}
+    )
+    try:
+        for setting in ("temperature=0", "max_tokens=3"):
+            obey(f"/set {setting}", state)
+        state.say("hello")
+        short = source.stream(state.conversation(), state.wishes).finish()
+        obey("/set max_tokens=", state)
+        whole = source.stream(state.conversation(), state.wishes).finish()
+    finally:
+        source.close()
+    assert (short.finish_reason, short.usage.completion_tokens) == ("length", 3)
+    total = whole.usage.prompt_tokens + whole.usage.completion_tokens
+    assert total == 128 if whole.finish_reason == "length" else whole.usage.completion_tokens > 16

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import inspect
+import math
+import signal
+import sys
 from typing import Any
 
 import pytest
 import typer
 
-from yaie.cli.options import ENGINE_FLAGS, SERVER_FLAGS, parse_count, settings_options
-from yaie.config import EngineConfig, Settings, load_settings
+from yaie.cli import terminal
+from yaie.cli.failures import CommandFailed
+from yaie.cli.options import (
+    ENGINE_FLAGS,
+    KNOWN_VARIABLES,
+    SERVER_FLAGS,
+    parse_count,
+    settings_options,
+    warn_of_unknown_variables,
+)
+from yaie.cli.run import LONGEST_TIMEOUT_S, make_wishes, time_limit
+from yaie.config import (
+    CLIENT_VARIABLES,
+    LIBRARY_VARIABLES,
+    EngineConfig,
+    Settings,
+    load_settings,
+    unknown_variables,
+)
+from yaie.errors import ConfigError, InvalidRequest
 
 
 def test_every_setting_is_a_flag_and_every_flag_a_setting() -> None:
@@ -70,3 +91,85 @@ def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("YAIE_POLICY", "fcfs")
     settings = load_settings(max_step_rows=128)
     assert (settings.max_step_rows, settings.policy) == (128, "fcfs")
+
+
+@pytest.mark.parametrize("blank", [" ", ",", "\n", " , \t,"])
+def test_a_key_that_is_set_but_blank_does_not_open_the_server(
+    blank: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("YAIE_API_KEY", raising=False)
+    for make in (Settings, load_settings):
+        with pytest.raises(ConfigError, match="holds no key") as failure:
+            make(api_key=blank)
+        assert failure.value.exit_code == 2
+        assert "YAIE_API_KEY" in failure.value.message and "--api-key" in failure.value.message
+    monkeypatch.setenv("YAIE_API_KEY", blank)
+    with pytest.raises(ConfigError, match="holds no key"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("given", "keys"),
+    [(None, ()), ("", ()), ("k\n", ("k",)), (" a , b,", ("a", "b")), ("sécond", ("sécond",))],
+)
+def test_keys_are_separated_by_commas_and_an_empty_text_is_none(
+    given: str | None, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("YAIE_API_KEY", raising=False)
+    assert Settings(api_key=given).api_keys == keys
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "-1", "0", "1e300", "-0.0"])
+def test_a_time_limit_that_no_clock_can_count_is_a_usage_error(seconds: str) -> None:
+    with (
+        pytest.raises(CommandFailed, match="--timeout must be") as failure,
+        time_limit(float(seconds)),
+    ):
+        raise AssertionError("the command began")
+    assert failure.value.exit_code == 2
+
+
+def test_the_longest_time_limit_can_be_set() -> None:
+    with time_limit(LONGEST_TIMEOUT_S):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > LONGEST_TIMEOUT_S / 2
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.parametrize("flag", ["temperature", "top_p"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1.0])
+def test_a_wish_that_is_no_number_to_follow_is_a_usage_error(flag: str, value: float) -> None:
+    untyped = dict.fromkeys(("max_tokens", "temperature", "top_p", "top_k", "seed", "stop"))
+    with pytest.raises(InvalidRequest, match=flag) as failure:
+        make_wishes(**untyped | {flag: value})  # type: ignore[arg-type]
+    assert failure.value.exit_code == 2
+
+
+@pytest.mark.parametrize("name", ["request_timeout_s", "drain_s", "stall_s"])
+@pytest.mark.parametrize("value", ["nan", "-inf", "-1"])
+def test_a_time_that_is_no_number_is_a_wrong_setting(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is '{value}'"):
+        load_settings(**{name: value})
+
+
+def test_variables_that_are_known_at_once_are_all_settings_or_read_elsewhere() -> None:
+    assert unknown_variables(dict.fromkeys(KNOWN_VARIABLES, "")) == []
+    missing = (CLIENT_VARIABLES | LIBRARY_VARIABLES) - KNOWN_VARIABLES
+    assert not missing, "a question to a server would import the settings"
+
+
+def test_a_variable_that_is_no_setting_is_warned_about(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.environ", {"YAIE_POLICY": "lpm", "HOME": "/"})
+    monkeypatch.setattr("yaie.cli.terminal._quiet", False)
+    with monkeypatch.context() as without_settings:
+        without_settings.setitem(sys.modules, "yaie.config", None)
+        warn_of_unknown_variables()
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr("os.environ", {"YAIE_MODLE": "x"})
+    warn_of_unknown_variables()
+    warning = "warning: YAIE_MODLE is not a setting and was ignored; did you mean YAIE_MODEL?\n"
+    assert capsys.readouterr() == ("", warning)
+    terminal.be_quiet()
+    warn_of_unknown_variables()
+    assert capsys.readouterr() == ("", "")

@@ -69,6 +69,8 @@ def test_help_is_an_answer(yaie: Cli) -> None:
         (("run", "--raw", "-s", "x", "hi"), "--raw and --system"),
         (("run", "-f", "/no/such/file", "hi"), "/no/such/file"),
         (("run", "--timeout", "-1", "--local", "hi"), "--timeout"),
+        (("run", "--timeout", "nan", "--local", "hi"), "--timeout must be greater than 0"),
+        (("serve", "--request-timeout-s", "nan"), "--request-timeout-s"),
         (("run", "--local", "--url", "http://x", "hi"), "--url and --local"),
     ],
 )

@@ -83,7 +83,8 @@ class ModelAnswers:
         )
 
     def _begin(self, question: Question, wishes: Wishes) -> Generator[StreamPiece, None, None]:
-        given = wishes.given()
+        # No wish means no limit, as in the server's chat; the default of `LLM` is 16 tokens.
+        given = {"max_tokens": None} | wishes.given()
         if "stop" in given:
             given["stop"] = tuple(given["stop"])
         sampling = dataclasses.replace(self._llm.default_sampling, **given)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
+
+from yaie.cli import terminal
 
 _MULTIPLIERS = {
     "": 1,
@@ -106,6 +109,25 @@ SERVER_FLAGS = (
     Flag("log_level", str, "debug, info, warning or error [info]"),
     Flag("cors_origins", str, "origins that browsers may call from, separated by commas"),
 )
+
+# Known without reading the settings; a test holds them against what is.
+KNOWN_VARIABLES = frozenset(
+    {"YAIE_BASE_URL", "YAIE_DEBUG", "YAIE_KERNELS"}
+    | {f"YAIE_{flag.name.upper()}" for flag in (*ENGINE_FLAGS, *SERVER_FLAGS)}
+)
+
+
+def warn_of_unknown_variables() -> None:
+    """One line on stderr for each `YAIE_*` variable that is no setting, unless --quiet was given.
+
+    The settings are imported only to say which name was meant: a question to a server needs none.
+    """
+    if all(name in KNOWN_VARIABLES for name in os.environ if name.startswith("YAIE_")):
+        return
+    from yaie.config import unknown_variables
+
+    for warning in unknown_variables():
+        terminal.warn(warning)
 
 
 def settings_options(

@@ -6,14 +6,17 @@ Only a server that says it is YAIE is used without being named; any OpenAI serve
 from __future__ import annotations
 
 import http.client
+import ipaddress
 import json
 import os
 import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
-from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed
+from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed, usage_error
+from yaie.errors import EngineUnavailable, InvalidRequest
 from yaie.types import Usage
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ DEFAULT_PORT = 8000
 PROBE_S = 0.05
 _CONNECT_S = 5.0
 _EXIT_CODES = {400: USAGE, 401: USAGE, 404: 3, 503: SERVER_UNREACHABLE}
+# An error inside a stream has no status of its own.
+_STATUSES = {kind.type: kind.status for kind in (InvalidRequest, EngineUnavailable)}
 
 
 def find_server(port: int = DEFAULT_PORT) -> str | None:
@@ -50,7 +55,7 @@ def find_server(port: int = DEFAULT_PORT) -> str | None:
 def _read(
     connection: http.client.HTTPConnection,
     path: str,
-    headers: dict[str, str],
+    headers: dict[str, bytes],
     statuses: tuple[int, ...] = (),
 ) -> Any:
     """A JSON object that the server answers with 200 or one of `statuses`, else an empty one."""
@@ -63,16 +68,13 @@ def _read(
 class ServerAnswers:
     """A model behind an OpenAI-compatible server.
 
-    Raises `CommandFailed` with exit code 5 when it cannot be reached, and with the server's own
-    words when it refuses.
+    Raises `CommandFailed` with exit code 5 when it cannot be reached, with the server's own words
+    when it refuses, and as a usage error when `url` is none.
     """
 
     def __init__(self, url: str, model: str | None = None) -> None:
-        import requests
-
-        self.url = url.rstrip("/").removesuffix("/v1")
-        self._http = requests.Session()
-        self._http.headers.update(_headers())
+        self.url = read_url(url).rstrip("/").removesuffix("/v1")
+        self._http = _open_session(self.url)
         self._model = model or self._first_model()
 
     @property
@@ -101,7 +103,7 @@ class ServerAnswers:
         began = time.perf_counter()
         first_s: float | None = None
         text, reason, usage = "", "", Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
-        with self._begin(route, body, wishes.may_be_shorter and not raw) as reply:
+        with self._begin(route, body, wishes.may_be_shorter) as reply:
             for event in self._events(reply):
                 for choice in event.get("choices") or ():
                     piece = choice.get("text") if raw else choice["delta"].get("content")
@@ -131,8 +133,23 @@ class ServerAnswers:
         except CommandFailed as refusal:
             if not may_be_shorter or refusal.code != "context_length_exceeded":
                 raise
-            del body["max_tokens"]  # then the server gives what the context has left
+            del body["max_tokens"]  # then a conversation is given what the context has left
+            if "prompt" in body:
+                body |= self._room_for_text(body["prompt"])
             return self._send("POST", route, json=body, stream=True)
+
+    def _room_for_text(self, prompt: str) -> dict[str, int]:
+        """What the context has left for a text, which is given a few tokens where it asks for none.
+
+        The server counts the prompt's tokens; nothing is known of one that does not say how long
+        its context is.
+        """
+        longest = self._listed_models().get(self._model)
+        if longest is None:
+            return {}
+        counted = {"model": self._model, "prompt": prompt, "max_tokens": 1}
+        usage = self._send("POST", "/v1/completions", json=counted).json().get("usage") or {}
+        return {"max_tokens": longest - _usage(usage).prompt_tokens}
 
     def _events(self, reply: requests.Response) -> Iterator[dict[str, Any]]:
         import requests
@@ -146,17 +163,25 @@ class ServerAnswers:
                     return
                 event = json.loads(data)
                 if "error" in event:
-                    raise self._refused(FAILED, event["error"])
+                    raise self._refused(_exit_code_in_stream(event["error"]), event["error"])
                 yield event
         except (requests.RequestException, ValueError) as error:
             raise self._unreachable(str(error)) from error
 
     def _first_model(self) -> str:
-        listed = self._send("GET", "/v1/models").json()
-        models = [model["id"] for model in listed.get("data", [])]
+        models = self._listed_models()
         if not models:
             raise self._unreachable("it serves no model")
-        return str(models[0])
+        return next(iter(models))
+
+    def _listed_models(self) -> dict[str, int | None]:
+        """The context of each model, where the server says it, by name."""
+        reply = self._send("GET", "/v1/models")
+        try:
+            listed = reply.json()["data"]
+            return {str(model["id"]): model.get("max_model_len") for model in listed}
+        except (ValueError, LookupError, TypeError, AttributeError):
+            raise self._unreachable("who answers there has no list of models") from None
 
     def _send(self, method: str, route: str, **options: Any) -> requests.Response:
         import requests
@@ -195,9 +220,80 @@ class ServerAnswers:
         )
 
 
-def _headers() -> dict[str, str]:
+def read_url(text: str) -> str:
+    """The address of a server as it was typed; without a scheme it is http on this machine.
+
+    Raises a usage error for what is no address, and for another machine without a scheme: the key
+    is not sent in the clear on a guess.
+    """
+    text = text.strip()
+    has_scheme = "://" in text
+    url = text if has_scheme else f"http://{text}"
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port  # reading an impossible port raises
+    except ValueError as error:
+        raise _no_url(text, str(error)) from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise _no_url(text, "it needs http:// or https:// and the name of a machine")
+    if not (has_scheme or _is_this_machine(host)):
+        raise usage_error(
+            f"{text} could be http or https",
+            why="only an address of this machine is taken as http:// without being told",
+            advice=f"--url https://{text}    or --url http://{text}",
+        )
+    return url
+
+
+def _no_url(text: str, why: str) -> CommandFailed:
+    return usage_error(
+        f"{text!r} is no address of a server",
+        why=why,
+        advice=f"--url http://127.0.0.1:{DEFAULT_PORT}",
+    )
+
+
+def _open_session(url: str) -> requests.Session:
+    """Sends the API key, and goes through a proxy of the environment only to other machines.
+
+    What requests would take from the environment is read here instead: with `trust_env`, a login
+    in ~/.netrc replaces the key, and a proxy is asked for servers on this machine too.
+    """
+    import requests
+    from requests.utils import get_environ_proxies
+
+    session = requests.Session()
+    session.trust_env = False
+    session.headers.update(_headers())
+    if not _is_this_machine(urlsplit(url).hostname or ""):
+        session.proxies.update(get_environ_proxies(url))
+    session.verify = (
+        os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
+    )
+    return session
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False  # some other name
+    return address.is_loopback or address.is_unspecified
+
+
+def _headers() -> dict[str, bytes]:
     keys = [key.strip() for key in os.environ.get("YAIE_API_KEY", "").split(",") if key.strip()]
-    return {"Authorization": f"Bearer {keys[0]}"} if keys else {}
+    # As the server reads it, which is not how http.client writes letters beyond ASCII.
+    return {"Authorization": f"Bearer {keys[0]}".encode()} if keys else {}
+
+
+def _exit_code_in_stream(detail: Any) -> int:
+    """As if the error had come as a reply; some servers give the status as its code."""
+    detail = detail if isinstance(detail, dict) else {}
+    status = _STATUSES.get(str(detail.get("type")), detail.get("code"))
+    return _EXIT_CODES.get(status, FAILED) if isinstance(status, int) else FAILED
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

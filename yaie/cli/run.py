@@ -19,9 +19,15 @@ import typer
 from yaie.cli import terminal
 from yaie.cli.answers import Answer, AnswerSource, Message, Question, Wishes
 from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
-from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
+from yaie.cli.options import (
+    ENGINE_FLAGS,
+    parse_count,
+    settings_options,
+    warn_of_unknown_variables,
+)
 
 DEFAULT_MAX_TOKENS = 512
+LONGEST_TIMEOUT_S = 10**9  # about 30 years, which every system's timer can count
 
 System = Annotated[str | None, typer.Option("--system", "-s", help="system prompt", metavar="TEXT")]
 Url = Annotated[
@@ -210,6 +216,7 @@ def open_source(url: str | None, local: bool, settings: dict[str, Any]) -> Itera
     named = url or os.environ.get("YAIE_BASE_URL")
     if url and local:
         raise usage_error("--url and --local do not go together", advice="one of them")
+    warn_of_unknown_variables()
     source: AnswerSource | None = None
     if named and not local:
         from yaie.cli.remote import ServerAnswers
@@ -247,8 +254,12 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    if seconds <= 0:
-        raise usage_error(f"--timeout must be greater than 0, got {seconds:g}")
+    if not 0 < seconds <= LONGEST_TIMEOUT_S:  # also refuses NaN
+        raise usage_error(
+            f"--timeout must be greater than 0 and at most {LONGEST_TIMEOUT_S:,}, got {seconds:g}",
+            why="it is in seconds; without it there is no limit",
+            advice="--timeout 60",
+        )
 
     def ring(_signal: int, _frame: object) -> None:
         raise CommandFailed(

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from yaie.cli.failures import CommandFailed, usage_error
-from yaie.cli.options import ENGINE_FLAGS, SERVER_FLAGS, settings_options
+from yaie.cli.options import (
+    ENGINE_FLAGS,
+    SERVER_FLAGS,
+    settings_options,
+    warn_of_unknown_variables,
+)
 from yaie.errors import YaieError
 
 if TYPE_CHECKING:
@@ -36,7 +41,7 @@ def serve(
     settings: dict[str, Any],
 ) -> None:
     """Serve a model over the OpenAI API. Every flag is also a YAIE_* variable."""
-    from yaie.config import load_settings, unknown_variables
+    from yaie.config import load_settings
 
     if name is not None:
         if settings.get("model", name) != name:
@@ -45,8 +50,7 @@ def serve(
             )
         settings["model"] = name
     loaded = load_settings(**settings)
-    for warning in unknown_variables():
-        print(f"warning: {warning}", file=sys.stderr)
+    warn_of_unknown_variables()
     with bind(loaded.host, loaded.port) as listener:
         check_model(loaded.model)
         introduce(loaded, listener)

@@ -1,6 +1,7 @@
 """What the command line may print, and where: answers on stdout, everything else on stderr.
 
-Notes for people go to stderr and only when it is a terminal; colour respects NO_COLOR.
+Notes for people go to stderr and only when it is a terminal, warnings always; --quiet stops both.
+Colour respects NO_COLOR.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _quiet = False
 
 
 def be_quiet() -> None:
-    """Show no notes from now on (--quiet); answers and errors are still shown."""
+    """Show no notes or warnings from now on (--quiet); answers and errors are still shown."""
     global _quiet  # noqa: PLW0603 - one process, one terminal
     _quiet = True
 
@@ -32,6 +33,12 @@ def note(text: str) -> None:
     """A remark for a person: dim, on stderr, and only if it is a terminal."""
     if notes_are_shown():
         print(dim(text, sys.stderr), file=sys.stderr, flush=True)
+
+
+def warn(text: str) -> None:
+    """A warning, on stderr also where that is no terminal: what was typed has no effect."""
+    if not _quiet:
+        print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
 def dim(text: str, stream: TextIO) -> str:
