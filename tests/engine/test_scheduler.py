@@ -207,6 +207,57 @@ def test_prompt_logprobs_have_rows_for_all_of_a_held_prompt() -> None:
     assert answer.last.num_cached_tokens == 0
 
 
+@pytest.mark.parametrize("num_scored", [1, 4])
+def test_prompt_logprobs_leave_the_rest_of_the_step_to_others(num_scored: int) -> None:
+    """However long the prompts are, a step scores no more of them than its logits have room for."""
+    bench = Bench(num_slots=4096, max_step_rows=128, max_running=40)
+    for number in range(num_scored):
+        bench.add(f"scored {number}", prompt(number, 600), max_new=1, prompt_logprobs=0)
+    steps: list[ScheduledStep] = []
+    bench.on_step.append(steps.append)
+    bench.step()
+    short = prompt(9, 20)
+    bench.add("short", short)
+    bench.step()
+    assert bench.answers[("short", 0)].tokens == continuation(short, 1)
+    assert [step.plan.num_rows for step in steps] == [
+        40 - num_scored,
+        max(32, 40 - num_scored - 1) + len(short),
+    ]
+    bench.run()
+    bench.expect_all()
+
+
+@pytest.mark.parametrize("num_scored", [1, 4])
+def test_prompt_logprobs_that_fill_the_step_hold_others_back(num_scored: int) -> None:
+    """As any prompt does that is longer than a step."""
+    bench = Bench(num_slots=4096, max_step_rows=30, max_running=40)
+    for number in range(num_scored):
+        bench.add(f"scored {number}", prompt(number, 100), max_new=1, prompt_logprobs=0)
+    bench.step()
+    bench.add("short", prompt(9, 20))
+    bench.step()
+    assert len(bench.scheduler.waiting) == num_scored
+    bench.run()
+    bench.expect_all()
+
+
+def test_the_cost_of_a_prompt_with_logprobs_is_all_of_it_though_it_is_held() -> None:
+    """`lpm` admits those first that have most tokens held; here that saves no row."""
+    bench = Bench(num_slots=4096, policy="lpm", max_step_rows=64, max_running=1)
+    bench.add("held", prompt(1, 60), max_new=1)
+    bench.run()
+    bench.add("running", prompt(3, 10), max_new=6)
+    bench.step()
+    bench.add("scored", prompt(1, 60), max_new=1, prompt_logprobs=0)
+    bench.add("continued", [*prompt(1, 10), 100], max_new=1)
+    while not bench.answers[("continued", 0)].last:
+        bench.step()
+    assert bench.answers[("scored", 0)].last is None
+    bench.run()
+    bench.expect_all()
+
+
 # -- tight pools --------------------------------------------------------------------------------
 
 

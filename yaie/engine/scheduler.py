@@ -11,6 +11,7 @@ from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.lookups import (
+    Demand,
     own_tokens,
     pending_rows,
     place,
@@ -175,8 +176,7 @@ class Scheduler:
         if wants_prompt_logits(sequence):
             assert request.prompt_logprobs is not None
             first, last = len(request.prompt_logprobs), len(request.prompt) - 1
-            room = max(_LEAST_PROMPT_LOGITS, self.max_running - len(self.running))
-            room -= sum(end - first for _, first, end in wanted)
+            room = self._room_for_scores - sum(end - first for _, first, end in wanted)
             if first < last:
                 stop = min(last, first + room)
                 path = self.tree.path(sequence.cursor)
@@ -187,6 +187,11 @@ class Scheduler:
                     return selection.num_rows - before, False
         _, complete = selection.add(sequence.cursor)
         return selection.num_rows - before, complete
+
+    @property
+    def _room_for_scores(self) -> int:
+        """Rows of one step that may give log-probabilities of prompts, for all of them together."""
+        return max(_LEAST_PROMPT_LOGITS, self.max_running - len(self.running))
 
     def _account(self, step: ScheduledStep) -> None:
         self.tree.advance(step.plan.num_rows)
@@ -303,6 +308,8 @@ class Scheduler:
     # -- inside: admission and preemption -------------------------------------------------------
 
     def _uncached_tokens(self, request: Request) -> int:
+        if request.prompt_logprobs is not None:
+            return len(request.prompt)  # all of it gets rows, held or not
         match = self.tree.match(request.namespace, request.prompt)
         return len(request.prompt) - match.num_computed
 
@@ -317,15 +324,15 @@ class Scheduler:
         """
         if not self.preempted and not len(self.waiting):
             return
-        rows = sum(pending_rows(sequence) for sequence in self.running)
+        demand = Demand(self.running)
         while True:
             sequence = min(self.preempted, key=self.standing, default=None)
             if sequence is not None and not self.waiting.outranks(sequence.request):
                 if not self._resume(sequence):
                     return
-                rows += pending_rows(sequence)
+                demand.add(sequence)
                 continue
-            if rows >= self.max_step_rows or not len(self.waiting):
+            if not len(self.waiting) or demand.fills(self.max_step_rows, self._room_for_scores):
                 return
             request = self.waiting.next(self.tree.clock)
             if request is None:
@@ -335,7 +342,7 @@ class Scheduler:
                 return
             if not self._fits(request, request.prompt, live):
                 return
-            rows += self._begin(request, live)
+            self._begin(request, live, demand)
 
     def _resume(self, sequence: Sequence) -> bool:
         """Give a preempted sequence a cursor, if there is room."""
@@ -348,15 +355,20 @@ class Scheduler:
         self.preempted.remove(sequence)
         return True
 
-    def _begin(self, request: Request, sequences: list[Sequence]) -> int:
-        """Admit a request whole; returns how many rows it adds to the coming steps."""
+    def _begin(self, request: Request, sequences: list[Sequence], demand: Demand) -> None:
+        """Admit a request whole, and add what it needs to the rows of the coming steps."""
         known = self.tree.match(request.namespace, request.prompt).num_known
         self.waiting.remove(request)
         for sequence in sequences:
             if not self._enter(sequence):
                 sequence.state = SequenceState.PREEMPTED
                 self.preempted.append(sequence)
-        return len(request.prompt) - known + 1
+        running = [seq for seq in sequences if seq.state is SequenceState.RUNNING]
+        if request.prompt_logprobs is not None:
+            for sequence in running:
+                demand.add(sequence)
+        else:
+            demand.add_rows(len(request.prompt) - known + 1)
 
     def _enter(self, sequence: Sequence) -> bool:
         try:
