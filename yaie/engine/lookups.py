@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as List
 
-from yaie.engine.request import Sequence
+from yaie.engine.request import Sequence, SequenceState
 from yaie.engine.step import PromptLogits
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import Match, RadixTree
@@ -30,6 +30,18 @@ def pending_scores(sequence: Sequence) -> int:
     return len(request.prompt) - 1 - len(request.prompt_logprobs or ())
 
 
+def leader(sequence: Sequence) -> Sequence:
+    """Whose rows this sequence waits for: sequence 0's while it scores their prompt, or its own.
+
+    One that was preempted leads nobody: the others might hold the slots it needs to go on. They
+    may then be ahead of it when it comes back.
+    """
+    first = sequence.request.sequences[0]
+    if sequence.is_decoding or first.state is not SequenceState.RUNNING:
+        return sequence
+    return first if wants_prompt_logits(first) else sequence
+
+
 class Demand:
     """Rows that the running sequences need for their next tokens, as if nobody shared them."""
 
@@ -41,6 +53,8 @@ class Demand:
 
     def add(self, sequence: Sequence) -> None:
         """A sequence that runs."""
+        if leader(sequence) is not sequence:
+            return
         scores = pending_scores(sequence)
         self._scores += scores
         self._others += pending_rows(sequence) - scores

@@ -12,6 +12,7 @@ from collections.abc import Sequence as List
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.lookups import (
     Demand,
+    leader,
     own_tokens,
     pending_rows,
     place,
@@ -115,13 +116,18 @@ class Scheduler:
         ready: list[Sequence] = []
         members: list[Sequence] = []
         wanted: list[tuple[Sequence, int, int]] = []
+        unscored: set[Request] = set()  # still want logits of their prompts after this step
         num_prompt_rows = 0
         for sequence in self._in_order_of_rows():
+            if sequence.request in unscored and not sequence.is_decoding:
+                continue  # it gets what sequence 0 computes, and needs no rows of its own
             rows, complete = self._select(selection, sequence, wanted)
             if rows or complete:
                 members.append(sequence)
             if complete:
                 ready.append(sequence)
+            elif wants_prompt_logits(sequence):
+                unscored.add(sequence.request)
             if not sequence.is_decoding:
                 num_prompt_rows += rows
                 sequence.request.num_paid_rows += rows
@@ -162,7 +168,9 @@ class Scheduler:
 
         Then by standing, so that the first gets on however many rows the others want.
         """
-        return sorted(self.running, key=lambda seq: (pending_rows(seq) > 1, self.standing(seq)))
+        return sorted(
+            self.running, key=lambda seq: (pending_rows(leader(seq)) > 1, self.standing(seq))
+        )
 
     def _select(
         self,
