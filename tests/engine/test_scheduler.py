@@ -408,7 +408,7 @@ def num_preemptions(bench: Bench, names: list[str]) -> dict[str, int]:
     running: set[Sequence] = set()
     while bench.step() is not None:
         for name in names:
-            for sequence in bench.requests[name].sequences:
+            for sequence in bench.sequences[name]:
                 lost[name] += sequence in running and sequence.state is SequenceState.PREEMPTED
         running = set(bench.scheduler.running)
     bench.expect_all()
@@ -478,7 +478,7 @@ def decoding(bench: Bench) -> None:
 
 
 def preempted(bench: Bench) -> None:
-    while all(seq.state is not SequenceState.PREEMPTED for seq in bench.requests["r"].sequences):
+    while all(seq.state is not SequenceState.PREEMPTED for seq in bench.sequences["r"]):
         assert bench.step() is not None
 
 

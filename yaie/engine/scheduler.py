@@ -268,6 +268,9 @@ class Scheduler:
             del self._requests[request.request_id]
             if was_waiting:
                 self.waiting.remove(request)
+            # Else the two would keep each other until a full garbage collection. A new list,
+            # since `abort` goes through the old one.
+            request.sequences = []
         if reason == "abort":
             self.counters.num_aborted += 1
         elif reason == "error":
