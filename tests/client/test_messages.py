@@ -113,7 +113,7 @@ configs = st.builds(
     threads=st.none() | st.integers(1, 99),
 )
 to_child: st.SearchStrategy[ToChild] = st.one_of(
-    st.builds(Start, config=configs, log_level=text),
+    st.builds(Start, config=configs, log_level=st.integers(0, 1000)),
     requests.map(pack_add),
     st.builds(Abort, request_id=text, index=st.none() | st.integers(0, 127)),
     st.just(Shutdown()),

@@ -6,6 +6,7 @@ so bytes can only ever become the plain values below. Used by `process` (parent)
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
@@ -23,7 +24,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
     """Parent to child, first: load this."""
 
     config: EngineConfig
-    log_level: str = "INFO"
+    log_level: int = logging.INFO  # a number, since not every level has a name
 
 
 class Add(msgspec.Struct, frozen=True, tag=True):

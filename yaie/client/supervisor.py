@@ -73,7 +73,7 @@ class EngineProcess(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_unix_connection(lambda: life, sock=ours)
         life._transport = transport
-        life.send(Start(config, logging.getLevelName(logger.getEffectiveLevel())))
+        life.send(Start(config, logger.getEffectiveLevel()))
         return life
 
     @property
