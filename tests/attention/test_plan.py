@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -343,6 +344,28 @@ def test_paths_deeper_than_recursion(overhead: int, *, computed: bool) -> None:
     assert plan.num_rows == depth + 2
     last = int(np.flatnonzero(plan.slots == 2 * (depth - 1))[0])
     assert path_of(plan, last) == {position: 2 * position for position in range(depth)}
+
+
+def test_a_deep_chain_costs_the_same_for_each_of_its_nodes() -> None:
+    """Its nodes are carried down to the one segment that reads them all: not copied at each."""
+    depth = 40_000
+    above = Node(None, 0)
+    for position in range(depth):
+        node = Node(above, position)
+        node.tokens.append(0)
+        node.add_extents([(2 * position, 1)])
+        node.num_computed = int(position < depth - 1)
+        above = node
+    selection = RowSelection(1)
+    assert selection.add(Cursor(above, 1)) == (1, True)
+    began = time.process_time()
+    for node in selection.entries:
+        node.slots()
+    linear = time.process_time() - began
+    began = time.process_time()
+    (segment,) = plan_step(selection).plan.segments
+    assert segment.slots.tolist() == list(range(0, 2 * depth, 2))
+    assert time.process_time() - began < 50 * linear  # 6 times; 280 where each copies the others
 
 
 def test_many_branches_under_one_prefix_read_it_once() -> None:

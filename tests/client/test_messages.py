@@ -8,7 +8,7 @@ import itertools
 import hypothesis.strategies as st
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from tests.client.scripted_core import INFO
 from yaie.client.messages import (
@@ -22,10 +22,12 @@ from yaie.client.messages import (
     ToParent,
     child_reader,
     encode,
+    in_parts,
     pack_add,
     parent_reader,
     unpack_request,
 )
+from yaie.client.supervisor import EngineProcess
 from yaie.config import EngineConfig
 from yaie.errors import (
     ConfigError,
@@ -113,7 +115,7 @@ configs = st.builds(
     threads=st.none() | st.integers(1, 99),
 )
 to_child: st.SearchStrategy[ToChild] = st.one_of(
-    st.builds(Start, config=configs, log_level=text),
+    st.builds(Start, config=configs, log_level=st.integers(0, 1000)),
     requests.map(pack_add),
     st.builds(Abort, request_id=text, index=st.none() | st.integers(0, 127)),
     st.just(Shutdown()),
@@ -212,3 +214,48 @@ def test_a_failure_is_the_same_error_on_the_other_side(kind: type[StartupError])
 @pytest.mark.parametrize("kind", ["RuntimeError", "InvalidRequest", "annotations", ""])
 def test_an_unknown_kind_of_failure_is_a_startup_error(kind: str) -> None:
     assert type(Failed(kind, "because", 1).error()) is StartupError
+
+
+def logprobs_of(length: int, num_top: int = 20) -> tuple[TokenLogprobs | None, ...]:
+    scored = [
+        TokenLogprobs(
+            token_id=number,
+            logprob=-1.5,
+            rank=2,
+            top=tuple((100_000 + other, -0.5) for other in range(num_top)),
+        )
+        for number in range(1, length)
+    ]
+    return (None, *scored)
+
+
+@given(
+    st.lists(st.none() | st.integers(1, 700), max_size=5),
+    st.lists(st.integers(0, 10**6), max_size=8),
+)
+@settings(deadline=None, max_examples=30)
+def test_long_prompts_come_in_parts_and_are_handed_on_whole(
+    lengths: list[int | None], places: list[int]
+) -> None:
+    told = [
+        TokenDelta(
+            request_id=f"r{number}",
+            index=0,
+            token_ids=(number,),
+            prompt_logprobs=None if length is None else logprobs_of(length, number),
+        )
+        for number, length in enumerate(lengths)
+    ]
+    first, second = Deltas(told, EngineStats(num_steps=1)), Deltas([], EngineStats(num_steps=2))
+    frames = [encode(part) for message in (first, second) for part in in_parts(message)]
+    got: list[ToParent] = []
+    process = EngineProcess(got.append)
+    for piece in cut(b"".join(frames), places):
+        process.data_received(piece)
+    assert got == [first, second]
+
+
+def test_no_frame_takes_long_to_decode_however_long_the_prompt_is() -> None:
+    delta = TokenDelta(request_id="r", index=0, prompt_logprobs=logprobs_of(5000))
+    frames = [encode(part) for part in in_parts(Deltas([delta], EngineStats()))]
+    assert max(map(len, frames)) < 100_000 < sum(map(len, frames))

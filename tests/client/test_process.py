@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.scripted_core import CRASH, HANG, INFO, KILL, RAISE_IN_ADD, REFUSE, SLOW_STEP
+from yaie.client import supervisor
 from yaie.client.base import EngineClient
 from yaie.client.process import ProcessClient
 from yaie.config import EngineConfig
@@ -96,6 +98,22 @@ def test_a_request_is_answered_in_order_and_state_is_told() -> None:
         assert client.state_reason == "the engine was stopped"
         with pytest.raises(EngineDraining):
             await collect(client, ask("late"))
+
+    run(test)
+
+
+@pytest.mark.parametrize("level", [0, 15, logging.WARNING])
+def test_an_engine_starts_at_any_log_level_of_its_parent(
+    level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that has no name."""
+    monkeypatch.setattr(supervisor.logger, "level", level)
+    monkeypatch.setattr(supervisor.logger, "parent", None)
+    assert supervisor.logger.getEffectiveLevel() == level
+
+    async def test() -> None:
+        async with running() as client:
+            assert await drawn(client, ask("a")) == [10, 11, 12, 13, 14]
 
     run(test)
 

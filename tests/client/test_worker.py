@@ -1,16 +1,17 @@
-"""The engine process's loop: what it does while nobody asks for anything."""
+"""The engine process's loop: what it does while nobody asks for anything, and what it sends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from tests.client.scripted_core import ScriptedCore
 from yaie.client import worker
-from yaie.client.messages import Shutdown, ToChild, ToParent, pack_add
+from yaie.client.messages import PromptPart, Shutdown, ToChild, ToParent, pack_add
 from yaie.config import EngineConfig
-from yaie.types import GenerationRequest, SamplingParams
+from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 
 class ReadyCore(ScriptedCore):
@@ -43,8 +44,8 @@ class Script:
         self.sent.append(message)
 
 
-def served(script: Script) -> ReadyCore:
-    core = ReadyCore(EngineConfig(model="scripted"))
+def served(script: Script, kind: type[ReadyCore] = ReadyCore) -> ReadyCore:
+    core = kind(EngineConfig(model="scripted"))
     worker._serve(script, core, [])  # type: ignore[arg-type]
     return core
 
@@ -66,3 +67,24 @@ def test_a_request_does_not_wait_for_idle_work(monkeypatch: pytest.MonkeyPatch) 
     assert script.slept[:5] == [False, False, False, False, True]
     assert len(script.sent) == 2
     assert not core.has_work
+
+
+class LongPromptCore(ReadyCore):
+    """Says something of a thousand tokens of each prompt."""
+
+    def step(self) -> list[TokenDelta]:
+        return [replace(delta, prompt_logprobs=(None,) * 1000) for delta in super().step()]
+
+
+def test_logprobs_of_a_long_prompt_are_sent_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.client.scripted_core.STEP_S", 0.0)
+    request = GenerationRequest(
+        request_id="one", prompt_token_ids=(20,), sampling=SamplingParams(max_tokens=1)
+    )
+    script = Script({1: pack_add(request)}, looks=4)
+    served(script, LongPromptCore)
+    *parts, last = script.sent
+    lengths = [len(part.logprobs) for part in parts if isinstance(part, PromptPart)]
+    assert sum(lengths) == 1000
+    assert len(lengths) == len(parts) == 4
+    assert not isinstance(last, PromptPart)

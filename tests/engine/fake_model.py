@@ -184,6 +184,7 @@ class Bench:
         )
         self.answers: dict[tuple[str, int], Answer] = {}
         self.requests: dict[str, Request] = {}
+        self.sequences: dict[str, list[Sequence]] = {}  # also of requests that have ended
         self.faults: dict[tuple[str, int], int] = {}  # draws of these fail at that output length
         self.on_step: list[Callable[[ScheduledStep], None]] = []
 
@@ -210,6 +211,7 @@ class Bench:
         request = Request(
             spec, namespace=namespace, max_new_tokens=max_new, samplings=list(samplings)
         )
+        self.sequences[request_id] = list(request.sequences)
         self.scheduler.add(request)
         self.requests[request_id] = request
         for sequence in request.sequences:
@@ -269,7 +271,7 @@ class Bench:
 
     def expect(self, request_id: str, reason: FinishReason | None = None) -> None:
         """The request's sequences said what they must, and have ended."""
-        for sequence in self.requests[request_id].sequences:
+        for sequence in self.sequences[request_id]:
             answer = self.answers[(request_id, sequence.index)]
             assert answer.last is not None, f"{request_id} did not end"
             if reason is not None:

@@ -1,4 +1,4 @@
-"""Who left a queue is forgotten, also where nobody has looked at that end of it since."""
+"""Who left is forgotten: the queue's end that nobody has looked at since, and what has ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import pytest
 from tests.engine.fake_model import FakeSampling
 from yaie.engine.policy import make_policy
 from yaie.engine.request import Request
-from yaie.types import GenerationRequest
+from yaie.engine.scheduler import Scheduler
+from yaie.engine.step import DrawnToken
+from yaie.errors import YaieError
+from yaie.kvcache.radix_tree import RadixTree
+from yaie.types import GenerationRequest, SamplingParams
 
 
 class Watched(Request):
@@ -41,3 +45,33 @@ def test_requests_that_were_given_up_are_not_kept_behind_urgent_ones(name: str) 
     del request
     gc.collect()
     assert sum(one() is not None for one in given_up) < 200
+
+
+@pytest.mark.parametrize("end", ["length", "error", "abort", "abort one by one", "while it waits"])
+def test_what_has_ended_is_freed_without_a_garbage_collection(end: str) -> None:
+    scheduler = Scheduler(RadixTree(100))
+    spec = GenerationRequest(
+        request_id="r", prompt_token_ids=(1, 2, 3), sampling=SamplingParams(n=2, max_tokens=2)
+    )
+    samplings = [FakeSampling(), FakeSampling()]
+    request = Watched(spec, namespace="", max_new_tokens=2, samplings=list(samplings))
+    watched = [weakref.ref(request), *map(weakref.ref, samplings)]
+    gc.collect()
+    gc.disable()
+    try:
+        scheduler.add(request)
+        del request, samplings
+        if end != "while it waits":
+            for _ in range(2 if end == "length" else 1):
+                step = scheduler.schedule()
+                assert step is not None
+                failed = YaieError("no token") if end == "error" else None
+                scheduler.update(step, [failed or DrawnToken(7) for _ in step.draws])
+            del step
+        assert [one() is None for one in watched] == [end in ("length", "error")] * 3
+        for index in {"abort one by one": (0, 1), "length": (), "error": ()}.get(end, (None,)):
+            scheduler.abort("r", index)
+        assert [one() for one in watched] == [None, None, None]
+    finally:
+        gc.enable()
+    assert not scheduler.has_work

@@ -101,6 +101,38 @@ def test_prefix_aware_lets_age_decide_in_the_end() -> None:
     assert queue.order(129) == ["second", "third"]
 
 
+class CountedRequest(Request):
+    """Counts how often anybody asks when requests arrived."""
+
+    __slots__ = ("_arrival",)
+    num_reads = 0
+
+    @property
+    def arrival(self) -> int:  # type: ignore[override]
+        CountedRequest.num_reads += 1
+        return self._arrival
+
+    @arrival.setter
+    def arrival(self, number: int) -> None:
+        self._arrival = number
+
+
+def test_a_burst_of_one_clock_goes_by_arrival_without_a_look_at_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once patience has run out. They leave in any order, so that their places are mixed."""
+    monkeypatch.setattr("tests.engine.test_policy.Request", CountedRequest)
+    queue = Queue("prefix-aware", max_step_rows=2)  # patience of 128 tokens
+    rng = random.Random(5)
+    burst = [queue.add(f"r{number}", cost=rng.randint(1, 100)) for number in range(1000)]
+    for request in rng.sample(burst, 900):
+        queue.policy.remove(request)
+        burst.remove(request)
+    CountedRequest.num_reads = 0
+    assert queue.order(129) == [request.request_id for request in burst]
+    assert CountedRequest.num_reads == 0
+
+
 def test_a_prefix_that_got_held_meanwhile_counts() -> None:
     queue = Queue("prefix-aware")
     for number in range(20):

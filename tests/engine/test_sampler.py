@@ -492,15 +492,57 @@ def test_min_tokens_that_forbid_everything_end_the_sequence_with_an_error(extra)
     assert drawn.token_id == 3
 
 
-@given(st.lists(tokens, max_size=30), st.lists(tokens, max_size=80))
-def test_counts_grow_as_a_plain_counter(initial, added):
-    counts = TokenCounts(initial)
+@given(st.lists(tokens, max_size=80))
+def test_counts_grow_as_a_plain_counter(added):
+    counts = TokenCounts()
     for token in added:
         counts.add(token)
-    together = [*initial, *added]
     assert dict(zip(counts.token_ids.tolist(), counts.counts.tolist(), strict=True)) == {
-        token: together.count(token) for token in together
+        token: added.count(token) for token in added
     }
+
+
+@given(st.lists(tokens, max_size=30), st.lists(st.lists(tokens, max_size=40), max_size=3))
+def test_sequences_of_a_request_draw_as_if_each_had_counted_the_prompt(prompt, outputs):
+    params = SamplingParams(
+        n=4, repetition_penalty=1.4, frequency_penalty=0.3, temperature=1.5, seed=7
+    )
+    first = state_of(params, vocab_size=VOCAB, prompt=prompt)
+    states = [first, *(first.for_sequence(index) for index in range(1, len(outputs) + 1))]
+    alone = [state_of(params, vocab_size=VOCAB, prompt=prompt, index=i) for i in range(len(states))]
+    logits = torch.randn(1, VOCAB, generator=torch.Generator().manual_seed(3))
+    outputs = [[], *outputs]
+    for state, twin, output in zip(states, alone, outputs, strict=True):
+        for token in output:
+            state.observe(token)
+            twin.observe(token)
+    for state, twin, output in zip(states, alone, outputs, strict=True):
+        assert state.seen is not None
+        ids = np.concatenate(state.seen.parts).tolist()
+        assert sorted(ids) == sorted({*prompt, *output})
+        assert state.output is not None
+        assert sorted(state.output.token_ids.tolist()) == sorted(set(output))
+        assert (state.index, state.num_drawn) == (twin.index, twin.num_drawn)
+        assert draw_one(logits[0], state) == draw_one(logits[0], twin)
+
+
+def test_a_prompt_is_counted_once_for_all_sequences_and_not_on_arrival(monkeypatch):
+    counted = []
+    real = np.unique
+    monkeypatch.setattr(np, "unique", lambda ids: counted.append(len(ids)) or real(ids))
+    params = SamplingParams(n=8, repetition_penalty=1.4, temperature=0.0)
+    first = state_of(params, vocab_size=5000, prompt=[*range(4000), *range(1000)])
+    states = [first, *(first.for_sequence(index) for index in range(1, 8))]
+    assert counted == []
+    logits = torch.arange(5000.0)
+    for number in range(3):
+        for state in states:
+            state.observe(draw_one(logits, state).token_id)
+            assert state.num_drawn == number + 1
+    assert counted == [5000]
+    prompts = {id(state.seen.parts[0]) for state in states if state.seen is not None}
+    assert len(prompts) == 1
+    assert all(len(state.seen.parts[1]) <= 3 for state in states if state.seen is not None)
 
 
 # Draws by the kernel library.

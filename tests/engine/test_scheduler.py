@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.engine.fake_model import Bench, continuation, digest
 from yaie.engine.request import Sequence, SequenceState
 from yaie.engine.step import ScheduledStep
+from yaie.types import TokenDelta
 
 POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
 EVICTIONS = ["lru", "lfu", "cost"]
@@ -207,6 +208,136 @@ def test_prompt_logprobs_have_rows_for_all_of_a_held_prompt() -> None:
     assert answer.last.num_cached_tokens == 0
 
 
+@pytest.mark.parametrize("num_scored", [1, 4])
+def test_prompt_logprobs_leave_the_rest_of_the_step_to_others(num_scored: int) -> None:
+    """However long the prompts are, a step scores no more of them than its logits have room for."""
+    bench = Bench(num_slots=4096, max_step_rows=128, max_running=40)
+    for number in range(num_scored):
+        bench.add(f"scored {number}", prompt(number, 600), max_new=1, prompt_logprobs=0)
+    steps: list[ScheduledStep] = []
+    bench.on_step.append(steps.append)
+    bench.step()
+    short = prompt(9, 20)
+    bench.add("short", short)
+    bench.step()
+    assert bench.answers[("short", 0)].tokens == continuation(short, 1)
+    assert [step.plan.num_rows for step in steps] == [
+        40 - num_scored,
+        max(32, 40 - num_scored - 1) + len(short),
+    ]
+    bench.run()
+    bench.expect_all()
+
+
+@pytest.mark.parametrize("num_scored", [1, 4])
+def test_prompt_logprobs_that_fill_the_step_hold_others_back(num_scored: int) -> None:
+    """As any prompt does that is longer than a step."""
+    bench = Bench(num_slots=4096, max_step_rows=30, max_running=40)
+    for number in range(num_scored):
+        bench.add(f"scored {number}", prompt(number, 100), max_new=1, prompt_logprobs=0)
+    bench.step()
+    bench.add("short", prompt(9, 20))
+    bench.step()
+    assert len(bench.scheduler.waiting) == num_scored
+    bench.run()
+    bench.expect_all()
+
+
+def test_the_cost_of_a_prompt_with_logprobs_is_all_of_it_though_it_is_held() -> None:
+    """`lpm` admits those first that have most tokens held; here that saves no row."""
+    bench = Bench(num_slots=4096, policy="lpm", max_step_rows=64, max_running=1)
+    bench.add("held", prompt(1, 60), max_new=1)
+    bench.run()
+    bench.add("running", prompt(3, 10), max_new=6)
+    bench.step()
+    bench.add("scored", prompt(1, 60), max_new=1, prompt_logprobs=0)
+    bench.add("continued", [*prompt(1, 10), 100], max_new=1)
+    while not bench.answers[("continued", 0)].last:
+        bench.step()
+    assert bench.answers[("scored", 0)].last is None
+    bench.run()
+    bench.expect_all()
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+@pytest.mark.parametrize("max_step_rows", [16, 4096])
+def test_a_prompt_with_logprobs_is_computed_once_for_all_samples(
+    max_step_rows: int, *, is_held: bool
+) -> None:
+    bench = Bench(num_slots=4096, max_step_rows=max_step_rows, max_running=40)
+    tokens = prompt(1, 200)
+    if is_held:
+        bench.add("held", tokens, max_new=1)
+        bench.run()
+    before = bench.scheduler.counters.prompt_rows_computed
+    bench.add("r", tokens, n=3, salts=[0, 1, 2], prompt_logprobs=0)
+    draws: list[int] = []
+    bench.on_step.append(lambda step: draws.append(len(step.draws)))
+    bench.run()
+    bench.expect("r", "length")
+    assert next(count for count in draws if count) == 3  # their first tokens come together
+    assert bench.scheduler.counters.prompt_rows_computed - before == 200
+    for index in range(3):
+        answer = bench.answers[("r", index)]
+        assert answer.last is not None
+        assert answer.last.num_cached_tokens == 0
+        assert (answer.prompt_logprobs is not None) == (index == 0)
+
+
+@pytest.mark.parametrize("end", ["abort", "fault"])
+def test_samples_go_on_when_the_one_that_scores_their_prompt_ends(end: str) -> None:
+    bench = Bench(num_slots=4096, max_step_rows=16, max_running=8)
+    bench.add("r", prompt(1, 100), n=3, salts=[0, 1, 2], prompt_logprobs=0)
+    for _ in range(3):
+        bench.step()
+    if end == "abort":
+        bench.abort("r", 0)
+    else:
+        sequence = bench.requests["r"].sequences[0]
+        bench.scheduler.fail(sequence, RuntimeError("its logprobs failed"))
+        bench.answers[("r", 0)].last = TokenDelta(
+            request_id="r", index=0, finish_reason="error", error="its logprobs failed"
+        )
+    bench.run()
+    bench.expect("r")
+    assert bench.scheduler.counters.prompt_rows_computed == 100
+    assert [len(bench.answers[("r", index)].tokens) for index in range(3)] == [0, 4, 4]
+
+
+def test_samples_that_draw_already_do_not_wait_for_the_one_that_scores_their_prompt() -> None:
+    bench = Bench(num_slots=4096, max_step_rows=32, max_running=2)
+    request = bench.add("r", prompt(1, 200), max_new=100, n=2, salts=[0, 1], prompt_logprobs=0)
+    bench.step()
+    bench.scheduler._preempt(request.sequences[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench.scheduler, "_resume", lambda sequence: False)
+        while not bench.answers[("r", 1)].tokens:
+            bench.step()
+    scored = len(request.prompt_logprobs or ())
+    assert 0 < scored < 100
+    while not bench.answers[("r", 0)].tokens:
+        before = len(bench.answers[("r", 1)].tokens)
+        bench.step()
+        assert len(bench.answers[("r", 1)].tokens) == before + 1
+    bench.run()
+    bench.expect("r", "length")
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_samples_go_on_when_one_is_preempted_while_their_prompt_is_scored(index: int) -> None:
+    """Also where nothing is left for it to come back to before the others have ended."""
+    bench = Bench(num_slots=140, max_step_rows=16, max_running=3)
+    request = bench.add("r", prompt(1, 100), max_new=20, n=3, salts=[0, 1, 2], prompt_logprobs=0)
+    for _ in range(3):
+        bench.step()
+    bench.scheduler._preempt(request.sequences[index])
+    bench.run()
+    bench.expect("r", "length")
+    got = bench.answers[("r", 0)].prompt_logprobs
+    assert got is not None
+    assert len(got) == 100
+
+
 # -- tight pools --------------------------------------------------------------------------------
 
 
@@ -277,7 +408,7 @@ def num_preemptions(bench: Bench, names: list[str]) -> dict[str, int]:
     running: set[Sequence] = set()
     while bench.step() is not None:
         for name in names:
-            for sequence in bench.requests[name].sequences:
+            for sequence in bench.sequences[name]:
                 lost[name] += sequence in running and sequence.state is SequenceState.PREEMPTED
         running = set(bench.scheduler.running)
     bench.expect_all()
@@ -347,7 +478,7 @@ def decoding(bench: Bench) -> None:
 
 
 def preempted(bench: Bench) -> None:
-    while all(seq.state is not SequenceState.PREEMPTED for seq in bench.requests["r"].sequences):
+    while all(seq.state is not SequenceState.PREEMPTED for seq in bench.sequences["r"]):
         assert bench.step() is not None
 
 

@@ -219,10 +219,30 @@ class PlannedStep:
 
 @dataclass(slots=True)
 class _Carry:
-    """Keys of nodes above that are read together with the nodes below."""
+    """Keys that are read together with those of nodes below; linked upwards, so that one more
+    node costs the same however many are above it.
+    """
 
-    slots: list[IntArray]
     first_position: int
+    slots: IntArray | None = None  # of the last node; None: nothing is carried yet
+    above: _Carry | None = None
+
+    def with_keys(self, slots: IntArray) -> _Carry:
+        """These keys and then `slots`."""
+        return _Carry(self.first_position, slots, self if self.slots is not None else None)
+
+    def all_slots(self) -> IntArray:
+        """Of all the keys, in order of position."""
+        assert self.slots is not None
+        if self.above is None:
+            return self.slots
+        parts = []
+        carry: _Carry | None = self
+        while carry is not None:
+            assert carry.slots is not None
+            parts.append(carry.slots)
+            carry = carry.above
+        return np.concatenate(parts[::-1])
 
 
 class _Layout:
@@ -241,7 +261,7 @@ class _Layout:
 
     def walk(self, top: NodeRows) -> None:
         """Lay out one subtree, depth first. A stack, since paths can be deeper than recursion."""
-        stack: list[tuple[NodeRows, _Carry, int]] = [(top, _Carry([], top.node.start), -1)]
+        stack: list[tuple[NodeRows, _Carry, int]] = [(top, _Carry(top.node.start), -1)]
         while stack:
             rows, carry, first_row = stack.pop()
             if first_row >= 0:  # all below it is laid out
@@ -251,7 +271,7 @@ class _Layout:
             node, branches, slots = rows.node, rows.branches, rows.node.slots()
             own = self._add_rows(rows, slots)
             num_keys = len(node.tokens) if branches else own
-            keys = _Carry([*carry.slots, slots[:num_keys]], carry.first_position)
+            keys = carry.with_keys(slots[:num_keys])
             if not branches:
                 self._add_segment(keys, first_row, self.num_rows)
                 continue
@@ -264,7 +284,7 @@ class _Layout:
                     self._add_segment(keys, first_row, self.num_rows)
             else:
                 stack.append((rows, keys, first_row))
-                below = _Carry([], node.end)
+                below = _Carry(node.end)
             for branch in reversed(branches):
                 stack.append((branch, below, -1))
 
@@ -298,8 +318,7 @@ class _Layout:
         return again[-1] + 1 if again else 0
 
     def _add_segment(self, keys: _Carry, first_row: int, end_row: int) -> None:
-        slots = keys.slots[0] if len(keys.slots) == 1 else np.concatenate(keys.slots)
-        self.segments.append(Segment(slots, keys.first_position, first_row, end_row))
+        self.segments.append(Segment(keys.all_slots(), keys.first_position, first_row, end_row))
 
 
 def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> PlannedStep:

@@ -6,7 +6,9 @@ so bytes can only ever become the plain values below. Used by `process` (parent)
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 import msgspec
@@ -14,16 +16,17 @@ import msgspec
 from yaie import errors
 from yaie.config import EngineConfig
 from yaie.errors import InvalidRequest, StartupError
-from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta, TokenLogprobs
 
 LENGTH_BYTES = 4
+PART_LENGTH = 256  # logprobs of a prompt in one frame: with 20 alternatives each, some 70 kB
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
     """Parent to child, first: load this."""
 
     config: EngineConfig
-    log_level: str = "INFO"
+    log_level: int = logging.INFO  # a number, since not every level has a name
 
 
 class Add(msgspec.Struct, frozen=True, tag=True):
@@ -78,8 +81,15 @@ class Deltas(msgspec.Struct, frozen=True, tag=True):
     stats: EngineStats
 
 
+class PromptPart(msgspec.Struct, frozen=True, tag=True):
+    """Child to parent, before a `Deltas`: the next logprobs of the prompt of its delta `place`."""
+
+    place: int
+    logprobs: tuple[TokenLogprobs | None, ...]
+
+
 ToChild = Start | Add | Abort | Shutdown
-ToParent = Ready | Failed | Deltas
+ToParent = Ready | Failed | Deltas | PromptPart
 
 _encoder = msgspec.msgpack.Encoder()
 _request_decoder = msgspec.msgpack.Decoder(GenerationRequest)
@@ -118,6 +128,43 @@ def encode(message: ToChild | ToParent) -> bytes:
     """One frame."""
     body = _encoder.encode(message)
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
+
+
+def in_parts(message: Deltas) -> Iterator[Deltas | PromptPart]:
+    """`message` as it is sent: the logprobs of a long prompt ahead of it, a part at a time.
+
+    One frame is decoded at a time, and the parent does that on its event loop.
+    """
+    deltas = list(message.deltas)
+    for place, delta in enumerate(deltas):
+        logprobs = delta.prompt_logprobs
+        if logprobs is None or len(logprobs) <= PART_LENGTH:
+            continue
+        for start in range(0, len(logprobs), PART_LENGTH):
+            yield PromptPart(place, logprobs[start : start + PART_LENGTH])
+        deltas[place] = replace(delta, prompt_logprobs=())
+    yield Deltas(deltas, message.stats)
+
+
+class Joiner:
+    """Puts together again what `in_parts` took apart."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, list[TokenLogprobs | None]] = {}
+
+    def add(self, part: PromptPart) -> None:
+        """Keep a part for the next `Deltas`."""
+        self._parts.setdefault(part.place, []).extend(part.logprobs)
+
+    def join(self, message: Deltas) -> Deltas:
+        """The message with the parts that came before it."""
+        if not self._parts:
+            return message
+        deltas = list(message.deltas)
+        for place, logprobs in self._parts.items():
+            deltas[place] = replace(deltas[place], prompt_logprobs=tuple(logprobs))
+        self._parts = {}
+        return Deltas(deltas, message.stats)
 
 
 Message = TypeVar("Message")

@@ -18,7 +18,17 @@ from pathlib import Path
 
 import msgspec
 
-from yaie.client.messages import Failed, Start, ToChild, ToParent, encode, parent_reader
+from yaie.client.messages import (
+    Deltas,
+    Failed,
+    Joiner,
+    PromptPart,
+    Start,
+    ToChild,
+    ToParent,
+    encode,
+    parent_reader,
+)
 from yaie.config import EngineConfig
 
 logger = logging.getLogger(__name__)
@@ -34,6 +44,7 @@ class EngineProcess(asyncio.Protocol):
     def __init__(self, on_message: Callable[[ToParent], None]) -> None:
         self._on_message = on_message
         self._reader = parent_reader()
+        self._joiner = Joiner()
         self._hung_up = asyncio.Event()
         self._process: asyncio.subprocess.Process
         self._transport: asyncio.Transport
@@ -73,7 +84,7 @@ class EngineProcess(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_unix_connection(lambda: life, sock=ours)
         life._transport = transport
-        life.send(Start(config, logging.getLevelName(logger.getEffectiveLevel())))
+        life.send(Start(config, logger.getEffectiveLevel()))
         return life
 
     @property
@@ -132,12 +143,20 @@ class EngineProcess(asyncio.Protocol):
         """Pass on the messages that `data` completes."""
         try:
             for message in self._reader.feed(data):
-                if isinstance(message, Failed):
-                    self.failure = message
-                self._on_message(message)
+                self._take(message)
         except msgspec.DecodeError:
             logger.exception("the engine process sent something that is no message")
             self.kill()
+
+    def _take(self, message: ToParent) -> None:
+        if isinstance(message, PromptPart):
+            self._joiner.add(message)
+            return
+        if isinstance(message, Failed):
+            self.failure = message
+        elif isinstance(message, Deltas):
+            message = self._joiner.join(message)
+        self._on_message(message)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The process closed its end, by will or by dying."""

@@ -31,6 +31,7 @@ from yaie.client.messages import (
     ToParent,
     child_reader,
     encode,
+    in_parts,
     unpack_request,
 )
 from yaie.config import EngineConfig
@@ -143,7 +144,8 @@ def _serve(channel: Channel, core: Core, early: list[ToChild]) -> None:
             _obey(core, message, refused)
         if core.has_work or refused:
             deltas = core.step() if core.has_work else []
-            channel.send(Deltas(refused + deltas, core.stats))
+            for part in in_parts(Deltas(refused + deltas, core.stats)):
+                channel.send(part)
             refused.clear()
         incoming = channel.receive(wait=not core.has_work and not core.use_idle_moment())
 

@@ -106,23 +106,20 @@ class EngineCore:
         namespace: Hashable = request.cache_salt
         if not self._config.prefix_cache:
             namespace = (request.cache_salt, next(self._isolated))
-        fallback_seed = secrets.randbits(63)
-        samplings = [
-            SamplingState(
-                request.sampling,
-                index=index,
-                prompt_token_ids=request.prompt_token_ids,
-                eos_token_ids=self.info.eos_token_ids,
-                vocab_size=self.info.vocab_size,
-                fallback_seed=fallback_seed,
-            )
-            for index in range(request.sampling.n)
-        ]
+        first = SamplingState(
+            request.sampling,
+            index=0,
+            prompt_token_ids=request.prompt_token_ids,
+            eos_token_ids=self.info.eos_token_ids,
+            vocab_size=self.info.vocab_size,
+            fallback_seed=secrets.randbits(63),
+        )
+        others = (first.for_sequence(index) for index in range(1, request.sampling.n))
         return Request(
             request,
             namespace=namespace,
             max_new_tokens=max_new_tokens,
-            samplings=list(samplings),
+            samplings=[first, *others],
         )
 
     # -- a step ---------------------------------------------------------------------------------

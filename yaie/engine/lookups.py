@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from yaie.engine.request import Sequence
+from collections.abc import Sequence as List
+
+from yaie.engine.request import Sequence, SequenceState
 from yaie.engine.step import PromptLogits
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import Match, RadixTree
@@ -16,10 +18,54 @@ def pending_rows(sequence: Sequence) -> int:
         pending += end - node.num_computed
         node = node.parent
         end = len(node.tokens) if node else 0
-    if wants_prompt_logits(sequence):  # rows for all of the prompt, held or not
-        request = sequence.request
-        pending = max(pending, len(request.prompt) - len(request.prompt_logprobs or ()))
-    return max(1, pending)
+    scores = pending_scores(sequence)  # these have a row each, held or not
+    return max(pending, scores + 1)
+
+
+def pending_scores(sequence: Sequence) -> int:
+    """Rows that only give log-probabilities of the prompt; how many fit a step is limited."""
+    if not wants_prompt_logits(sequence):
+        return 0
+    request = sequence.request
+    return len(request.prompt) - 1 - len(request.prompt_logprobs or ())
+
+
+def leader(sequence: Sequence) -> Sequence:
+    """Whose rows this sequence waits for: sequence 0's while it scores their prompt, or its own.
+
+    One that was preempted leads nobody: the others might hold the slots it needs to go on. They
+    may then be ahead of it when it comes back.
+    """
+    first = sequence.request.sequences[0]
+    if sequence.is_decoding or first.state is not SequenceState.RUNNING:
+        return sequence
+    return first if wants_prompt_logits(first) else sequence
+
+
+class Demand:
+    """Rows that the running sequences need for their next tokens, as if nobody shared them."""
+
+    def __init__(self, running: List[Sequence]) -> None:
+        self._scores = 0
+        self._others = 0
+        for sequence in running:
+            self.add(sequence)
+
+    def add(self, sequence: Sequence) -> None:
+        """A sequence that runs."""
+        if leader(sequence) is not sequence:
+            return
+        scores = pending_scores(sequence)
+        self._scores += scores
+        self._others += pending_rows(sequence) - scores
+
+    def add_rows(self, rows: int) -> None:
+        """Rows that several sequences need together."""
+        self._others += rows
+
+    def fills(self, max_rows: int, max_scores: int) -> bool:
+        """Whether a step of `max_rows` has no room for anybody else's."""
+        return self._others + min(self._scores, max_scores) >= max_rows
 
 
 def own_tokens(sequence: Sequence) -> int:

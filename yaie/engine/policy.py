@@ -125,7 +125,8 @@ class _Scored(AdmissionPolicy):
         self._cost_of = cost
         self._requests: list[Request] = []
         self._index: dict[Request, int] = {}
-        self._arrived = np.zeros(16)
+        self._arrived = np.zeros(16)  # tree clock
+        self._arrival = np.zeros(16)  # running number
         self._cost = np.zeros(16)
         self._length = np.zeros(16)
         self._turn = 0
@@ -135,11 +136,12 @@ class _Scored(AdmissionPolicy):
         cost = self._cost_of(request)  # before anything is changed, in case it raises
         index = len(self._requests)
         if index == len(self._cost):
-            for name in ("_arrived", "_cost", "_length"):
+            for name in ("_arrived", "_arrival", "_cost", "_length"):
                 setattr(self, name, np.concatenate([getattr(self, name), np.zeros(index)]))
         self._requests.append(request)
         self._index[request] = index
         self._arrived[index] = request.arrived_at
+        self._arrival[index] = request.arrival
         self._length[index] = len(request.prompt)
         self._cost[index] = max(1, cost)
 
@@ -151,7 +153,7 @@ class _Scored(AdmissionPolicy):
         if last is not request:
             self._requests[index] = last
             self._index[last] = index
-            for values in (self._arrived, self._cost, self._length):
+            for values in (self._arrived, self._arrival, self._cost, self._length):
                 values[index] = values[end]
 
     def next(self, clock: int) -> Request | None:
@@ -205,7 +207,7 @@ class PrefixAware(_Scored):
     def _oldest_of(self, arrived: np.ndarray) -> int:
         """Of those that arrived at the same clock, the first by number."""
         ties = np.flatnonzero(arrived == arrived.min())
-        return min((int(i) for i in ties), key=lambda i: self._requests[i].arrival)
+        return int(ties[self._arrival[ties].argmin()])
 
 
 def make_policy(name: str, cost: CostFunction, max_step_rows: int) -> AdmissionPolicy:

@@ -70,7 +70,7 @@ class Request:
         self.prompt: Tokens = as_tokens(spec.prompt_token_ids)
         self.namespace = namespace
         self.max_new_tokens = max_new_tokens  # for each sequence
-        self.sequences = [
+        self.sequences = [  # until the last of them has ended
             Sequence(self, index, sampling) for index, sampling in enumerate(samplings)
         ]
         self.arrival = 0  # running number, given by the scheduler

@@ -246,13 +246,10 @@ def _change_logits(own: Tensor, states: Sequence[SamplingState]) -> None:
     if biased:
         flat[_places(biased, vocab_size, own.device)] += _amounts(biased, own.device)
     repeated = [
-        (
-            i,
-            state.seen.token_ids,
-            np.full(len(state.seen.token_ids), state.params.repetition_penalty, np.float32),
-        )
+        (i, token_ids, np.full(len(token_ids), state.params.repetition_penalty, np.float32))
         for i, state in enumerate(states)
         if state.seen is not None
+        for token_ids in state.seen.parts
     ]
     if repeated:
         places = _places(repeated, vocab_size, own.device)

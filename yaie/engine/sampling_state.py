@@ -7,12 +7,13 @@ resumed sequence draws what it would have drawn.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import struct
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from yaie.errors import InvalidRequest
 from yaie.types import FinishReason, SamplingParams
@@ -37,11 +38,10 @@ class TokenCounts:
 
     __slots__ = ("_counts", "_ids", "_places")
 
-    def __init__(self, token_ids: Sequence[int] = ()) -> None:
-        ids, counts = np.unique(np.asarray(token_ids, dtype=np.int64), return_counts=True)
-        self._ids: NDArray[np.int64] = ids
-        self._counts: NDArray[np.int64] = counts.astype(np.int64)
-        self._places = {int(token_id): place for place, token_id in enumerate(ids)}
+    def __init__(self) -> None:
+        self._ids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._counts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._places: dict[int, int] = {}
 
     def add(self, token_id: int) -> None:
         """Count one more `token_id`; amortised O(1)."""
@@ -61,13 +61,59 @@ class TokenCounts:
 
     @property
     def token_ids(self) -> NDArray[np.int64]:
-        """The distinct tokens, in order of first appearance after the initial ones."""
+        """The distinct tokens, in order of first appearance."""
         return self._ids[: len(self._places)]
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """How often each of `token_ids` was seen, in the same order."""
         return self._counts[: len(self._places)]
+
+
+class DistinctTokens:
+    """The distinct tokens of a prompt, found once they are asked for, and then kept."""
+
+    __slots__ = ("_found", "_token_ids")
+
+    def __init__(self, token_ids: NDArray[np.int32]) -> None:
+        self._token_ids = token_ids
+        self._found: NDArray[np.int64] | None = None
+
+    @property
+    def token_ids(self) -> NDArray[np.int64]:
+        """Ascending; not to be changed, since sequences share them."""
+        if self._found is None:
+            self._found = np.unique(self._token_ids).astype(np.int64)
+            self._found.flags.writeable = False
+            self._token_ids = self._token_ids[:0]
+        return self._found
+
+    def __contains__(self, token_id: int) -> bool:
+        ids = self.token_ids
+        place = int(ids.searchsorted(token_id))
+        return place < len(ids) and int(ids[place]) == token_id
+
+
+class SeenTokens:
+    """The distinct tokens of prompt and output: the prompt's, shared by all sequences of a
+    request, and beside them what this one added.
+    """
+
+    __slots__ = ("_added", "prompt")
+
+    def __init__(self, prompt: DistinctTokens) -> None:
+        self.prompt = prompt
+        self._added = TokenCounts()
+
+    def add(self, token_id: int) -> None:
+        """A token of the output."""
+        if token_id not in self.prompt:
+            self._added.add(token_id)
+
+    @property
+    def parts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Arrays of ids that have none in common."""
+        return self.prompt.token_ids, self._added.token_ids
 
 
 class SamplingState:
@@ -117,13 +163,25 @@ class SamplingState:
                 np.fromiter(params.logit_bias.keys(), dtype=np.int64),
                 np.fromiter(params.logit_bias.values(), dtype=np.float32),
             )
-        self.seen: TokenCounts | None = None  # of prompt and output
+        self.seen: SeenTokens | None = None  # in prompt and output
         if params.repetition_penalty != 1.0:
-            _check_ids("prompt", prompt_token_ids, vocab_size)
-            self.seen = TokenCounts(prompt_token_ids)
+            prompt = np.asarray(prompt_token_ids)
+            _check_ids("prompt", prompt, vocab_size)
+            self.seen = SeenTokens(DistinctTokens(prompt.astype(np.int32)))
         self.output: TokenCounts | None = None
         if params.presence_penalty != 0.0 or params.frequency_penalty != 0.0:
             self.output = TokenCounts()
+
+    def for_sequence(self, index: int) -> SamplingState:
+        """The state in which another sequence of the same request begins."""
+        state = copy.copy(self)
+        state.index = index
+        state.num_drawn = 0
+        if self.seen is not None:
+            state.seen = SeenTokens(self.seen.prompt)
+        if self.output is not None:
+            state.output = TokenCounts()
+        return state
 
     @property
     def changes_logits(self) -> bool:
@@ -177,8 +235,9 @@ class SamplingState:
         return None
 
 
-def _check_ids(name: str, token_ids: Sequence[int], vocab_size: int) -> None:
-    for token_id in (min(token_ids), max(token_ids)) if token_ids else ():
+def _check_ids(name: str, token_ids: ArrayLike, vocab_size: int) -> None:
+    ids = np.asarray(token_ids)
+    for token_id in (ids.min(), ids.max()) if len(ids) else ():
         if not 0 <= token_id < vocab_size:
             raise InvalidRequest(
                 f"{name} has token id {token_id}; the vocabulary has ids 0 to {vocab_size - 1}",

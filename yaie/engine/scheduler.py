@@ -11,6 +11,8 @@ from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.lookups import (
+    Demand,
+    leader,
     own_tokens,
     pending_rows,
     place,
@@ -114,13 +116,18 @@ class Scheduler:
         ready: list[Sequence] = []
         members: list[Sequence] = []
         wanted: list[tuple[Sequence, int, int]] = []
+        unscored: set[Request] = set()  # still want logits of their prompts after this step
         num_prompt_rows = 0
         for sequence in self._in_order_of_rows():
+            if sequence.request in unscored and not sequence.is_decoding:
+                continue  # it gets what sequence 0 computes, and needs no rows of its own
             rows, complete = self._select(selection, sequence, wanted)
             if rows or complete:
                 members.append(sequence)
             if complete:
                 ready.append(sequence)
+            elif wants_prompt_logits(sequence):
+                unscored.add(sequence.request)
             if not sequence.is_decoding:
                 num_prompt_rows += rows
                 sequence.request.num_paid_rows += rows
@@ -161,7 +168,9 @@ class Scheduler:
 
         Then by standing, so that the first gets on however many rows the others want.
         """
-        return sorted(self.running, key=lambda seq: (pending_rows(seq) > 1, self.standing(seq)))
+        return sorted(
+            self.running, key=lambda seq: (pending_rows(leader(seq)) > 1, self.standing(seq))
+        )
 
     def _select(
         self,
@@ -175,8 +184,7 @@ class Scheduler:
         if wants_prompt_logits(sequence):
             assert request.prompt_logprobs is not None
             first, last = len(request.prompt_logprobs), len(request.prompt) - 1
-            room = max(_LEAST_PROMPT_LOGITS, self.max_running - len(self.running))
-            room -= sum(end - first for _, first, end in wanted)
+            room = self._room_for_scores - sum(end - first for _, first, end in wanted)
             if first < last:
                 stop = min(last, first + room)
                 path = self.tree.path(sequence.cursor)
@@ -187,6 +195,11 @@ class Scheduler:
                     return selection.num_rows - before, False
         _, complete = selection.add(sequence.cursor)
         return selection.num_rows - before, complete
+
+    @property
+    def _room_for_scores(self) -> int:
+        """Rows of one step that may give log-probabilities of prompts, for all of them together."""
+        return max(_LEAST_PROMPT_LOGITS, self.max_running - len(self.running))
 
     def _account(self, step: ScheduledStep) -> None:
         self.tree.advance(step.plan.num_rows)
@@ -255,6 +268,9 @@ class Scheduler:
             del self._requests[request.request_id]
             if was_waiting:
                 self.waiting.remove(request)
+            # Else the two would keep each other until a full garbage collection. A new list,
+            # since `abort` goes through the old one.
+            request.sequences = []
         if reason == "abort":
             self.counters.num_aborted += 1
         elif reason == "error":
@@ -303,6 +319,8 @@ class Scheduler:
     # -- inside: admission and preemption -------------------------------------------------------
 
     def _uncached_tokens(self, request: Request) -> int:
+        if request.prompt_logprobs is not None:
+            return len(request.prompt)  # all of it gets rows, held or not
         match = self.tree.match(request.namespace, request.prompt)
         return len(request.prompt) - match.num_computed
 
@@ -317,15 +335,15 @@ class Scheduler:
         """
         if not self.preempted and not len(self.waiting):
             return
-        rows = sum(pending_rows(sequence) for sequence in self.running)
+        demand = Demand(self.running)
         while True:
             sequence = min(self.preempted, key=self.standing, default=None)
             if sequence is not None and not self.waiting.outranks(sequence.request):
                 if not self._resume(sequence):
                     return
-                rows += pending_rows(sequence)
+                demand.add(sequence)
                 continue
-            if rows >= self.max_step_rows or not len(self.waiting):
+            if not len(self.waiting) or demand.fills(self.max_step_rows, self._room_for_scores):
                 return
             request = self.waiting.next(self.tree.clock)
             if request is None:
@@ -335,7 +353,7 @@ class Scheduler:
                 return
             if not self._fits(request, request.prompt, live):
                 return
-            rows += self._begin(request, live)
+            self._begin(request, live, demand)
 
     def _resume(self, sequence: Sequence) -> bool:
         """Give a preempted sequence a cursor, if there is room."""
@@ -348,15 +366,20 @@ class Scheduler:
         self.preempted.remove(sequence)
         return True
 
-    def _begin(self, request: Request, sequences: list[Sequence]) -> int:
-        """Admit a request whole; returns how many rows it adds to the coming steps."""
+    def _begin(self, request: Request, sequences: list[Sequence], demand: Demand) -> None:
+        """Admit a request whole, and add what it needs to the rows of the coming steps."""
         known = self.tree.match(request.namespace, request.prompt).num_known
         self.waiting.remove(request)
         for sequence in sequences:
             if not self._enter(sequence):
                 sequence.state = SequenceState.PREEMPTED
                 self.preempted.append(sequence)
-        return len(request.prompt) - known + 1
+        running = [seq for seq in sequences if seq.state is SequenceState.RUNNING]
+        if request.prompt_logprobs is not None:
+            for sequence in running:
+                demand.add(sequence)
+        else:
+            demand.add_rows(len(request.prompt) - known + 1)
 
     def _enter(self, sequence: Sequence) -> bool:
         try:
