@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, digest
+from yaie.engine.lookups import LEAST_SCORES
 from yaie.engine.request import Sequence, SequenceState
 from yaie.engine.step import ScheduledStep
 from yaie.types import TokenDelta
@@ -221,12 +222,31 @@ def test_prompt_logprobs_leave_the_rest_of_the_step_to_others(num_scored: int) -
     bench.add("short", short)
     bench.step()
     assert bench.answers[("short", 0)].tokens == continuation(short, 1)
-    assert [step.plan.num_rows for step in steps] == [
-        40 - num_scored,
-        max(32, 40 - num_scored - 1) + len(short),
-    ]
+    assert [step.plan.num_rows for step in steps] == [40, 39 + len(short)]
     bench.run()
     bench.expect_all()
+
+
+@pytest.mark.parametrize("max_running", [8, 64])
+@pytest.mark.parametrize("n", [1, 3])
+def test_many_prompts_with_logprobs_take_no_more_steps_than_their_rows_need(
+    max_running: int, n: int
+) -> None:
+    """Those that wait for their scores take no room for logits from those that are scored."""
+    bench = Bench(num_slots=20_000, max_step_rows=512, max_running=max_running)
+    for number in range(100):
+        bench.add(
+            f"r{number}", prompt(number, 100), max_new=1, n=n, salts=[*range(n)], prompt_logprobs=0
+        )
+    steps: list[ScheduledStep] = []
+    bench.on_step.append(steps.append)
+    bench.run()
+    bench.expect_all()
+    for step in steps:
+        num_scores = sum(len(one.logit_rows) for one in step.prompt_logits)
+        assert len(step.draws) + num_scores <= max_running + LEAST_SCORES
+    room = max(LEAST_SCORES, max_running - n)
+    assert len(steps) <= 1.2 * 100 * 99 / room + 2
 
 
 @pytest.mark.parametrize("num_scored", [1, 4])

@@ -85,7 +85,7 @@ class DistinctTokens:
         if self._found is None:
             self._found = np.unique(self._token_ids).astype(np.int64)
             self._found.flags.writeable = False
-            self._token_ids = self._token_ids[:0]
+            self._token_ids = np.empty(0, np.int32)
         return self._found
 
     def __contains__(self, token_id: int) -> bool:

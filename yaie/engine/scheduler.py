@@ -11,12 +11,16 @@ from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.lookups import (
+    LEAST_SCORES,
     Demand,
+    draws_next,
     leader,
+    num_waiting_for_scores,
     own_tokens,
     pending_rows,
     place,
     prompt_logits,
+    room_for_scores,
     unpinned_tokens,
     wants_prompt_logits,
 )
@@ -36,8 +40,6 @@ from yaie.types import FinishReason, TokenDelta
 # Admission leaves room for each live sequence to grow by this many tokens, so that a request is
 # not let in only to preempt the others a few steps later.
 _GROWTH_RESERVE = 32
-# Logits of prompts use what memory was planned for and nobody draws from, at least so many rows.
-_LEAST_PROMPT_LOGITS = 32
 
 
 class Scheduler:
@@ -117,11 +119,16 @@ class Scheduler:
         members: list[Sequence] = []
         wanted: list[tuple[Sequence, int, int]] = []
         unscored: set[Request] = set()  # still want logits of their prompts after this step
+        num_drawing = sum(map(draws_next, self.running))
+        room = room_for_scores(num_drawing, self.max_running)
         num_prompt_rows = 0
         for sequence in self._in_order_of_rows():
             if sequence.request in unscored and not sequence.is_decoding:
                 continue  # it gets what sequence 0 computes, and needs no rows of its own
-            rows, complete = self._select(selection, sequence, wanted)
+            if wants_prompt_logits(sequence):
+                rows, complete, room = self._select_scores(selection, sequence, room, wanted)
+            else:
+                rows, complete = self._select(selection, sequence)
             if rows or complete:
                 members.append(sequence)
             if complete:
@@ -172,34 +179,40 @@ class Scheduler:
             self.running, key=lambda seq: (pending_rows(leader(seq)) > 1, self.standing(seq))
         )
 
-    def _select(
-        self,
-        selection: RowSelection,
-        sequence: Sequence,
-        wanted: list[tuple[Sequence, int, int]],
-    ) -> tuple[int, bool]:
+    def _select(self, selection: RowSelection, sequence: Sequence) -> tuple[int, bool]:
+        """Choose rows of a sequence: how many are new, and whether it draws."""
         assert sequence.cursor is not None
-        request = sequence.request
         before = selection.num_rows
-        if wants_prompt_logits(sequence):
-            assert request.prompt_logprobs is not None
-            first, last = len(request.prompt_logprobs), len(request.prompt) - 1
-            room = self._room_for_scores - sum(end - first for _, first, end in wanted)
-            if first < last:
-                stop = min(last, first + room)
-                path = self.tree.path(sequence.cursor)
-                end = selection.add_prompt_logits(path, first, stop) if stop > first else first
-                if end > first:
-                    wanted.append((sequence, first, end))
-                if end < last:
-                    return selection.num_rows - before, False
         _, complete = selection.add(sequence.cursor)
         return selection.num_rows - before, complete
 
-    @property
-    def _room_for_scores(self) -> int:
-        """Rows of one step that may give log-probabilities of prompts, for all of them together."""
-        return max(_LEAST_PROMPT_LOGITS, self.max_running - len(self.running))
+    def _select_scores(
+        self,
+        selection: RowSelection,
+        sequence: Sequence,
+        room: int,
+        wanted: list[tuple[Sequence, int, int]],
+    ) -> tuple[int, bool, int]:
+        """As `_select`, with logits of the prompt: what is chosen goes to `wanted`.
+
+        `room` is for these and for the draws of those whose prompt is then scored; returns what is
+        left of it. The first in order always gets on: all that runs has room to draw.
+        """
+        assert sequence.cursor is not None and sequence.request.prompt_logprobs is not None
+        first, last = len(sequence.request.prompt_logprobs), len(sequence.request.prompt) - 1
+        num_draws = num_waiting_for_scores(sequence)
+        can_finish = last - first + num_draws <= room + LEAST_SCORES
+        stop = min(last if can_finish else last - 1, first + room)
+        before, end = selection.num_rows, first
+        if stop > first:
+            end = selection.add_prompt_logits(self.tree.path(sequence.cursor), first, stop)
+        if end > first:
+            wanted.append((sequence, first, end))
+        room -= end - first
+        if end < last:
+            return selection.num_rows - before, False, room
+        _, complete = self._select(selection, sequence)
+        return selection.num_rows - before, complete, room - num_draws
 
     def _account(self, step: ScheduledStep) -> None:
         self.tree.advance(step.plan.num_rows)
@@ -343,7 +356,7 @@ class Scheduler:
                     return
                 demand.add(sequence)
                 continue
-            if not len(self.waiting) or demand.fills(self.max_step_rows, self._room_for_scores):
+            if not len(self.waiting) or demand.fills(self.max_step_rows, self.max_running):
                 return
             request = self.waiting.next(self.tree.clock)
             if request is None:
@@ -379,7 +392,7 @@ class Scheduler:
             for sequence in running:
                 demand.add(sequence)
         else:
-            demand.add_rows(len(request.prompt) - known + 1)
+            demand.add_rows(len(request.prompt) - known + 1, len(running))
 
     def _enter(self, sequence: Sequence) -> bool:
         try:
