@@ -136,6 +136,7 @@ def ignored(body: GenerationBody, template_reads: Callable[[str], bool]) -> tupl
         for name in body.model_extra or {}
         if name not in body.accepted and name not in body.unsupported
     ]
-    if getattr(body, "reasoning_effort", None) and not template_reads("reasoning_effort"):
-        names.append("reasoning_effort")
+    effort = "reasoning_effort"
+    if effort in body.model_fields_set and effort in type(body).model_fields:
+        names += [] if template_reads(effort) else [effort]
     return tuple(names[:MAX_NAMED_IGNORED])

@@ -89,13 +89,17 @@ class CompletionForm(AnswerForm):
             text, token_ids, logprobs = "", (), ()
         listed: list[TokenLogprobs | None] = list(logprobs)
         listed_ids = list(token_ids)
+        echo, num_echoed = "", 0
         if is_first and call.echoes:
             prompt = index // call.sampling.n
-            text = call.echoes[prompt] + text
+            echo = call.echoes[prompt]
+            text = echo + text
             of_prompt = self.generation.prompt_logprobs[prompt]
             if of_prompt is not None:
+                num_echoed = len(of_prompt)
                 listed = [*of_prompt, *listed]
                 listed_ids = [*call.requests[prompt].prompt_token_ids, *listed_ids]
         if call.sampling.logprobs is None or not listed:
             return text, token_ids, None
-        return text, token_ids, self._logprobs[index].write(listed_ids, listed)
+        written = self._logprobs[index].write(listed_ids, listed, echo, num_echoed)
+        return text, token_ids, written

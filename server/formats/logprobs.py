@@ -41,19 +41,33 @@ class CompletionLogprobs:
 
     def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool) -> None:
         self._tokenizer = tokenizer
-        self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
+        self._skips = skip_special_tokens
         self._offset = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def write(
-        self, token_ids: Sequence[int], given: Sequence[TokenLogprobs | None]
+        self,
+        token_ids: Sequence[int],
+        given: Sequence[TokenLogprobs | None],
+        echo: str = "",
+        num_echoed: int = 0,
     ) -> dict[str, Any]:
-        """The four parallel lists for some tokens; None for one that nothing preceded."""
+        """The four parallel lists for some tokens; None for one that nothing preceded.
+
+        The first `num_echoed` of them are those of the text `echo`.
+        """
         offsets = []
-        for token_id in token_ids:
+        for place, token_id in enumerate(token_ids):
             offsets.append(self._offset)
-            if token_id not in self._skipped:  # the text leaves those out
-                self._offset += len(self._decoder.decode(self._tokenizer.token_bytes(token_id)))
+            raw = self._tokenizer.token_bytes(token_id)
+            is_shown = not self._skips or token_id not in self._tokenizer.special_ids
+            if place < num_echoed and token_id in self._tokenizer.special_ids:
+                # Written by the client, or put before what the client wrote?
+                is_shown = echo.startswith(raw.decode("utf-8", "replace"), self._offset)
+            if is_shown:
+                self._offset += len(self._decoder.decode(raw))
+            if place == num_echoed - 1:
+                self._offset = len(echo)
         return {
             "tokens": [self._name(token_id) for token_id in token_ids],
             "token_logprobs": [None if one is None else max(one.logprob, LOWEST) for one in given],

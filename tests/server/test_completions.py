@@ -122,12 +122,18 @@ def test_prompt_and_answer_scored_together(http: TestClient, tokenizer: Tokenize
 def test_offsets_leave_out_what_the_text_does(http: TestClient, tokenizer: Tokenizer) -> None:
     end = tokenizer.eos_token_id
     ids = [end, *tokenizer.encode("the is")]
-    for skips, offset in ((True, 0), (False, len("<|im_end|>"))):
-        choice = complete(
-            http, prompt=ids, echo=True, logprobs=1, max_tokens=0, skip_special_tokens=skips
-        )["choices"][0]
-        assert choice["text"][offset:] == "the is"
-        assert choice["logprobs"]["text_offset"][:2] == [0, offset]
+    literal = len("<|im_end|>")
+    for prompt, skips, offset in (
+        (ids, True, 0),
+        (ids, False, literal),
+        ("<|im_end|>the is", True, literal),  # what a client wrote is echoed as it was written
+    ):
+        answer = complete(http, prompt=prompt, echo=True, logprobs=1, skip_special_tokens=skips)
+        (choice,) = answer["choices"]
+        assert choice["text"][offset:] == "the is" + SAID
+        offsets = choice["logprobs"]["text_offset"]
+        assert offsets[:2] == [0, offset]
+        assert choice["text"][offsets[-1] :] == choice["logprobs"]["tokens"][-1]
 
 
 def test_best_of_no_more_than_n(http: TestClient) -> None:

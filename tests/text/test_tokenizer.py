@@ -103,6 +103,15 @@ def test_tokens_that_take_in_spaces_have_no_length(tmp_path: Path) -> None:
     assert len(tokenizer.encode(text, most_tokens=10)) == 1
 
 
+def test_texts_whose_bytes_may_be_dropped_have_no_length(tmp_path: Path) -> None:
+    folder = write_byte_level(tmp_path)
+    spec = json.loads((folder / "tokenizer.json").read_text())
+    drops = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
+    spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [drops, spec["pre_tokenizer"]]}
+    (folder / "tokenizer.json").write_text(json.dumps(spec))
+    assert len(load_tokenizer(folder).encode(" " * 10_000 + "a", most_tokens=10)) == 1
+
+
 def test_truncation_in_the_file_is_not_obeyed(tmp_path: Path) -> None:
     folder = write_byte_level(tmp_path)
     spec = json.loads((folder / "tokenizer.json").read_text())

@@ -179,7 +179,7 @@ class ServerAnswers:
         reply = self._send("GET", "/v1/models")
         try:
             listed = reply.json()["data"]
-            return {str(model["id"]): model.get("max_model_len") for model in listed}
+            return {str(model["id"]): _whole(model.get("max_model_len")) for model in listed}
         except (ValueError, LookupError, TypeError, AttributeError):
             raise self._unreachable("who answers there has no list of models") from None
 
@@ -313,3 +313,7 @@ def _root_cause(error: BaseException) -> str:
             return str(seen.strerror)
         seen = seen.__cause__ or seen.__context__
     return str(error)
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) else None

@@ -7,6 +7,7 @@ Folders that hold no `tokenizer.json` are converted once, in a child process (`c
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from transformers import PreTrainedTokenizerFast
 from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 
 _CONVERT_LIMIT_S = 120
+_CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
 _OLD_FORMS = ("tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken")
 
 
@@ -69,17 +71,28 @@ class Tokenizer:
 
     def _least_tokens(self, text: str) -> int:
         """A number of tokens that `text` has at least; 0 where that cannot be told."""
-        if not self.is_byte_level:
+        if not self._keeps_all_bytes:
             return 0
-        added = self.fast.get_added_tokens_decoder().values()
-        if any(token.lstrip or token.rstrip for token in added):
-            return 0  # such a token takes in any number of spaces
         normalizer = self.fast.normalizer
         if isinstance(normalizer, normalizers.NFC):
             text = unicodedata.normalize("NFC", text)
         elif normalizer is not None:
             return 0
         return -(-len(text.encode()) // self._longest_token)
+
+    @cached_property
+    def _keeps_all_bytes(self) -> bool:
+        """Whether each byte of a text is in one of its tokens."""
+        if not self.is_byte_level:
+            return False
+        added = self.fast.get_added_tokens_decoder().values()
+        if any(token.lstrip or token.rstrip for token in added):
+            return False  # such a token takes in any number of spaces
+        cutters = self.fast.pre_tokenizer.__getstate__() if self.fast.pre_tokenizer else b""
+        kinds = {kind.decode() for kind in re.findall(rb'"type":\s*"(\w+)"', cutters)}
+        if b"Removed" in cutters or not kinds <= _CUTTERS_THAT_KEEP_ALL:
+            return False
+        return _BYTE_OF_CHAR.keys() <= self.fast.get_vocab(with_added_tokens=False).keys()
 
     @cached_property
     def _longest_token(self) -> int:
