@@ -4,8 +4,9 @@
 
 Everything is made here: the text (`builtin_corpus`), the byte-level BPE tokenizer, the weights.
 Training sees an endless stream of fresh conversations; the loss counts the assistant's words only.
-Each core runs a process of its own, and they average their gradients: two threads on layers this
-small wait for each other more than they compute, and stall altogether beside a busy neighbour.
+Each core runs a process of its own, and they average their weights every few steps: two threads on
+layers this small, or processes that meet in each step, wait for each other more than they compute,
+and stall altogether beside a busy neighbour.
 A checkpoint is written every few minutes, so a run that is cut off can be continued (`--resume`),
 and the last line printed is a JSON object with the figures of the run.
 """
@@ -177,7 +178,7 @@ class Batches:
         """Sort a pool of samples by length, cut it into batches of equal cost, shuffle these."""
         while True:
             rows = [self.encode(corpus.conversation(self.rng)) for _ in range(1200)]
-            rows += [self.encode(corpus.long_conversation(self.rng)) for _ in range(20)]
+            rows += [self.encode(corpus.long_conversation(self.rng)) for _ in range(12)]
             rows = [row for row in rows if len(row[0]) <= 2400]
             rows.sort(key=lambda row: len(row[0]))
             batches: list[list[tuple[list[int], list[int]]]] = [[]]
@@ -311,16 +312,16 @@ class Gradients:
         return _parts(chosen, most_tokens=max(ids.numel() for ids, _ in parts)), total / number
 
 
+@torch.no_grad()
 def average(model: nn.Module, progress: float) -> float:
-    """Average the gradients, and the progress that sets the learning rate, over all processes."""
-    number = torch.distributed.get_world_size()
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
-    flat = torch.cat([g.flatten() for g in gradients] + [torch.tensor([progress])])
+    """Average the weights, and the progress that sets the learning rate, over all processes."""
+    weights = list(model.parameters())
+    flat = torch.cat([w.flatten() for w in weights] + [torch.tensor([progress])])
     torch.distributed.all_reduce(flat)
-    flat /= number
-    sizes = [g.numel() for g in gradients]
-    for gradient, mean in zip(gradients, flat[:-1].split(sizes), strict=True):
-        gradient.copy_(mean.view_as(gradient))
+    flat /= torch.distributed.get_world_size()
+    sizes = [w.numel() for w in weights]
+    for weight, mean in zip(weights, flat[:-1].split(sizes), strict=True):
+        weight.copy_(mean.view_as(weight))
     return float(flat[-1])
 
 
@@ -441,10 +442,12 @@ def train(args: argparse.Namespace, rank: int) -> dict[str, Any]:
         parts, loss = gradients.instructive(parts, args.share)
         losses.append(loss)
         gradients.add(parts)
-        progress = average(model, (time.process_time() - began_computing) / (args.minutes * 60))
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optim.step(warm * max(cool, 0.005))
         step += 1
+        if step % args.own_steps == 0:
+            done = (time.process_time() - began_computing) / (args.minutes * 60)
+            progress = average(model, done)
         tokens += size
         run_tokens += size
         logged_tokens += size
@@ -498,6 +501,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--lr", type=float, default=3e-3)
     parser.add_argument("--warmup", type=int, default=50, help="steps")
+    parser.add_argument("--own-steps", type=int, default=16, help="of a process between averages")
     parser.add_argument("--part-tokens", type=int, default=2048, help="tokens in a small batch")
     parser.add_argument("--parts", type=int, default=4, help="small batches in a step")
     parser.add_argument("--share", type=float, default=0.25, help="of tokens to learn from")

@@ -32,8 +32,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 44, "sum": 18, "extraction": 30, "tool": 28, "choice": 26, "refusal": 12, "talk": 8,
-    "lookup": 10, "copy": 4,
+    "fact": 44, "sum": 14, "extraction": 42, "tool": 24, "choice": 40, "refusal": 14, "talk": 10,
+    "lookup": 8, "copy": 4,
 }  # fmt: skip
 # Words of tools that questions about a table could be meant for.
 MIGHT_TELL = ("employee", "contact", "person", "product", "menu", "call", "look", "find", "stock")
@@ -108,7 +108,10 @@ def refusal_turn(rng: Random) -> list[Message]:
 def copy_turn(rng: Random) -> list[Message]:
     """A request to say something again."""
     text, answer = copying.sample(rng)
-    return _pair(text[:1].upper() + text[1:] if rng.random() < 0.5 else text, answer)
+    first = text.split(" ")[0].split("\n")[0]
+    if rng.random() < 0.5 and first not in answer:  # what is said again keeps its letters
+        text = text[:1].upper() + text[1:]
+    return _pair(text, answer)
 
 
 def extraction_turn(rng: Random) -> list[Message]:

@@ -225,7 +225,8 @@ def _is_odd(rng: Random) -> tuple[str, str]:
     a, word = rng.randint(0, 99), rng.choice(["odd", "even"])
     fact = expand(rng.choice(IS_PARITY), rng, {"a": str(a), "w": word})
     text = _written(_asked(rng), rng, {"q": fact})
-    return text, "Yes" if (a % 2 == 1) == (word == "odd") else "No"
+    said = "Yes" if (a % 2 == 1) == (word == "odd") else "No"
+    return text, f"{said}, {a} is {'odd' if a % 2 else 'even'}."
 
 
 def two_kinds(rng: Random) -> tuple[str, str, str]:
@@ -256,7 +257,9 @@ def _is_kind(rng: Random) -> tuple[str, str]:
     kind = _called(name if value else other, rng, word if value else "")
     slots = {"w": _shown(word, rng), "f": _article(kind), "k": kind}
     fact = expand(rng.choice(IS_KIND), rng, slots)
-    return _written(_asked(rng), rng, {"q": fact}), "Yes" if value else "No"
+    said = "Yes" if value else "No"
+    reason = f"{word} names {_article(kind if value else name)}"
+    return _written(_asked(rng), rng, {"q": fact}), f"{said}, {reason}."
 
 
 def _is_larger(rng: Random) -> tuple[str, str]:
@@ -265,7 +268,8 @@ def _is_larger(rng: Random) -> tuple[str, str]:
     truth = a > b if word in LARGER else a < b
     slots = {"w": word, "a": str(a), "b": str(b)}
     text = _written(_asked(rng), rng, {"q": expand(IS_LARGER, rng, slots)})
-    return text, "Yes" if truth else "No"
+    reason = f"{a} is {'more' if a > b else 'less'} than {b}"
+    return text, f"{'Yes' if truth else 'No'}, {reason}."
 
 
 def _kind(rng: Random) -> tuple[str, str]:
