@@ -171,9 +171,7 @@ def test_a_list_where_a_tuple_belongs_travels_as_a_tuple() -> None:
         GenerationRequest(request_id="a", prompt_token_ids=(object(),)),  # type: ignore[arg-type]
         GenerationRequest(request_id="\ud800", prompt_token_ids=(1,)),
         GenerationRequest(request_id=None, prompt_token_ids=(1,)),  # type: ignore[arg-type]
-        GenerationRequest(
-            request_id="a", prompt_token_ids=(1,), sampling=SamplingParams(top_k=2**70)
-        ),
+        GenerationRequest(request_id="a", prompt_token_ids=(1,), priority=2**70),
     ],
 )
 def test_what_cannot_travel_is_refused_before_it_is_sent(request_: GenerationRequest) -> None:
