@@ -87,7 +87,8 @@ class LLM:
         self._driver = StepDriver(core)
         self._is_open = True
         self._numbers = itertools.count()
-        self._default_sampling = _default_sampling(core.info)
+        # What no request could ask for was left out when the model was read.
+        self._default_sampling = SamplingParams(**core.info.default_sampling)  # type: ignore[arg-type]
 
     @property
     def info(self) -> EngineInfo:
@@ -288,14 +289,6 @@ def _engine_config(settings: dict[str, Any]) -> EngineConfig:
         return msgspec.convert(settings, EngineConfig)
     except msgspec.ValidationError as error:
         raise ConfigError(f"a setting has the wrong type: {error}") from None
-
-
-def _default_sampling(info: EngineInfo) -> SamplingParams:
-    try:
-        return SamplingParams(**info.default_sampling)  # type: ignore[arg-type]
-    except InvalidRequest as error:
-        logger.warning("the model's generation_config.json is not used: %s", error.message)
-        return SamplingParams()
 
 
 def _one_for_each(

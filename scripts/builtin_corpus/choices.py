@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from random import Random
 
-from . import asked_choices, values, words
+from . import asked_choices, words
 from . import asked_choices_everyday as everyday
 from . import asked_choices_more as more_asked
 from . import asked_choices_wide as wide
-from .grammar import articles, expand
+from . import choices_told as told
+from .grammar import articles, expand, written
 
 GOOD = (
     "great good excellent wonderful lovely fantastic superb perfect brilliant amazing "
@@ -127,16 +128,9 @@ def _options(options: list[str], rng: Random) -> str:
     return rng.choice([*styles, last, last, last])
 
 
-def _written(pattern: str, rng: Random, slots: dict[str, str]) -> str:
-    """`expand` that keeps line breaks, in the pattern (as NUL) and in the options."""
-    slots = {name: value.replace("\n", "\x00") for name, value in slots.items()}
-    text = "\n".join(line.strip() for line in expand(pattern, rng, slots).split("\x00"))
-    return re.sub(r"\n[:.,?](?: |$)", "\n", text).strip()
-
-
 def _yes_no(rng: Random) -> tuple[str, str]:
     fact, value = rng.choice(YES_FACTS)
-    return _written(_asked(rng), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
+    return written(_asked(rng), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
 
 
 def _review(value: bool, rng: Random) -> str:
@@ -156,7 +150,7 @@ def _labels(value: bool, rng: Random, text: str) -> tuple[str, str]:
     good, bad = rng.choice(everyday.PAIRS[group])
     a, b = rng.sample([good, bad], 2) if group != "thumb" else (good, bad)
     slots = {"text": text, "a": a, "b": b}
-    ask = articles(_written(rng.choice(everyday.SENTIMENT[group]), rng, slots))
+    ask = articles(written(rng.choice(everyday.SENTIMENT[group]), rng, slots))
     return re.sub(r"([.!?]['\"]?)\.", r"\1", ask), (good if value else bad).capitalize()
 
 
@@ -182,7 +176,7 @@ def _sentiment(rng: Random) -> tuple[str, str]:
     if rng.random() < 0.2:
         return _labels(value, rng, text)
     shape = rng.choice(PLAIN_SENTIMENT if rng.random() < 0.4 else SENTIMENT)
-    ask = _written(shape, rng, {"text": text})
+    ask = written(shape, rng, {"text": text})
     if "good or bad" in ask or "bad or good" in ask:
         return ask, "Good" if value else "Bad"
     return ask, "Positive" if value else "Negative"
@@ -198,7 +192,7 @@ def _compare(rng: Random) -> tuple[str, str]:
     if word == "less":  # "the less one" is no English
         text = "[which|what] is {w}[,|:] {a} or {b}"
     slots = {"w": word, "a": str(a), "b": str(b), "o": _options([str(a), str(b)], rng)}
-    return _written(text, rng, slots), str(best)
+    return written(text, rng, slots), str(best)
 
 
 def _extreme(rng: Random) -> tuple[str, str]:
@@ -218,13 +212,13 @@ def _parity(rng: Random) -> tuple[str, str]:
     if rng.random() < 0.5:
         text = rng.choice(everyday.PARITY)
     options = _options(rng.sample(["odd", "even"], 2), rng)
-    return _written(text, rng, {"a": str(a), "o": options}), "Odd" if a % 2 else "Even"
+    return written(text, rng, {"a": str(a), "o": options}), "Odd" if a % 2 else "Even"
 
 
 def _is_odd(rng: Random) -> tuple[str, str]:
     a, word = rng.randint(0, 99), rng.choice(["odd", "even"])
     fact = expand(rng.choice(IS_PARITY), rng, {"a": str(a), "w": word})
-    text = _written(_asked(rng), rng, {"q": fact})
+    text = written(_asked(rng), rng, {"q": fact})
     said = "Yes" if (a % 2 == 1) == (word == "odd") else "No"
     return text, f"{said}, {a} is {'odd' if a % 2 else 'even'}."
 
@@ -259,7 +253,7 @@ def _is_kind(rng: Random) -> tuple[str, str]:
     fact = expand(rng.choice(IS_KIND), rng, slots)
     said = "Yes" if value else "No"
     reason = f"{word} names {_article(kind if value else name)}"
-    return _written(_asked(rng), rng, {"q": fact}), f"{said}, {reason}."
+    return written(_asked(rng), rng, {"q": fact}), f"{said}, {reason}."
 
 
 def _is_larger(rng: Random) -> tuple[str, str]:
@@ -267,7 +261,7 @@ def _is_larger(rng: Random) -> tuple[str, str]:
     word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
     truth = a > b if word in LARGER else a < b
     slots = {"w": word, "a": str(a), "b": str(b)}
-    text = _written(_asked(rng), rng, {"q": expand(IS_LARGER, rng, slots)})
+    text = written(_asked(rng), rng, {"q": expand(IS_LARGER, rng, slots)})
     reason = f"{a} is {'more' if a > b else 'less'} than {b}"
     return text, f"{'Yes' if truth else 'No'}, {reason}."
 
@@ -285,13 +279,13 @@ def _kind(rng: Random) -> tuple[str, str]:
         rng.shuffle(options)
         given = [_article(o) for o in options] if rng.random() < 0.2 else options
         many = {"w": _shown(word, rng), "o": _options(given, rng)}
-        return _written(rng.choice(wide.KIND), rng, many), right.capitalize()
+        return written(rng.choice(wide.KIND), rng, many), right.capitalize()
     first, second = rng.sample([right, wrong], 2)
     if rng.random() < 0.65:  # of the 60 % that get here: 39 % of all
         new = {"w": _shown(word, rng), "f": _article(first), "s": _article(second)}
         if rng.random() < 0.15:
             new |= {"f": first, "s": second}
-        return _written(rng.choice(everyday.KIND), rng, new), right.capitalize()
+        return written(rng.choice(everyday.KIND), rng, new), right.capitalize()
     old = rng.random() < 0.4
     frames = [KIND] if old else more_asked.KIND
     shown = word if old else _shown(word, rng)
@@ -321,12 +315,12 @@ def _pick(rng: Random) -> tuple[str, str]:
         counted = name in everyday.COUNTED and {*others} <= {*everyday.THINGS} - {"soap"}
         if counted and rng.random() < 0.4:
             slots |= {"x": _article(x), "y": _article(y)}
-        return _written(rng.choice(everyday.PICK), rng, slots), word
+        return written(rng.choice(everyday.PICK), rng, slots), word
     if rng.random() < 0.4:
         options = [word, *others[: rng.choice([1, 1, 2, 3])]]
         rng.shuffle(options)
         many = {"o": _options(options, rng), "f": _article(kind), "k": kind}
-        return _written(rng.choice(wide.PICK), rng, many), word
+        return written(rng.choice(wide.PICK), rng, many), word
     if rng.random() < 0.25:
         x, y, z = rng.sample([word, *others[:2]], 3)
         slots = {"x": x, "y": y, "z": z, "f": _article(kind), "k": kind}
@@ -336,81 +330,10 @@ def _pick(rng: Random) -> tuple[str, str]:
     return expand(rng.choice(more_asked.PICK), rng, slots), word
 
 
-def _who(rng: Random) -> tuple[str, str]:
-    """Who of two is older, taller, richer."""
-    word = rng.choice(list(more_asked.WHO))
-    wanted, statement = more_asked.WHO[word]
-    a, b = rng.sample(range(2, 100), 2)
-    x, y = values.first_name(rng), values.first_name(rng)
-    while x == y:
-        y = values.first_name(rng)
-    slots = {"x": x, "y": y, "a": str(a), "b": str(b), "c": word}
-    text = expand(rng.choice(more_asked.WHO_ASKS), rng, {"q": expand(statement, rng)})
-    for name, value in slots.items():
-        text = text.replace("{" + name + "}", value)
-    return text, x if (a > b) == (wanted == "more") else y
-
-
-def _unit(rng: Random) -> tuple[str, str]:
-    """Which of two lengths, weights or prices is more."""
-    word = rng.choice(list(more_asked.UNITS))
-    wanted, units = more_asked.UNITS[word]
-    a, b = rng.sample(range(1, 100), 2)
-    unit = rng.choice(units.split())
-    best = max(a, b) if wanted == "more" else min(a, b)
-    slots = {"a": str(a), "b": str(b), "c": word, "u": unit}
-    return expand(rng.choice(more_asked.UNIT_ASKS), rng, slots), f"{best} {unit}"
-
-
-def _when(rng: Random) -> tuple[str, str]:
-    """Which of two times, years or months is earlier."""
-    kind = rng.randrange(4)
-    if kind == 0:
-        a, b = rng.sample(range(24), 2)
-        texts = [f"{hour:02d}:{rng.randrange(60):02d}" for hour in sorted((a, b))]
-    elif kind == 1:
-        texts = [str(year) for year in sorted(rng.sample(range(1800, 2040), 2))]
-    elif kind == 2:
-        texts = [words.MONTHS[at] for at in sorted(rng.sample(range(12), 2))]
-    else:
-        texts = [words.DAYS[at] for at in sorted(rng.sample(range(7), 2))]
-    early = rng.random() < 0.5
-    x, y = rng.sample(texts, 2)
-    order = rng.choice(["first", "before"] if early else ["last", "later", "after"])
-    slots = {"a": x, "b": y, "c": "earlier" if early else "later", "d": order}
-    return expand(rng.choice(more_asked.WHEN), rng, slots), texts[0 if early else 1]
-
-
-_GIVEN_VALUES = {
-    "city": words.CITIES, "job": words.JOBS, "day": words.DAYS, "colour": words.COLOURS,
-    "animal": [w for w in words.ANIMALS if w[0] not in "aeiou"],
-    "number": [str(age) for age in range(2, 99)],
-}  # fmt: skip
-
-
-def _given(rng: Random) -> tuple[str, str]:
-    """Yes or no about a statement that comes with the question."""
-    kind = rng.choice(sorted(wide.GIVEN))
-    stated, asked = rng.sample(_GIVEN_VALUES[kind], 2)
-    value = rng.random() < 0.5
-    slots = {
-        "n": values.first_name(rng),
-        "t": rng.choice(words.THINGS),
-        "v": stated,
-        "u": stated if value else asked,
-    }
-    statement, question = wide.GIVEN[kind]
-    parts = {
-        "s": articles(expand(statement, rng, slots)),
-        "q": articles(expand(question, rng, slots)),
-    }
-    return _written(rng.choice(wide.GIVEN_FRAMES), rng, parts), "Yes" if value else "No"
-
-
 MAKERS = (
     [_yes_no] * 5 + [_sentiment] * 4 + [_compare] * 3 + [_parity] * 2 + [_is_larger] * 3
     + [_kind] * 5 + [_pick] * 3 + [_is_odd] * 2 + [_is_kind] * 3
-    + [_who, _unit, _when, _extreme, _given]
+    + [told.who, told.unit, told.when, _extreme, told.given]
 )  # fmt: skip
 
 

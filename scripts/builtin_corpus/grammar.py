@@ -166,3 +166,10 @@ def to_regex(pattern: str, slots: Mapping[str, str] | None = None) -> str:
         )
 
     return " ?" + rex(parse(pattern)) + " ?"
+
+
+def written(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+    """`expand` that keeps line breaks, in the pattern (as NUL) and in the options."""
+    slots = {name: value.replace("\n", "\x00") for name, value in slots.items()}
+    text = "\n".join(line.strip() for line in expand(pattern, rng, slots).split("\x00"))
+    return re.sub(r"\n[:.,?](?: |$)", "\n", text).strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -9,14 +10,14 @@ from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from server.bodies import read_body
+from server.bodies import Body, read_body
 from server.formats.chat import ChatForm
 from server.formats.completions import CompletionForm
 from server.schemas.chat import ChatBody
 from server.schemas.completions import CompletionBody
 from server.service import Service
 from server.streaming import ClientGone, EventStream, answer_whole, unless_gone
-from server.translate import Call
+from server.translate import Call, Translator
 
 router = APIRouter(tags=["completions"])
 CLIENT_CLOSED = 499  # never arrives; for the metrics
@@ -34,27 +35,29 @@ def _documented(schema: type[BaseModel]) -> dict[str, Any]:
 @router.post("/v1/chat/completions", openapi_extra=_documented(ChatBody))
 async def create_chat_completion(request: Request) -> Response:
     """Answer a conversation."""
-    service: Service = request.app.state.service
-    with service.arriving():
-        try:
-            body = await read_body(request, ChatBody)
-        except ClientDisconnect:
-            return Response(status_code=CLIENT_CLOSED)
-        call = await service.in_thread(service.translator().chat, body)
-    return await _answer(request, service, call, ChatForm)
+    return await _create(request, ChatBody, Translator.chat, ChatForm)
 
 
 @router.post("/v1/completions", openapi_extra=_documented(CompletionBody))
 async def create_completion(request: Request) -> Response:
     """Continue one or several prompts."""
+    return await _create(request, CompletionBody, Translator.completion, CompletionForm)
+
+
+async def _create(
+    request: Request,
+    schema: type[Body],
+    translate: Callable[[Translator, Body], Call],
+    make_form: type[ChatForm] | type[CompletionForm],
+) -> Response:
     service: Service = request.app.state.service
     with service.arriving():
         try:
-            body = await read_body(request, CompletionBody)
+            body = await read_body(request, schema)
         except ClientDisconnect:
             return Response(status_code=CLIENT_CLOSED)
-        call = await service.in_thread(service.translator().completion, body)
-    return await _answer(request, service, call, CompletionForm)
+        call = await service.in_thread(translate, service.translator(), body)
+    return await _answer(request, service, call, make_form)
 
 
 async def _answer(

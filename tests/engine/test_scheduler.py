@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, digest
-from yaie.engine.lookups import LEAST_SCORES
 from yaie.engine.request import Sequence, SequenceState
+from yaie.engine.scores import LEAST_SCORES
 from yaie.engine.step import ScheduledStep
 from yaie.types import TokenDelta
 

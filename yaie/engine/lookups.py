@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as List
-
-from yaie.engine.request import Sequence, SequenceState
+from yaie.engine.request import Sequence
 from yaie.engine.step import PromptLogits
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import Match, RadixTree
-
-LEAST_SCORES = 32  # rows of a step, however many others draw
 
 
 def pending_rows(sequence: Sequence) -> int:
@@ -30,69 +26,6 @@ def pending_scores(sequence: Sequence) -> int:
         return 0
     request = sequence.request
     return len(request.prompt) - 1 - len(request.prompt_logprobs or ())
-
-
-def leader(sequence: Sequence) -> Sequence:
-    """Whose rows this sequence waits for: sequence 0's while it scores their prompt, or its own.
-
-    One that was preempted leads nobody: the others might hold the slots it needs to go on. They
-    may then be ahead of it when it comes back.
-    """
-    first = sequence.request.sequences[0]
-    if sequence.is_decoding or first.state is not SequenceState.RUNNING:
-        return sequence
-    return first if wants_prompt_logits(first) else sequence
-
-
-def draws_next(sequence: Sequence) -> bool:
-    """Whether a running sequence may draw in the next step: no prompt has to be scored before."""
-    return pending_scores(leader(sequence)) == 0
-
-
-def num_waiting_for_scores(sequence: Sequence) -> int:
-    """Sequences, this one among them, that draw once their prompt is scored."""
-    return sum(
-        other.state is SequenceState.RUNNING and not other.is_decoding
-        for other in sequence.request.sequences
-    )
-
-
-def room_for_scores(num_drawing: int, max_running: int) -> int:
-    """Rows of one step that may give log-probabilities of prompts, for all of them together.
-
-    Their logits take the place of draws that `max_running` allows and nobody makes.
-    """
-    return max(LEAST_SCORES, max_running - num_drawing)
-
-
-class Demand:
-    """Rows that the running sequences need for their next tokens, as if nobody shared them."""
-
-    def __init__(self, running: List[Sequence]) -> None:
-        self._scores = 0
-        self._others = 0
-        self._num_drawing = 0
-        for sequence in running:
-            self.add(sequence)
-
-    def add(self, sequence: Sequence) -> None:
-        """A sequence that runs."""
-        self._num_drawing += draws_next(sequence)
-        if leader(sequence) is not sequence:
-            return
-        scores = pending_scores(sequence)
-        self._scores += scores
-        self._others += pending_rows(sequence) - scores
-
-    def add_rows(self, rows: int, num_drawing: int) -> None:
-        """Rows that several sequences need together, to draw thereafter."""
-        self._others += rows
-        self._num_drawing += num_drawing
-
-    def fills(self, max_rows: int, max_running: int) -> bool:
-        """Whether a step of `max_rows` has no room for anybody else's."""
-        room = room_for_scores(self._num_drawing, max_running)
-        return self._others + min(self._scores, room) >= max_rows
 
 
 def own_tokens(sequence: Sequence) -> int:

@@ -11,21 +11,16 @@ from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.lookups import (
-    LEAST_SCORES,
-    Demand,
-    draws_next,
-    leader,
-    num_waiting_for_scores,
     own_tokens,
     pending_rows,
     place,
     prompt_logits,
-    room_for_scores,
     unpinned_tokens,
     wants_prompt_logits,
 )
 from yaie.engine.policy import AdmissionPolicy, make_policy
 from yaie.engine.request import Request, Sequence, SequenceState
+from yaie.engine.scores import Demand, ScoreSelection, leader
 from yaie.engine.step import (
     DrawnToken,
     ScheduledDraw,
@@ -117,18 +112,13 @@ class Scheduler:
         selection = RowSelection(self.max_step_rows)
         ready: list[Sequence] = []
         members: list[Sequence] = []
-        wanted: list[tuple[Sequence, int, int]] = []
+        scores = ScoreSelection(self.running, self.max_running)
         unscored: set[Request] = set()  # still want logits of their prompts after this step
-        num_drawing = sum(map(draws_next, self.running))
-        room = room_for_scores(num_drawing, self.max_running)
         num_prompt_rows = 0
         for sequence in self._in_order_of_rows():
             if sequence.request in unscored and not sequence.is_decoding:
                 continue  # it gets what sequence 0 computes, and needs no rows of its own
-            if wants_prompt_logits(sequence):
-                rows, complete, room = self._select_scores(selection, sequence, room, wanted)
-            else:
-                rows, complete = self._select(selection, sequence)
+            rows, complete = self._select(selection, sequence, scores)
             if rows or complete:
                 members.append(sequence)
             if complete:
@@ -144,7 +134,7 @@ class Scheduler:
         return ScheduledStep(
             plan=planned.plan,
             draws=tuple(ScheduledDraw(seq, index[place(seq)]) for seq in ready),
-            prompt_logits=tuple(prompt_logits(self.tree, index, *want) for want in wanted),
+            prompt_logits=tuple(prompt_logits(self.tree, index, *want) for want in scores.wanted),
             selection=selection,
             members=tuple(members),
             num_prompt_rows=num_prompt_rows,
@@ -179,40 +169,18 @@ class Scheduler:
             self.running, key=lambda seq: (pending_rows(leader(seq)) > 1, self.standing(seq))
         )
 
-    def _select(self, selection: RowSelection, sequence: Sequence) -> tuple[int, bool]:
+    def _select(
+        self, selection: RowSelection, sequence: Sequence, scores: ScoreSelection
+    ) -> tuple[int, bool]:
         """Choose rows of a sequence: how many are new, and whether it draws."""
         assert sequence.cursor is not None
-        before = selection.num_rows
-        _, complete = selection.add(sequence.cursor)
+        before, complete = selection.num_rows, False
+        is_scored = not wants_prompt_logits(sequence) or scores.add(
+            selection, sequence, self.tree.path(sequence.cursor)
+        )
+        if is_scored:
+            _, complete = selection.add(sequence.cursor)
         return selection.num_rows - before, complete
-
-    def _select_scores(
-        self,
-        selection: RowSelection,
-        sequence: Sequence,
-        room: int,
-        wanted: list[tuple[Sequence, int, int]],
-    ) -> tuple[int, bool, int]:
-        """As `_select`, with logits of the prompt: what is chosen goes to `wanted`.
-
-        `room` is for these and for the draws of those whose prompt is then scored; returns what is
-        left of it. The first in order always gets on: all that runs has room to draw.
-        """
-        assert sequence.cursor is not None and sequence.request.prompt_logprobs is not None
-        first, last = len(sequence.request.prompt_logprobs), len(sequence.request.prompt) - 1
-        num_draws = num_waiting_for_scores(sequence)
-        can_finish = last - first + num_draws <= room + LEAST_SCORES
-        stop = min(last if can_finish else last - 1, first + room)
-        before, end = selection.num_rows, first
-        if stop > first:
-            end = selection.add_prompt_logits(self.tree.path(sequence.cursor), first, stop)
-        if end > first:
-            wanted.append((sequence, first, end))
-        room -= end - first
-        if end < last:
-            return selection.num_rows - before, False, room
-        _, complete = self._select(selection, sequence)
-        return selection.num_rows - before, complete, room - num_draws
 
     def _account(self, step: ScheduledStep) -> None:
         self.tree.advance(step.plan.num_rows)
