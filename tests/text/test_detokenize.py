@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -91,6 +92,33 @@ def test_a_run_of_broken_bytes_is_not_held_for_ever(sentencepiece_like: Tokenize
     shown = "".join(detokenizer.push([broken]) for _ in range(1000))
     assert len(shown) > 900
     assert shown + detokenizer.flush() == "\ufffd" * 1000
+
+
+@pytest.mark.parametrize("num_before", [0, 1, 5])
+def test_bytes_that_fit_nowhere_break_nothing_else(
+    sentencepiece_like: Tokenizer, num_before: int
+) -> None:
+    """Any tokens may come, at a high temperature or by a bias: words and whole characters stay."""
+    cuts = random.Random(9)
+    ids = {t: i for t, i in sentencepiece_like.fast.get_vocab().items() if len(t) > 1 or t in "fox"}
+    raw = [ids[f"<0x{byte:02X}>"] for byte in (0x41, 0x80, 0xE2, 0x82, 0xAC, 0xFF)]
+    words = [ids[text] for text in ("▁the", "▁is", "f", "o", "x")]
+    for _ in range(1_500):
+        chosen = cuts.choices(raw + words, k=cuts.randint(1, 24))
+        prompt = cuts.choices(words, k=num_before)
+        detokenizer = make_detokenizer(sentencepiece_like, prompt)
+        text = "".join(detokenizer.push([token_id]) for token_id in chosen) + detokenizer.flush()
+        expected = sentencepiece_like.decode([i for i in chosen if i in words])
+        assert re.sub("[^a-z]", "", text) == expected.replace(" ", ""), chosen
+        assert len(text) <= len(sentencepiece_like.decode(prompt + chosen)) + 24
+
+
+def test_broken_bytes_are_shown_once(sentencepiece_like: Tokenizer) -> None:
+    """Shown when too many were held, they are not shown again with what follows."""
+    id_of = sentencepiece_like.fast.token_to_id
+    detokenizer = make_detokenizer(sentencepiece_like, ())
+    text = detokenizer.push([id_of("<0xFF>")] * 33 + [id_of("f")]) + detokenizer.flush()
+    assert text == "\ufffd" * 33 + "f"
 
 
 def test_special_tokens_are_left_out_unless_asked_for(byte_level: Tokenizer) -> None:

@@ -96,6 +96,24 @@ def test_a_text_that_cannot_fit_is_not_encoded(byte_level: Tokenizer) -> None:
     assert len(byte_level.encode(text, most_tokens=10**6)) > 1000
 
 
+def test_combining_marks_take_no_quadratic_time(byte_level: Tokenizer) -> None:
+    """Marks out of their canonical order must be sorted: a run of them once held all threads."""
+
+    def least_s(num_marks: int) -> float:
+        text, taken = "a" + "\u0301\u0316" * num_marks, []
+        for _ in range(3):
+            began = time.process_time()
+            byte_level._least_tokens(text)
+            taken.append(time.process_time() - began)
+        return min(taken)
+
+    byte_level.fast.normalizer = normalizers.NFC()
+    try:
+        assert least_s(32_000) < 40 * least_s(4_000)  # 8 times the marks; 64 if quadratic
+    finally:
+        byte_level.fast.normalizer = None
+
+
 def test_tokens_that_take_in_spaces_have_no_length(tmp_path: Path) -> None:
     tokenizer = load_tokenizer(write_byte_level(tmp_path))
     tokenizer.fast.add_tokens([AddedToken("<wide>", lstrip=True)])

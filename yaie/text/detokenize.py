@@ -70,10 +70,7 @@ class StreamDetokenizer:
     ) -> None:
         self._fast = tokenizer.fast
         self._skip_special_tokens = skip_special_tokens
-        context = list(prompt_token_ids[-_CONTEXT_TOKENS:])
-        if self._decode(context).endswith("\ufffd"):
-            context = []  # else the unfinished end of the prompt would be shown as new text
-        self._shown = context  # the last tokens whose text is out
+        self._shown = list(prompt_token_ids[-_CONTEXT_TOKENS:])  # the last whose text is out
         self._held: list[int] = []
         self._restart()
 
@@ -82,7 +79,11 @@ class StreamDetokenizer:
         pieces = []
         for token_id in token_ids:
             self._held.append(token_id)
-            piece = self._stream.step(self._fast, token_id)
+            try:
+                piece = self._stream.step(self._fast, token_id)
+            except Exception:  # plain Exception: what is out would be another text by now
+                pieces.append(self.flush())
+                continue
             if piece is not None:
                 pieces.append(piece)
                 self._take_held()
@@ -94,17 +95,22 @@ class StreamDetokenizer:
         """The text still held back, unfinished characters as U+FFFD."""
         if not self._held:
             return ""
-        before = self._decode(self._shown)
-        text = self._decode(self._shown + self._held)[len(before) :]
+        text = self._decode(self._shown + self._held)
+        while not text.startswith(before := self._decode(self._shown)):
+            # A byte that fits nowhere breaks the characters before it, and those are out.
+            del self._shown[-1]
+            text = self._decode(self._shown + self._held)
         self._take_held()
         self._restart()
-        return text
+        return text[len(before) :]
 
     def _take_held(self) -> None:
         self._shown = (self._shown + self._held)[-_CONTEXT_TOKENS:]
         self._held = []
 
     def _restart(self) -> None:
+        while self._decode(self._shown).endswith("\ufffd"):
+            del self._shown[-1]  # the stream would show a broken or unfinished end as new text
         self._stream = DecodeStream(ids=self._shown, skip_special_tokens=self._skip_special_tokens)
 
     def _decode(self, ids: list[int]) -> str:

@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import unicodedata
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -75,7 +74,8 @@ class Tokenizer:
             return 0
         normalizer = self.fast.normalizer
         if isinstance(normalizer, normalizers.NFC):
-            text = unicodedata.normalize("NFC", text)
+            # Not by unicodedata, whose time grows with the square of a run of combining marks.
+            text = normalizer.normalize_str(text)
         elif normalizer is not None:
             return 0
         return -(-len(text.encode()) // self._longest_token)
