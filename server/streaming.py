@@ -6,6 +6,7 @@ Both watch the connection: a client that is gone ends its sequences within one s
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -15,9 +16,10 @@ from starlette.types import Receive, Scope, Send
 
 from server.errors import error_body
 from server.generation import Generation
-from yaie.errors import YaieError
+from yaie.errors import RequestFailed, YaieError
 from yaie.text.assemble import TextPiece
 
+log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 DONE = b"data: [DONE]\n\n"
 
@@ -126,4 +128,10 @@ class EventStream(Response):
                 body = self._form.events(await self._generation.next())
         except YaieError as error:
             body = event(msgspec.json.encode(error_body(error)))
+        except OSError:
+            raise  # of the connection
+        except Exception as error:
+            log.exception("a stream failed")
+            told = RequestFailed(f"the request failed: {type(error).__name__}; send it again")
+            body = event(msgspec.json.encode(error_body(told)))
         await send({"type": "http.response.body", "body": body, "more_body": False})

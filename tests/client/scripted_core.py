@@ -141,12 +141,15 @@ def _act_at_load(config: EngineConfig) -> None:
         os.kill(os.getpid(), 9)
     if config.model == "slow":
         time.sleep(60)
-    if config.model.startswith("once:"):  # loads the first time only; the path counts the loads
-        loads = Path(config.model.removeprefix("once:"))
-        with loads.open("a") as log:
+    how, _, path = config.model.partition(":")
+    if how in ("once", "slowly-again"):  # from the second time on not at all, or in an hour
+        loads = Path(path)
+        with loads.open("a") as log:  # the file's size counts the loads
             log.write("x")
         if loads.stat().st_size > 1:
-            os._exit(9)
+            if how == "once":
+                os._exit(9)
+            time.sleep(3600)
 
 
 def _act_in_step(kind: int) -> None:

@@ -19,7 +19,7 @@ import pytest
 from tests.client.scripted_core import CRASH, HANG, INFO, KILL, RAISE_IN_ADD, REFUSE, SLOW_STEP
 from yaie.client import supervisor
 from yaie.client.base import EngineClient
-from yaie.client.process import ProcessClient
+from yaie.client.process import FIRST_BACK_OFF_S, SHUTDOWN_S, ProcessClient
 from yaie.config import EngineConfig
 from yaie.errors import (
     EngineDied,
@@ -405,6 +405,67 @@ def test_restarts_that_fail_are_tried_again_with_growing_pauses(tmp_path: Path) 
             loads.unlink()  # what stood in the way is gone
             await client.wait_ready(30)
             assert await drawn(client, ask("a", max_tokens=1)) == [10]
+
+    run(test)
+
+
+def test_an_engine_that_dies_when_it_is_ready_is_restarted_ever_later() -> None:
+    async def test() -> None:
+        async with running() as client:
+            pauses = []
+            for death in range(4):
+                await client.wait_ready(30)
+                assert client.pid is not None
+                os.kill(client.pid, signal.SIGKILL)
+                await until(lambda: client.state is EngineState.DEAD)
+                began = time.monotonic()
+                while client.num_restarts == death:
+                    await asyncio.sleep(0.01)
+                pauses.append(time.monotonic() - began)
+            assert pauses[3] >= 8 * FIRST_BACK_OFF_S
+            await client.wait_ready(30)
+            assert await drawn(client, ask("a", max_tokens=1)) == [10]
+
+    run(test)
+
+
+def test_a_setting_that_cannot_be_sent_is_told_and_final() -> None:
+    """Not a start that never ends: a folder's name may hold what is no character."""
+
+    async def test() -> None:
+        async with running("folder-\udcff", ready=False) as client:
+            with pytest.raises(StartupError, match="no engine process could be started"):
+                await client.wait_ready(10)
+            assert client.state is EngineState.FAILED
+            assert client.pid is None
+
+    run(test)
+
+
+def test_a_signal_to_all_processes_leaves_answers_to_be_finished() -> None:
+    """Service managers send SIGTERM to each process of a service; the parent drains."""
+
+    async def test() -> None:
+        async with running() as client:
+            answer = asyncio.create_task(drawn(client, ask("a", max_tokens=50)))
+            await until(lambda: client.stats.num_running == 1)
+            assert client.pid is not None
+            os.kill(client.pid, signal.SIGTERM)
+            assert await answer == list(range(10, 60))
+            assert client.num_restarts == 0
+
+    run(test)
+
+
+def test_closing_while_it_starts_again_waits_for_nobody(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with running(f"slowly-again:{tmp_path / 'loads'}") as client:
+            assert client.pid is not None
+            os.kill(client.pid, signal.SIGKILL)
+            await until(lambda: client.num_restarts == 1 and client.pid is not None, 30)
+            began = time.monotonic()
+            await client.close()
+            assert time.monotonic() - began < SHUTDOWN_S  # which is for one that listens
 
     run(test)
 

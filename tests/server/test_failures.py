@@ -107,6 +107,16 @@ def test_an_error_inside_a_stream_is_its_last_event(make_app: MakeApp) -> None:
     assert http.post("/v1/completions", json=BODY).status_code == 503
 
 
+def test_a_bug_inside_a_stream_is_told_as_its_last_event(make_app: MakeApp) -> None:
+    """A client must not take a stream that broke off for a whole answer."""
+    http, engine = make_app()
+    engine.script = raising_script(KeyError("a bug"), after=engine.answer[:3])
+    response = http.post("/v1/completions", json={**BODY, "stream": True})
+    events = [event for event in response.text.split("\n\n") if event]
+    assert json.loads(events[-1].removeprefix("data: "))["error"]["code"] == "request_failed"
+    assert "[DONE]" not in response.text
+
+
 def test_one_bad_prompt_of_several_ends_the_call(make_app: MakeApp) -> None:
     http, engine = make_app()
     refuse = error_script(error="no", error_status=400, error_param="prompt")

@@ -23,7 +23,7 @@ from yaie.client.messages import (
     ToParent,
     pack_add,
 )
-from yaie.client.supervisor import TERMINATE_S, WORKER_MODULE, EngineProcess
+from yaie.client.supervisor import WORKER_MODULE, EngineProcess
 from yaie.config import EngineConfig
 from yaie.errors import (
     EngineDied,
@@ -47,7 +47,7 @@ class ProcessClient:
     `stall_s`: with requests in flight, the longest time between two finished steps; beyond it
     the engine counts as hung: its stacks go to standard error and it is killed and restarted.
     A first start that fails is final (`FAILED`); a later death leads to a restart, after a
-    back-off that doubles from 0.1 s to 30 s until an engine is ready again.
+    back-off that doubles from 0.1 s to 30 s until an engine answers or lives on for as long.
     """
 
     def __init__(
@@ -72,6 +72,8 @@ class ProcessClient:
         self._life: EngineProcess | None = None
         self._supervision: asyncio.Task[None] | None = None
         self._closing = False
+        self._ready_at: float | None = None  # loop time; None: this life is not ready yet
+        self._has_answered = False  # this life
         self._progress_at = 0.0  # loop time of the last finished step, or of the first request
         self._stall_timer: asyncio.TimerHandle | None = None
 
@@ -168,20 +170,18 @@ class ProcessClient:
             self._life.send(Abort(request_id, index))
 
     async def close(self) -> None:
-        """Stop the engine process: asked first, then told, then killed. Safe to call twice."""
+        """Stop the engine process: asked first, then killed. Safe to call twice."""
         self._closing = True
+        life, listens = self._life, self._state is EngineState.READY
         self._cancel_stall_timer()
         if self._state is not EngineState.FAILED:
             self._set_state(EngineState.DRAINING, "the engine is being stopped")
         self._in_flight.fail_all(lambda: EngineDraining("the engine was stopped"))
-        life, ready = self._life, self._info is not None
         try:
-            if life is not None:
-                if ready:  # before that nobody listens
-                    life.send(Shutdown())
-                    await _within(SHUTDOWN_S, life)
-                life.terminate()
-                await _within(TERMINATE_S, life)
+            if life is not None and listens:  # while it loads or hangs, nobody does
+                life.send(Shutdown())
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(life.wait(), SHUTDOWN_S)
         finally:
             if life is not None:
                 life.kill()
@@ -215,7 +215,7 @@ class ProcessClient:
         back_off_s = FIRST_BACK_OFF_S
         while not self._closing:
             self._set_state(EngineState.STARTING, self._reason)
-            cause, was_ready, failed = await self._live_once()
+            cause, was_steady, failed = await self._live_once()
             if self._closing:
                 return
             if self._info is None:  # it never was ready: trying again would not help
@@ -225,7 +225,7 @@ class ProcessClient:
                 logger.error("the engine cannot start: %s", self._startup_failure.message)
                 self._set_state(EngineState.FAILED, self._startup_failure.message)
                 return
-            if was_ready:
+            if was_steady:
                 back_off_s = FIRST_BACK_OFF_S
             self._set_state(EngineState.DEAD, cause)
             logger.error("engine down: %s; restarting in %.1f s", cause, back_off_s)
@@ -234,13 +234,15 @@ class ProcessClient:
             self._num_restarts += 1
 
     async def _live_once(self) -> tuple[str, bool, Failed | None]:
-        """One life of the engine process: why it ended, whether it was ready, its last words."""
+        """One life of the engine process: why it ended, whether it was of use, its last words."""
+        self._ready_at, self._has_answered = None, False
         try:
             life = await EngineProcess.spawn(
                 self._config, self._receive, module=self._worker_module
             )
-        except OSError as error:
-            return f"no process could be started: {error}", False, None
+        except Exception as error:  # also a setting that cannot be sent
+            reason = f"no engine process could be started: {type(error).__name__}: {error}"
+            return reason, False, Failed("StartupError", reason, 1)
         self._life = life
         if self._closing:  # close() came while the process was being made and did not see it
             life.kill()
@@ -253,11 +255,15 @@ class ProcessClient:
             self._stats = EngineStats()
         if self._state is EngineState.STALLED:
             cause = self._reason
-        was_ready = self._state in (EngineState.READY, EngineState.STALLED)
+        # One that dies as soon as it is ready would else be loaded again without end.
+        was_steady = self._has_answered or (
+            self._ready_at is not None
+            and asyncio.get_running_loop().time() - self._ready_at >= LONGEST_BACK_OFF_S
+        )
         lost = self._in_flight.fail_all(self._make_death(cause))
         if lost:
             logger.error("%d requests in flight were lost", lost)
-        return cause, was_ready, life.failure
+        return cause, was_steady, life.failure
 
     @staticmethod
     def _make_death(cause: str) -> Callable[[], YaieError]:
@@ -266,10 +272,12 @@ class ProcessClient:
     def _receive(self, message: ToParent) -> None:
         if isinstance(message, Deltas):
             self._stats = message.stats
+            self._has_answered = self._has_answered or bool(message.deltas)
             self._in_flight.deliver(message.deltas)
             self._note_progress()
         elif isinstance(message, Ready) and not self._closing:
             self._info, self._stats = message.info, message.stats
+            self._ready_at = asyncio.get_running_loop().time()
             self._set_state(EngineState.READY)
 
     # stalls
@@ -302,8 +310,3 @@ class ProcessClient:
         if self._stall_timer is not None:
             self._stall_timer.cancel()
             self._stall_timer = None
-
-
-async def _within(limit_s: float, life: EngineProcess) -> None:
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(life.wait(), limit_s)

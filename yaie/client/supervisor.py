@@ -35,7 +35,6 @@ logger = logging.getLogger(__name__)
 
 WORKER_MODULE = "yaie.client.worker"
 LAST_WORDS_S = 0.5  # between the end of a process and the end of its socket, or the reverse
-TERMINATE_S = 2.0
 
 
 class EngineProcess(asyncio.Protocol):
@@ -60,8 +59,10 @@ class EngineProcess(asyncio.Protocol):
     ) -> EngineProcess:
         """Start a process that loads `config`; `on_message` gets what it says, on this loop.
 
-        Raises `OSError` where no process can be started.
+        Raises `OSError` where no process can be started, and what `encode` raises for a setting
+        that cannot be sent.
         """
+        start = encode(Start(config, logger.getEffectiveLevel()))
         life = cls(on_message)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
@@ -84,7 +85,7 @@ class EngineProcess(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_unix_connection(lambda: life, sock=ours)
         life._transport = transport
-        life.send(Start(config, logger.getEffectiveLevel()))
+        transport.write(start)
         return life
 
     @property
@@ -121,11 +122,6 @@ class EngineProcess(asyncio.Protocol):
         """Ask the process to write the stacks of its threads to standard error."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGUSR1)
-
-    def terminate(self) -> None:
-        """Ask the process to end now; no-op where it ended."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.terminate()
 
     def kill(self) -> None:
         """End the process at once; no-op where it ended."""
