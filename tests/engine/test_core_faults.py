@@ -10,6 +10,7 @@ from tests.tiny_model import VOCAB_SIZE
 from yaie.engine.core import EngineCore
 from yaie.engine.sampling_state import SamplingState
 from yaie.errors import InvariantViolated, RequestFailed
+from yaie.kvcache.node import as_tokens
 from yaie.types import GenerationRequest, TokenDelta
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -149,3 +150,22 @@ def test_an_id_in_use_is_refused_and_may_be_used_again(make_core: MakeCore) -> N
         core.add(ask("r", tokens_of(2, 20)))
     first = run(core)
     assert first.tokens("r") == run(core, ask("r", tokens_of(1, 20))).tokens("r")
+
+
+def test_what_an_idle_audit_finds_is_mended(
+    make_core: MakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tokens pinned by nobody, or refs that are wrong, cost the cache and no request."""
+    monkeypatch.setattr("yaie.engine.core._STEPS_BETWEEN_AUDITS", 1)
+    core = make_core(audit=False)
+    expected = run(core, ask("before", tokens_of(1, 40))).tokens("before")
+    core._tree.open("", as_tokens(tokens_of(2, 30)))  # nobody will close this cursor
+    assert run(core, ask("leaked", tokens_of(1, 40))).tokens("leaked") == expected
+    assert core.stats.num_audit_failures == 1
+    assert core._tree.num_live == 0
+    run(core, ask("held", tokens_of(1, 40)))
+    next(iter(core._tree.nodes())).refs += 1
+    run(core, ask("pinned", tokens_of(3, 40)))
+    assert core.stats.num_audit_failures == 2
+    assert run(core, ask("after", tokens_of(1, 40))).tokens("after") == expected
+    core._tree.check()

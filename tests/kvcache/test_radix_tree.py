@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from yaie.kvcache.eviction import rank_lfu
+from yaie.kvcache.eviction import rank_lfu, rank_lru
 from yaie.kvcache.node import Cursor, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
@@ -291,12 +291,24 @@ def test_reset_forgets_everything_and_all_slots_are_free():
     assert tree.clear() == 3
 
 
-def test_reset_is_refused_while_a_sequence_lives():
+def test_reset_frees_what_a_lost_cursor_pins():
     tree = RadixTree(20)
-    cursor = open_path(tree, [1, 2])
-    with pytest.raises(AssertionError, match="live"):
-        tree.reset()
-    assert tree.tokens(cursor).tolist() == [1, 2]
+    open_path(tree, [1, 2])
+    tree.reset()
+    tree.check()
+    assert (tree.num_free, tree.num_live) == (20, 0)
+
+
+@pytest.mark.parametrize("rank", [rank_lru, rank_lfu])
+def test_a_branch_inside_an_edge_does_not_use_its_tail(rank):
+    """What was used longest ago, or least often, goes first, however others branch above it."""
+    tree = RadixTree(200, rank)
+    for path in ([1] * 5 + [2] * 50, [9] * 50, [9] * 50, [1] * 5 + [3] * 50):
+        tree.advance(len(path))
+        hold(tree, path)
+    tree.evict(50)
+    assert known(tree, [9] * 50) == 50
+    assert known(tree, [1] * 5 + [2] * 50) == 5
     tree.check()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.text.small_tokenizers import write_byte_level
 from yaie.errors import InvalidRequest, UnsupportedParameter
-from yaie.text.chat import MAX_MESSAGES, MAX_TOOLS, ChatTemplate
+from yaie.text.chat import MAX_MESSAGES, MAX_TOOLS, ChatTemplate, _plain_tool_calls
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 
 
@@ -98,6 +98,31 @@ def test_a_request_cannot_change_the_renderer(chat: ChatTemplate, name: str) -> 
 def test_too_many_tools(chat: ChatTemplate) -> None:
     with pytest.raises(InvalidRequest, match="tools has"):
         chat.render([user("x")], tools=[{}] * (MAX_TOOLS + 1))
+
+
+@pytest.mark.parametrize(
+    ("options", "param"),
+    [
+        ({"tools": 5}, "tools"),
+        ({"tools": {"type": "function"}}, "tools"),
+        ({"tools": ["add"]}, "tools[0]"),
+        ({"tools": [{}, None]}, "tools[1]"),
+        ({"template_kwargs": 5}, "chat_template_kwargs"),
+    ],
+)
+def test_odd_options_are_refused_by_name(
+    chat: ChatTemplate, options: dict[str, Any], param: str
+) -> None:
+    with pytest.raises(InvalidRequest, match="must be") as caught:
+        chat.render([user("x")], **options)
+    assert caught.value.param == param
+
+
+@pytest.mark.parametrize("written", ["5", "null", "[1]", '"x"'])
+def test_arguments_that_are_no_object_stay_text(chat: ChatTemplate, written: str) -> None:
+    """Templates go through their items, or print them; a number has none."""
+    calls = _plain_tool_calls([{"function": {"name": "f", "arguments": written}}], "here")
+    assert calls[0]["function"]["arguments"] == written
 
 
 def test_no_template(tmp_path: Path) -> None:

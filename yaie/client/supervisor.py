@@ -9,12 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import socket
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -30,6 +27,7 @@ from yaie.client.messages import (
     parent_reader,
 )
 from yaie.config import EngineConfig
+from yaie.subprocesses import module_command, module_environment
 
 logger = logging.getLogger(__name__)
 
@@ -68,16 +66,14 @@ class EngineProcess(asyncio.Protocol):
         with theirs:
             try:
                 life._process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    "-P",  # a file of the user's folder must not replace a module
-                    "-m",
-                    module,
-                    str(theirs.fileno()),
+                    *module_command(module, str(theirs.fileno())),
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=2,  # standard output belongs to the answers of the parent
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,  # Ctrl-C is for the parent, which then asks us to end
-                    env=_environment(),
+                    # torch's threads would spin for milliseconds after each operation, on the
+                    # cores that the kernel library and the server need.
+                    env={"OMP_WAIT_POLICY": "PASSIVE", **module_environment()},
                 )
             except BaseException:
                 ours.close()
@@ -157,19 +153,6 @@ class EngineProcess(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The process closed its end, by will or by dying."""
         self._hung_up.set()
-
-
-def _environment() -> dict[str, str]:
-    """Ours, with the folder that this package was imported from where it is not installed."""
-    environment = dict(os.environ)
-    # torch's threads would spin for milliseconds after each operation, on the cores that the
-    # kernel library and the server need.
-    environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    folder = Path(__file__).resolve().parents[2]
-    if folder.name not in {"site-packages", "dist-packages"}:
-        known = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = os.pathsep.join([str(folder), *([known] if known else [])])
-    return environment
 
 
 def _exit_in_words(status: int) -> str:

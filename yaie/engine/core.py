@@ -267,9 +267,13 @@ class EngineCore:
         self._audited_at = steps
         try:
             self._tree.check()
-        except InvariantViolated as error:
+            if self._tree.num_live:
+                raise InvariantViolated(
+                    f"{self._tree.num_live} tokens are pinned by sequences that are gone"
+                )
+        except Exception as error:  # the audit itself may trip over what is wrong
             self._num_audit_failures += 1
-            log.error("the tree's bookkeeping is wrong and was made anew: %s", error)
+            log.error("the tree's bookkeeping is wrong and was made anew: %r", error)
             self._tree.reset()
 
 

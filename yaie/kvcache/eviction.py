@@ -1,7 +1,8 @@
 """Which held tokens go first when slots are needed.
 
-A policy is one function that ranks an evictable leaf; the lowest rank goes first. Ranks do not
-change while a leaf is evictable, so a heap with lazy deletion keeps the order. Used by `RadixTree`.
+A policy is one function that ranks an evictable leaf; the lowest rank goes first. A rank changes
+only where the tree cuts a leaf, and enters it again, so a heap with lazy deletion keeps the order.
+Used by `RadixTree`.
 """
 
 from __future__ import annotations

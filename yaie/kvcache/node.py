@@ -58,7 +58,7 @@ class Node:
         self.num_computed = 0  # tokens whose keys and values are in the pool, from the front
         self.refs = 0  # live sequences whose path includes this node
         self.last_used = 0  # tree clock when a sequence last ended or began here
-        self.uses = 0  # sequences that have passed here
+        self.uses = 0  # sequences that have passed here, or ended above when this was one edge
         self.entry = 0  # number of its valid entry in the eviction queue; 0: none
 
     def __len__(self) -> int:

@@ -129,7 +129,7 @@ class RadixTree:
         """Let a live sequence begin: its path exists from now on and is pinned until `close`.
 
         Tokens that are not held get slots, for which others may be evicted. Raises `OutOfSlots`
-        when even that is not enough; then nothing but evictions has changed.
+        when even that is not enough; then no token but evicted ones has changed its place.
         """
         tokens = as_tokens(tokens)  # other widths of int would be misread below
         match = self.match(namespace, tokens)
@@ -137,6 +137,9 @@ class RadixTree:
         if node is None:
             node = self.roots[namespace] = Node(None, 0)
             self._namespaces[node] = namespace
+        if match.num_known < len(tokens) and match.offset < len(node.tokens):
+            # Cut before it is pinned: the tail is not used by this sequence.
+            node = self._split(node, match.offset)
         cursor = Cursor(node, match.offset)
         self._attach(cursor, node, match.offset)
         self._pin(node)
@@ -235,8 +238,10 @@ class RadixTree:
         return self.evict(self.num_slots)
 
     def reset(self) -> None:
-        """Forget everything and begin with all slots free. Only without live sequences."""
-        assert not any(root.refs for root in self.roots.values()), "a sequence is live"
+        """Forget everything and begin with all slots free; no cursor is of any use afterwards.
+
+        For a caller that has no live sequences, whatever the tree may believe.
+        """
         self.allocator = SlotAllocator(self.num_slots)
         self.evictable = EvictionQueue(self.evictable.rank)
         self.roots.clear()
@@ -296,7 +301,7 @@ class RadixTree:
     def _split(self, node: Node, keep: int) -> Node:
         """Cut an edge behind its first `keep` tokens; returns the new node that holds them.
 
-        The old object keeps the tail, its children and its place in the eviction queue.
+        The old object keeps the tail and its children.
         """
         parent = node.parent
         assert parent is not None
@@ -319,6 +324,8 @@ class RadixTree:
         node.num_computed = max(0, node.num_computed - keep)
         self.num_nodes += 1
         self._move_cursors(node, upper, keep)
+        if node.entry:
+            self.evictable.add(node)  # anew: it begins deeper now, which changes its rank
         return upper
 
     def _move_cursors(self, node: Node, upper: Node, keep: int) -> None:
@@ -332,6 +339,7 @@ class RadixTree:
                 self._attach(cursor, node, cursor.offset - keep)
         if upper.cursors and node.refs:
             node.refs -= len(upper.cursors)
+            node.uses -= len(upper.cursors)
             if node.refs == 0:
                 self.num_live -= len(node.tokens)
                 if node.children is None:

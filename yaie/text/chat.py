@@ -1,7 +1,8 @@
 """Conversations become prompts through the model's own chat template.
 
 Used by `LLM.chat` and by the server. transformers renders the template in a sandbox; a template
-never comes from a request. Messages are checked first, so that a template sees only what it knows.
+never comes from a request. Roles, contents and tool calls are checked first, and take one form;
+other fields of a message reach the template as they are.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ class ChatTemplate:
                 param="messages",
             )
         _check_sizes(messages, tools)
+        _check_shapes(tools, template_kwargs)
         for name in template_kwargs or {}:
             if name in _RESERVED:
                 raise UnsupportedParameter(
@@ -131,10 +133,21 @@ def _check_sizes(
             f"messages has {len(messages)} entries; at most {MAX_MESSAGES} are read",
             param="messages",
         )
+    if tools is not None and (isinstance(tools, str) or not isinstance(tools, Sequence)):
+        raise InvalidRequest("tools must be a list of objects", param="tools")
     if tools and len(tools) > MAX_TOOLS:
         raise InvalidRequest(
             f"tools has {len(tools)} entries; at most {MAX_TOOLS} are read", param="tools"
         )
+
+
+def _check_shapes(tools: object, template_kwargs: object) -> None:
+    """A template would trip over these with words that name neither."""
+    if template_kwargs is not None and not isinstance(template_kwargs, Mapping):
+        raise InvalidRequest("chat_template_kwargs must be an object", param="chat_template_kwargs")
+    for at, tool in enumerate(tools if isinstance(tools, Sequence) else ()):
+        if not isinstance(tool, Mapping):
+            raise InvalidRequest(f"tools[{at}] must be an object", param=f"tools[{at}]")
 
 
 def _plain_message(message: Mapping[str, Any], at: int) -> dict[str, Any]:
@@ -205,9 +218,11 @@ def _plain_tool_calls(calls: object, where: str) -> list[dict[str, Any]]:
             )
         arguments = function.get("arguments", {})
         if isinstance(arguments, str):
-            # A model may have written what is no JSON; the conversation goes on all the same.
+            # A model may have written what is no JSON, or no object, which templates go through;
+            # the conversation goes on all the same.
             with contextlib.suppress(ValueError, RecursionError):
-                arguments = json.loads(arguments or "{}")
+                read = json.loads(arguments or "{}")
+                arguments = read if isinstance(read, dict) else arguments
         plain.append({**call, "function": {**function, "arguments": arguments}})
     return plain
 

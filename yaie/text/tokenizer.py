@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 import tempfile
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ from tokenizers import decoders, normalizers
 from transformers import PreTrainedTokenizerFast
 
 from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
+from yaie.subprocesses import module_command, module_environment
 
 _CONVERT_LIMIT_S = 120
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
@@ -180,10 +180,14 @@ def load_tokenizer(path: Path) -> Tokenizer:
             f"({', '.join(_OLD_FORMS)}); copy the model's tokenizer into it"
         )
     with tempfile.TemporaryDirectory(prefix="yaie-tokenizer-") as converted:
-        command = [sys.executable, "-m", "yaie.text.convert", str(path), converted]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_CONVERT_LIMIT_S, check=False
+                module_command("yaie.text.convert", str(path), converted),
+                env=module_environment(),
+                capture_output=True,
+                text=True,
+                timeout=_CONVERT_LIMIT_S,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             raise ModelUnsupported(
