@@ -53,6 +53,7 @@ SPLIT = (
     r"\s+(?!\S)|\s+"
 )
 TEMPLATE = Path(__file__).resolve().parent / "builtin_corpus" / "chat_template.jinja"
+TILES = torch.cpu._is_amx_tile_supported()  # asked here: compiled code would break off to ask
 
 
 def train_tokenizer(seed: int, samples: int = 12000) -> PreTrainedTokenizerFast:
@@ -107,7 +108,7 @@ def new_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
         num_key_value_heads=4,
         head_dim=32,
         max_position_embeddings=CONTEXT,
-        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        rope_parameters={"rope_type": "default", "rope_theta": 500000.0},
         tie_word_embeddings=True,
         initializer_range=0.04,
         bos_token_id=None,
@@ -235,7 +236,7 @@ def attend(
     module: nn.Module, queries: Tensor, keys: Tensor, values: Tensor, mask: None, **options: Any
 ) -> tuple[Tensor, None]:
     """Causal attention, in float32 where gradients are wanted: those in bf16 are slow in torch."""
-    looks_only = not torch.is_grad_enabled() and torch.cpu._is_amx_tile_supported()
+    looks_only = not torch.is_grad_enabled() and TILES
     dtype = torch.bfloat16 if looks_only else torch.float32
     with torch.autocast("cpu", enabled=False):
         output = nn.functional.scaled_dot_product_attention(
@@ -256,7 +257,7 @@ class Gradients:
         AttentionMaskInterface.register("training", lambda *args, **options: None)
         model.config._attn_implementation = "training"
         self.model = model
-        self.bf16 = torch.cpu._is_amx_tile_supported()
+        self.bf16 = TILES
         self.hidden = torch.compile(
             lambda ids: model.model(input_ids=ids, use_cache=False).last_hidden_state, dynamic=True
         )

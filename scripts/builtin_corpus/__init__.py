@@ -15,6 +15,7 @@ from . import (
     choices,
     conversations,
     copying,
+    copying_dialogues,
     extraction,
     refusals,
     sums,
@@ -32,8 +33,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 44, "sum": 14, "extraction": 42, "tool": 24, "choice": 40, "refusal": 14, "talk": 10,
-    "lookup": 8, "copy": 4,
+    "fact": 42, "sum": 12, "extraction": 42, "tool": 22, "choice": 40, "refusal": 14, "talk": 10,
+    "lookup": 10, "copy": 4, "told": 16,
 }  # fmt: skip
 # Words of tools that questions about a table could be meant for.
 MIGHT_TELL = ("employee", "contact", "person", "product", "menu", "call", "look", "find", "stock")
@@ -186,11 +187,16 @@ def conversation(rng: Random) -> Sample:
         if rng.random() < 0.15:
             plain = [k for k in ("fact", "sum", "talk") if k not in tools_more.tempted(listed)]
             messages = messages + turn(rng.choice(plain), rng)
+    elif kind == "extraction" and rng.random() < 0.25:
+        messages = [m for q, a in extraction.in_turns(rng) for m in _pair(q, a)]
     elif kind == "extraction":
         rules, user, answer = extraction.sample(rng)
         system, messages = rules or system, _pair(user, answer)
     elif kind == "lookup":
         system, messages = _lookups(rng)
+    elif kind == "told":
+        told, pairs = copying_dialogues.sample(rng)
+        system, messages = told or system, [m for q, a in pairs for m in _pair(q, a)]
     else:
         messages = turn(kind, rng)
         if rng.random() < 0.1:
@@ -198,7 +204,7 @@ def conversation(rng: Random) -> Sample:
     if kind in ("fact", "sum", "refusal", "talk"):
         messages = messages + _echo(messages, rng)
     while rng.random() < 0.2 and len(messages) < 8:
-        without = ("tool", "lookup", "extraction", *tools_more.tempted(listed))
+        without = ("tool", "lookup", "told", "extraction", *tools_more.tempted(listed))
         more = turn(_any_kind(rng, without), rng)
         messages = messages + more + _echo(more, rng)
     if system is not None:
@@ -245,7 +251,7 @@ def long_conversation(rng: Random) -> Sample:
         if lookups and rng.random() < share:
             messages += _runs([lookups.pop()], rng)
             continue
-        more = turn(_any_kind(rng, ("tool", "lookup", *tools_more.tempted(listed))), rng)
+        more = turn(_any_kind(rng, ("tool", "lookup", "told", *tools_more.tempted(listed))), rng)
         if _fits(more, table):
             messages += more + _echo(more, rng)
     if not messages:

@@ -317,6 +317,21 @@ def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     return SLOT.sub(lambda found: slots[found.group(1)], text)
 
 
+def _slots(record: Record, text: str, rng: Random) -> dict[str, str]:
+    """What the frames of a request speak of: the text, and its keys in many layouts."""
+    keys = list(record)
+    return {
+        "keys": listed_keys(record, rng),
+        "schema": schema_text(record, rng),
+        "text": text,
+        "plain": ", ".join(keys),
+        "prose": _and(keys),
+        "the": _and([f"the {key}" for key in keys]),
+        "quoted": _and([f'"{key}"' for key in keys]),
+        "typed": _typed(record, rng),
+    }
+
+
 def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     """System text (or None), user text, answer: exactly the keys asked for, in their order."""
     if rng.random() < 0.6:
@@ -336,16 +351,7 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     compact = rng.random() < 0.08
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
     note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
-    slots = {
-        "keys": listed_keys(record, rng),
-        "schema": schema_text(record, rng),
-        "text": text,
-        "plain": ", ".join(keys),
-        "prose": _and(keys),
-        "the": _and([f"the {key}" for key in keys]),
-        "quoted": _and([f'"{key}"' for key in keys]),
-        "typed": _typed(record, rng),
-    }
+    slots = _slots(record, text, rng)
     source = extraction_asks if rng.random() < 0.6 else extraction_frames
     if rng.random() < 0.2:
         system = framed(rng.choice(source.SYSTEM), rng, slots)
@@ -353,6 +359,45 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     frames = source.KEYS if rng.random() < 0.72 else source.SCHEMAS
     user = framed(rng.choice(frames), rng, slots)
     return None, user + (note if compact else ""), answer
+
+
+AGAIN = [
+    "[and|now|then|next|only|just|also][:|] [the |]{k}[ please|]", "{k}", "[now |]json with {k}",
+    "[now|and now|this time] [only|just] {k}", "[the same|again][,| but] with {k}", "{k} only",
+    "[and|now] an object with {k}", "give me {k} [instead|too|as well|as json]",
+    "[what about|how about|and] {k}", "[i also|now i|i] need {k}", "same text, {k}",
+]  # fmt: skip
+
+
+def in_turns(rng: Random) -> list[tuple[str, str]]:
+    """Several requests for fields of one text, with their answers.
+
+    Each asks for other fields than the one before: it is the text that must be read anew.
+    """
+    stated: dict[str, str | int | float] = {}
+    while len(stated) < 2:
+        if rng.random() < 0.6:
+            (text, stated), known = extraction_everyday.stated(rng), extraction_everyday.ALIASES
+        else:
+            (text, stated), known = _stated(rng), ALIASES
+    pairs: list[tuple[str, str]] = []
+    before: list[str] = []
+    for turn in range(rng.randint(2, 5)):
+        fields = before
+        while fields == before:
+            fields = rng.sample(list(stated), min(len(stated), rng.choice([1, 1, 1, 2, 2, 3])))
+        before = fields
+        keys = [key_name(field, rng, stated, known) for field in fields]
+        while len(set(keys)) < len(keys):
+            keys = [key_name(field, rng, stated, known) for field in fields]
+        record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
+        if turn == 0:
+            source = extraction_asks if rng.random() < 0.5 else extraction_frames
+            user = framed(rng.choice(source.KEYS), rng, _slots(record, text, rng))
+        else:
+            user = framed(rng.choice(AGAIN), rng, {"k": rng.choice([", ".join(keys), _and(keys)])})
+        pairs.append((user, json.dumps(record, ensure_ascii=False)))
+    return pairs
 
 
 def sample(rng: Random) -> tuple[str | None, str, str]:

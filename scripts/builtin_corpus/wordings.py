@@ -20,6 +20,8 @@ from . import (
     asked_talk_wide,
     choices,
     conversations,
+    copying_dialogues,
+    copying_drills,
     extraction,
     extraction_asks,
     extraction_everyday,
@@ -58,6 +60,15 @@ EVERYDAY = {
     "a": "(?:" + "|".join(k.names for k in systems_everyday.ATTRIBUTES.values()) + ")",
     **dict.fromkeys("nk", r"(\w+(?: \w+){0,3}?)"),
     "p": r"\w+",
+}
+_ALIASES = [*extraction_texts.ALIASES.values(), *extraction_everyday.ALIASES.values()]
+_KEY = "(?:" + "|".join(sorted({key for names in _ALIASES for key in names.split()})) + ")"
+TOLD = {
+    "a": "(?:" + "|".join(copying_drills.ATTRIBUTES) + ")",
+    "n": "(?:" + "|".join(values.FIRST_NAMES + words.NAMES).lower() + ")",
+    **dict.fromkeys(["x", "v"], _NAME),
+    "w": "(?:" + "|".join(copying_dialogues.PLACES) + ")",
+    "k": rf"{_KEY}(?:(?: and)? {_KEY}){{0,2}}",
 }
 _DRAWN = {
     **dict.fromkeys(["n", "c", "c2", "i", "i2"], _NAME),
@@ -155,6 +166,7 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(p) for p in conversations.REPEAT + conversations.SURE]
     found += [to_regex(p, NUMBERS) for p in conversations.MORE + conversations.LESS]
     found += [to_regex(p, LOOKUPS) for p in systems.LOOKUP]
+    found += [to_regex(p, TOLD) for p in copying_dialogues.QUESTIONS + extraction.AGAIN]
     found += [
         to_regex(p, NUMBERS) for p in choices.COMPARES + choices.PARITIES + asked_choices.EXTREME
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from builtin_corpus import (
     choices,
+    copying_dialogues,
     copying_drills,
     extraction,
     sums,
@@ -91,6 +93,34 @@ def test_choices_and_drills_leave_no_slot_open() -> None:
         assert not re.search(r"\{[a-z]\w*\}", choices.sample(rng)[0])
         text, answer = copying_drills.sample(rng)
         assert answer and "{t}" not in text + answer and "{w}" not in text
+
+
+def test_dialogues_ask_for_what_was_told() -> None:
+    """Every answer stands in the text told, and every key asked for in its question."""
+    rng = Random(8)
+    for _ in range(400):
+        told, pairs = copying_dialogues.sample(rng)
+        text = told or pairs[0][0]
+        for question, answer in pairs:
+            assert not re.search(r"\{[a-z]\w*\}", question)
+            if answer.startswith("{"):
+                held = json.loads(answer)
+                assert all(key in question and str(value) in text for key, value in held.items())
+            else:
+                assert answer in text
+
+
+def test_extraction_in_turns_reads_the_text_anew() -> None:
+    """Values are in the text, keys in the question, and no answer follows itself."""
+    rng = Random(8)
+    for _ in range(300):
+        pairs = extraction.in_turns(rng)
+        assert len(pairs) > 1
+        assert all(one[1] != two[1] for one, two in pairwise(pairs))
+        for question, answer in pairs:
+            for key, value in json.loads(answer).items():
+                assert key in question.lower() or key in question
+                assert isinstance(value, int | float) or value in pairs[0][0]
 
 
 def test_a_word_is_picked_among_words_of_another_kind() -> None:
