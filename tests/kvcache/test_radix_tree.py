@@ -299,6 +299,46 @@ def test_reset_frees_what_a_lost_cursor_pins():
     assert (tree.num_free, tree.num_live) == (20, 0)
 
 
+def test_a_path_that_nothing_branches_off_becomes_one_edge():
+    """Else each of its nodes would cost every later step a little, for as long as it is used."""
+    tree = RadixTree(4000)
+    prompt = list(range(100, 1100))
+    first = open_path(tree, prompt)
+    compute(tree, first)
+    for length in range(1, 1000):  # each cuts an edge
+        hold(tree, [*prompt[:length], 7])
+    assert len(tree.path(first)) == 1000
+    tree.clear()
+    part = open_path(tree, prompt[:600])
+    assert len(tree.path(part)) == 1
+    whole = open_path(tree, prompt)
+    tree.check()
+    assert len(tree.path(first)) == len(tree.path(whole)) == 2  # `part` stands between them
+    for cursor, length in ((first, 1000), (part, 600), (whole, 1000)):
+        assert tree.tokens(cursor).tolist() == prompt[:length]
+    tree.append(part, 7)
+    assert tree.tokens(part).tolist() == [*prompt[:600], 7]
+    tree.check()
+    for cursor in (first, part, whole):
+        tree.close(cursor)
+    tree.check()
+    assert tree.clear() == 1000  # the drawn token was never computed
+
+
+def test_edges_are_not_joined_over_a_cursor_that_stands_between():
+    tree = RadixTree(100)
+    between = open_path(tree, [1, 2, 3])
+    below = open_path(tree, [1, 2, 3, 4, 5])
+    hold(tree, [1, 2, 3, 9])
+    tree.clear()
+    also = open_path(tree, [1, 2, 3, 4, 5])
+    assert len(tree.path(below)) == len(tree.path(also)) == 2
+    tree.close(between)
+    again = open_path(tree, [1, 2, 3, 4, 5])
+    assert len(tree.path(below)) == len(tree.path(again)) == 1
+    tree.check()
+
+
 @pytest.mark.parametrize("rank", [rank_lru, rank_lfu])
 def test_a_branch_inside_an_edge_does_not_use_its_tail(rank):
     """What was used longest ago, or least often, goes first, however others branch above it."""

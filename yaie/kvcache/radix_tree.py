@@ -143,6 +143,7 @@ class RadixTree:
         cursor = Cursor(node, match.offset)
         self._attach(cursor, node, match.offset)
         self._pin(node)
+        self._join_path(node)
         if match.num_known < len(tokens):
             try:
                 self._insert(cursor, tokens[match.num_known :])
@@ -327,6 +328,47 @@ class RadixTree:
         if node.entry:
             self.evictable.add(node)  # anew: it begins deeper now, which changes its rank
         return upper
+
+    def _join_path(self, node: Node) -> None:
+        """Make one edge of those above the node, and it, that nothing branches off any more.
+
+        Eviction leaves them behind, and every step walks through each node of a live path. Only
+        live edges are joined: the parts of others may differ in when they should go.
+        """
+        lowest = [node]
+        while (parent := node.parent) is not None:
+            # As many refs as its one child has: no cursor stands on it.
+            alone = parent.children is not None and len(parent.children) == 1
+            if alone and parent.parent is not None and parent.refs == node.refs:
+                lowest.append(parent)
+            else:
+                self._join(lowest[::-1])
+                lowest = [parent]
+            node = parent
+
+    def _join(self, chain: list[Node]) -> None:
+        """Make one edge of live edges that follow each other. The last object stays."""
+        if len(chain) == 1:
+            return
+        top, node = chain[0], chain[-1]
+        parent = top.parent
+        assert parent is not None
+        assert parent.children is not None
+        parent.children[top.tokens[0]] = node
+        for cursor in node.cursors or ():
+            cursor.offset += node.start - top.start
+        node.start, node.parent = top.start, parent
+        node.num_computed = sum(part.num_computed for part in chain)
+        node.uses = max(part.uses for part in chain)
+        tokens, extents = type(node.tokens)("i"), [part.extent_list() for part in chain]
+        for part in chain:
+            tokens.extend(part.tokens)
+        node.tokens, node.extents = tokens, type(node.extents)("i")
+        for part in extents:
+            node.add_extents(part)
+        for gone in chain[:-1]:
+            gone.parent = gone.children = None
+        self.num_nodes -= len(chain) - 1
 
     def _move_cursors(self, node: Node, upper: Node, keep: int) -> None:
         """After a split: cursors of the first `keep` tokens go up and leave the tail's refs."""
