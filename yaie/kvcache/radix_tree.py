@@ -14,6 +14,7 @@ refs is wholly computed, so that everything that is kept is worth something.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
@@ -320,7 +321,7 @@ class RadixTree:
         node.parent = upper
         node.start += keep
         node.tokens = node.tokens[keep:]
-        node.extents = type(node.extents)("i")
+        node.extents = array("i")
         node.add_extents(tail)
         node.num_computed = max(0, node.num_computed - keep)
         self.num_nodes += 1
@@ -360,12 +361,12 @@ class RadixTree:
         node.start, node.parent = top.start, parent
         node.num_computed = sum(part.num_computed for part in chain)
         node.uses = max(part.uses for part in chain)
-        tokens, extents = type(node.tokens)("i"), [part.extent_list() for part in chain]
+        tokens, runs = array("i"), [part.extent_list() for part in chain]
         for part in chain:
             tokens.extend(part.tokens)
-        node.tokens, node.extents = tokens, type(node.extents)("i")
-        for part in extents:
-            node.add_extents(part)
+        node.tokens, node.extents = tokens, array("i")
+        for extents in runs:
+            node.add_extents(extents)
         for gone in chain[:-1]:
             gone.parent = gone.children = None
         self.num_nodes -= len(chain) - 1
