@@ -1,4 +1,4 @@
-"""Eleven bugs, put into the code one at a time: each must be caught, or the tests prove nothing.
+"""Twelve bugs, put into the code one at a time: each must be caught, or the tests prove nothing.
 
 A bug counts as caught when the audit or the comparison with the model stops the run; a crash
 somewhere inside does not count.
@@ -157,6 +157,19 @@ def forget_who_stands_inside(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(RadixTree, "_leave_inside", lambda tree, node: tree.inside.pop(node, None))
 
 
+def leave_cursors_where_edges_are_joined(patch: pytest.MonkeyPatch) -> None:
+    """Cursors keep their distance from the edge's beginning, though it begins further up now."""
+    real = RadixTree._join
+
+    def join(tree: RadixTree, chain: list[Node]) -> None:
+        before = [(cursor, cursor.offset) for cursor in chain[-1].cursors or ()]
+        real(tree, chain)
+        for cursor, offset in before:
+            cursor.offset = offset
+
+    patch.setattr(RadixTree, "_join", join)
+
+
 BUGS: list[Patch] = [
     skip_a_ref,
     free_twice,
@@ -169,6 +182,7 @@ BUGS: list[Patch] = [
     lost_extent,
     heap_entry_not_invalidated,
     forget_who_stands_inside,
+    leave_cursors_where_edges_are_joined,
 ]
 
 
@@ -188,5 +202,5 @@ def test_a_seeded_bug_is_caught(bug: Patch, monkeypatch: pytest.MonkeyPatch):
     assert len(caught) >= len(SEEDS) // 4, [outcome.error for outcome in found]
 
 
-def test_there_are_eleven_different_bugs():
-    assert len({bug.__name__ for bug in BUGS}) == 11
+def test_there_are_twelve_different_bugs():
+    assert len({bug.__name__ for bug in BUGS}) == 12
