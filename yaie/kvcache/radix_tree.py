@@ -343,14 +343,13 @@ class RadixTree:
             if alone and parent.parent is not None and parent.refs == node.refs:
                 lowest.append(parent)
             else:
-                self._join(lowest[::-1])
+                if len(lowest) > 1:
+                    self._join(lowest[::-1])
                 lowest = [parent]
             node = parent
 
     def _join(self, chain: list[Node]) -> None:
         """Make one edge of live edges that follow each other. The last object stays."""
-        if len(chain) == 1:
-            return
         top, node = chain[0], chain[-1]
         parent = top.parent
         assert parent is not None
