@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -40,9 +41,10 @@ def test_sampling_params_name_the_field_that_is_wrong(name: str, value: Any) -> 
     assert refusal.value.param == name
 
 
-def test_none_is_no_stop() -> None:
-    params = SamplingParams(stop=None, stop_token_ids=None)  # type: ignore[arg-type]
-    assert (params.stop, params.stop_token_ids) == ((), ())
+def test_none_is_the_default_unless_it_has_a_meaning_of_its_own() -> None:
+    names = [field.name for field in dataclasses.fields(SamplingParams)]
+    given = SamplingParams(**dict.fromkeys(names))
+    assert given == SamplingParams(max_tokens=None)  # as many as there is room for
 
 
 def test_lists_are_taken_where_tuples_are_kept() -> None:
