@@ -191,7 +191,11 @@ class LLM:
         return self._stream(request, read.text)
 
     def close(self) -> None:
-        """Free the model and its memory; later calls raise `EngineUnavailable`."""
+        """Free the model and its memory; later calls raise `EngineUnavailable`.
+
+        Waits for a step in progress. Called in a signal's handler in the middle of its own
+        thread's step, it returns at once and the model is freed at the end of that step.
+        """
         self._is_open = False
         self._driver.close()
 
