@@ -22,7 +22,7 @@ import msgspec
 
 from yaie.client.core import load_engine_core
 from yaie.client.driver import Inbox, StepDriver
-from yaie.config import BUILTIN_MODEL, EngineConfig
+from yaie.config import BUILTIN_MODEL, LARGEST_COUNT, EngineConfig
 from yaie.engine.validation import validate_request
 from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
 from yaie.models.locate import resolve_model_path
@@ -44,7 +44,7 @@ __all__ = ["LLM", "CompletionOutput", "RequestOutput", "StreamPiece"]
 logger = logging.getLogger(__name__)
 
 PROGRESS_FROM = 8  # prompts; shorter lists are done before a bar has been read
-UNBOUNDED_QUEUE = 2**31  # the caller holds its list anyway: there is nobody to send away
+UNBOUNDED_QUEUE = LARGEST_COUNT  # the caller holds its list anyway: there is nobody to send away
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ class _Loader:
     def load(self) -> Library | None:
         with self._lock:
             if not self._tried:
-                self._library, self._reason = _find(os.environ.get(VARIABLE, AUTO))
+                self._library, self._reason = _find(os.environ.get(VARIABLE) or AUTO)
                 self._tried = True
             return self._library
 
