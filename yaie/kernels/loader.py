@@ -27,6 +27,7 @@ VARIABLE = "YAIE_KERNELS"
 AUTO, ALL, OFF = "auto", "all", "off"
 FAILED = "failed"  # a file in place of a library: why there is none
 REMEMBERED_S = 24 * 3600
+_SWITCHED_OFF = f"switched off by {VARIABLE}={OFF}"
 PREBUILT = Path(__file__).parent / build.LIBRARY_NAME
 
 
@@ -36,6 +37,7 @@ class Status:
 
     loaded: bool
     reason: str
+    switched_off: bool = False  # nobody wanted one
 
 
 class NoUsableSet(OSError):
@@ -151,7 +153,7 @@ class _Loader:
 
     def status(self) -> Status:
         self.load()
-        return Status(self._library is not None, self._reason)
+        return Status(self._library is not None, self._reason, self._reason == _SWITCHED_OFF)
 
 
 _loader = _Loader()
@@ -172,7 +174,7 @@ def status() -> Status:
 
 def _find(wish: str) -> tuple[Library | None, str]:
     if wish == OFF:
-        return None, f"switched off by {VARIABLE}=off"
+        return None, _SWITCHED_OFF
     if not build.is_supported_platform():
         return None, "there are no kernels for this system"
     known = instruction_sets.of_this_machine()
