@@ -201,9 +201,7 @@ def _open(wish: str) -> tuple[Library, str]:
             return Library(PREBUILT), "prebuilt"
         except OSError:
             pass  # made for another machine or source: compile instead
-    compiler = build.find_compiler()
-    if compiler is None:
-        raise build.BuildFailed("there is no prebuilt library and no C++ compiler (g++ or clang++)")
+    compiler = build.require_compiler()
     failures: dict[tuple[str, ...], Exception] = {}
     for sets in _choices(wish):
         try:
