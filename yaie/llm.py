@@ -63,8 +63,10 @@ class LLM:
     loaded one, where the model's own is not wanted.
 
     Several threads may call the same `LLM` at once: their requests run in the same batches. Steps
-    are computed by the threads that wait; nothing runs in the background. Ctrl-C ends the
-    requests of the interrupted call after the step in progress, and the `LLM` stays usable.
+    are computed by the threads that wait, with the kernel library's and torch's threads to help;
+    no request advances while nobody waits. After the first load of a model on a CPU a thread
+    writes its packed weights to disk, which `close()` cuts short. Ctrl-C ends the requests of the
+    interrupted call after the step in progress, and the `LLM` stays usable.
 
     Raises `StartupError`: `ConfigError`, `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory`.
     """

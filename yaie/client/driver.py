@@ -1,8 +1,8 @@
 """`StepDriver`: the engine stepped by the threads that wait for it, without an event loop.
 
 Used by `LLM`. A thread that waits for deltas and finds nobody stepping steps the core itself, for
-all; the others sleep until a step is done. So one thread at a time touches the core, nothing runs
-in the background, and a run with one caller is repeated exactly.
+all; the others sleep until a step is done. So one thread at a time touches the core, no request
+advances while nobody waits, and a run with one caller is repeated exactly.
 """
 
 from __future__ import annotations
