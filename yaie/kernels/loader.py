@@ -126,7 +126,10 @@ class Library:
 
     @property
     def threads(self) -> int:
-        """How many threads compute, the calling one among them."""
+        """How many threads compute, the calling one among them.
+
+        Fewer than wanted where the system would not start so many; known once they have computed.
+        """
         count: int = self._handle.yaie_threads()
         return count
 
