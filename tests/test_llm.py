@@ -89,10 +89,12 @@ def test_every_form_of_prompt_is_the_same_prompt(llm: LLM) -> None:
 
 
 def test_a_list_of_arrays_is_a_list_of_prompts() -> None:
-    five_six, seven = torch.tensor([5, 6]), torch.tensor([7])
+    five_six: Any = torch.tensor([5, 6])
+    seven: Any = torch.tensor([7])
+    several: Any = torch.tensor([[5, 6], [7, 8]])
     assert len(list_prompts([seven, seven])) == 2  # an array of one number has an __index__ too
     assert len(list_prompts([five_six.numpy(), seven.numpy()])) == 2
-    assert len(list_prompts(torch.tensor([[5, 6], [7, 8]]))) == 2
+    assert len(list_prompts(several)) == 2
     for one in (five_six, five_six.numpy(), [five_six[0], 6], list(five_six.numpy()), (5, 6)):
         (prompt,) = list_prompts(one)
         assert [int(token_id) for token_id in prompt] == [5, 6]

@@ -43,9 +43,9 @@ def test_sampling_params_name_the_field_that_is_wrong(name: str, value: Any) -> 
 
 
 def test_none_is_the_default_unless_it_has_a_meaning_of_its_own() -> None:
-    names = [field.name for field in dataclasses.fields(SamplingParams)]
-    given = SamplingParams(**dict.fromkeys(names))
-    assert given == SamplingParams(max_tokens=None)  # as many as there is room for
+    nothing: dict[str, Any] = {field.name: None for field in dataclasses.fields(SamplingParams)}
+    # For max_tokens it is "as many as there is room for".
+    assert SamplingParams(**nothing) == SamplingParams(max_tokens=None)
 
 
 def test_lists_are_taken_where_tuples_are_kept() -> None:
