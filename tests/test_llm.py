@@ -32,6 +32,7 @@ from yaie.errors import (
     ModelUnsupported,
     RequestFailed,
 )
+from yaie.prompts import list_prompts
 from yaie.text.tokenizer import load_tokenizer
 
 GREEDY = SamplingParams(temperature=0.0, max_tokens=12, ignore_eos=True)
@@ -85,6 +86,18 @@ def test_every_form_of_prompt_is_the_same_prompt(llm: LLM) -> None:
     assert all(len(output) == 1 for output in outputs)
     assert len({output[0].token_ids for output in outputs}) == 1
     assert [output[0].prompt for output in outputs] == [text, text, *[None] * 4, text, None]
+
+
+def test_a_list_of_arrays_is_a_list_of_prompts() -> None:
+    five_six: Any = torch.tensor([5, 6])
+    seven: Any = torch.tensor([7])
+    several: Any = torch.tensor([[5, 6], [7, 8]])
+    assert len(list_prompts([seven, seven])) == 2  # an array of one number has an __index__ too
+    assert len(list_prompts([five_six.numpy(), seven.numpy()])) == 2
+    assert len(list_prompts(several)) == 2
+    for one in (five_six, five_six.numpy(), [five_six[0], 6], list(five_six.numpy()), (5, 6)):
+        (prompt,) = list_prompts(one)
+        assert [int(token_id) for token_id in prompt] == [5, 6]
 
 
 def test_many_prompts_keep_their_order_and_their_own_sampling(llm: LLM) -> None:
@@ -238,6 +251,8 @@ def test_a_chat_without_sampling_is_not_cut_at_sixteen_tokens(llm: LLM) -> None:
         ([1, 420], "420"),
         ([-1], "-1"),
         ([1.5], "whole numbers"),
+        (torch.tensor([1.5]), "whole numbers"),
+        ([torch.tensor([5])], "whole numbers"),
         (None, "NoneType"),
         (7.5, "float"),
         ({"text": "a"}, "NoneType"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
+import msgspec
 import pytest
 
 from yaie.config import EngineConfig
@@ -40,9 +42,10 @@ def test_sampling_params_name_the_field_that_is_wrong(name: str, value: Any) -> 
     assert refusal.value.param == name
 
 
-def test_none_is_no_stop() -> None:
-    params = SamplingParams(stop=None, stop_token_ids=None)  # type: ignore[arg-type]
-    assert (params.stop, params.stop_token_ids) == ((), ())
+def test_none_is_the_default_unless_it_has_a_meaning_of_its_own() -> None:
+    nothing: dict[str, Any] = {field.name: None for field in dataclasses.fields(SamplingParams)}
+    # For max_tokens it is "as many as there is room for".
+    assert SamplingParams(**nothing) == SamplingParams(max_tokens=None)
 
 
 def test_lists_are_taken_where_tuples_are_kept() -> None:
@@ -52,10 +55,20 @@ def test_lists_are_taken_where_tuples_are_kept() -> None:
     assert SamplingParams(stop="a").stop == ("a",)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["num_slots", "max_model_len", "max_step_rows", "max_running", "max_waiting", "threads"],
-)
-def test_counts_of_the_engine_begin_at_one(name: str) -> None:
-    with pytest.raises(ConfigError, match=f"{name} is 0"):
+COUNTS = [
+    *("num_slots", "max_model_len", "max_step_rows", "max_running", "max_waiting", "threads"),
+    "weights_cache_bytes",
+]
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_of_the_engine_have_bounds(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is 0; it must be at least 1"):
         EngineConfig(**{name: 0})  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=rf"{name} is \d+; it must be at most \d+") as refusal:
+        EngineConfig(**{name: 2**64})  # type: ignore[arg-type]
+    largest = int(refusal.value.message.split()[-1])
+    config = EngineConfig(**{name: largest})  # type: ignore[arg-type]
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(config), type=EngineConfig) == config
+    with pytest.raises(ConfigError, match=name):
+        EngineConfig(**{name: largest + 1})  # type: ignore[arg-type]

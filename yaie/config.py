@@ -29,6 +29,10 @@ AttentionBackendName = Literal["auto", "reference", "cpu"]
 
 BUILTIN_MODEL = "builtin"
 
+LARGEST_COUNT = 2**31 - 1  # of tokens, rows and requests: more than any machine holds
+LARGEST_SIZE = 2**63 - 1  # in bytes: what travels to the engine
+MAX_THREADS = 1024
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
@@ -72,10 +76,12 @@ class EngineConfig:
                 raise ConfigError(
                     f"{name} is {value!r}; it must be one of {', '.join(choices)}", param=name
                 )
-        for name in _COUNTS:
+        for name, largest in _COUNTS.items():
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name} is {value}; it must be at least 1", param=name)
+            if value is not None and value > largest:
+                raise ConfigError(f"{name} is {value}; it must be at most {largest}", param=name)
 
     @property
     def model_name(self) -> str:
@@ -83,16 +89,26 @@ class EngineConfig:
         return self.served_model_name or self.model
 
 
-_COUNTS = (
-    "num_slots", "max_model_len", "max_step_rows", "max_running", "max_waiting", "threads",
-    "weights_cache_bytes",
-)  # fmt: skip
+_COUNTS = {
+    "num_slots": LARGEST_COUNT,
+    "max_model_len": LARGEST_COUNT,
+    "max_step_rows": LARGEST_COUNT,
+    "max_running": LARGEST_COUNT,
+    "max_waiting": LARGEST_COUNT,
+    "threads": MAX_THREADS,
+    "weights_cache_bytes": LARGEST_SIZE,
+}
 
 
 class Settings(BaseSettings):
     """Everything the service can be told, from `YAIE_*` variables or keyword arguments."""
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX,
+        env_ignore_empty=True,  # compose files make empty variables of those that are not set
+        extra="forbid",
+        frozen=True,
+    )
 
     model: str = BUILTIN_MODEL
     served_model_name: str | None = None
@@ -100,25 +116,25 @@ class Settings(BaseSettings):
     quantization: Quantization | None = None
     kv_dtype: KVDtype = "auto"
     device: Device = "auto"
-    num_slots: int | None = Field(default=None, ge=1)
-    max_model_len: int | None = Field(default=None, ge=1)
-    max_step_rows: int = Field(default=2048, ge=1)
-    max_running: int = Field(default=256, ge=1)
-    max_waiting: int = Field(default=4096, ge=1)
+    num_slots: int | None = Field(default=None, ge=1, le=LARGEST_COUNT)
+    max_model_len: int | None = Field(default=None, ge=1, le=LARGEST_COUNT)
+    max_step_rows: int = Field(default=2048, ge=1, le=LARGEST_COUNT)
+    max_running: int = Field(default=256, ge=1, le=LARGEST_COUNT)
+    max_waiting: int = Field(default=4096, ge=1, le=LARGEST_COUNT)
     policy: Policy = "prefix-aware"
     eviction: Eviction = "lru"
     prefix_cache: bool = True
-    threads: int | None = Field(default=None, ge=1)
+    threads: int | None = Field(default=None, ge=1, le=MAX_THREADS)
     attention_backend: AttentionBackendName = "auto"
     exact: bool = False
     audit: bool = False
     weights_cache: str = "auto"
-    weights_cache_bytes: int = Field(default=32 * 1024**3, ge=1)
+    weights_cache_bytes: int = Field(default=32 * 1024**3, ge=1, le=LARGEST_SIZE)
 
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65535)
     api_key: str | None = None  # several: separated by commas
-    max_body_bytes: int = Field(default=10 * 1024 * 1024, ge=1024)
+    max_body_bytes: int = Field(default=10 * 1024 * 1024, ge=1024, le=LARGEST_SIZE)
     request_timeout_s: float = Field(default=600.0, gt=0)
     drain_s: float = Field(default=30.0, ge=0)
     stall_s: float = Field(default=300.0, gt=0)  # work waiting but no step finished: restart

@@ -22,7 +22,7 @@ import msgspec
 
 from yaie.client.core import load_engine_core
 from yaie.client.driver import Inbox, StepDriver
-from yaie.config import BUILTIN_MODEL, EngineConfig
+from yaie.config import BUILTIN_MODEL, LARGEST_COUNT, EngineConfig
 from yaie.engine.validation import validate_request
 from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
 from yaie.models.locate import resolve_model_path
@@ -44,7 +44,7 @@ __all__ = ["LLM", "CompletionOutput", "RequestOutput", "StreamPiece"]
 logger = logging.getLogger(__name__)
 
 PROGRESS_FROM = 8  # prompts; shorter lists are done before a bar has been read
-UNBOUNDED_QUEUE = 2**31  # the caller holds its list anyway: there is nobody to send away
+UNBOUNDED_QUEUE = LARGEST_COUNT  # the caller holds its list anyway: there is nobody to send away
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,10 @@ class LLM:
     loaded one, where the model's own is not wanted.
 
     Several threads may call the same `LLM` at once: their requests run in the same batches. Steps
-    are computed by the threads that wait; nothing runs in the background. Ctrl-C ends the
-    requests of the interrupted call after the step in progress, and the `LLM` stays usable.
+    are computed by the threads that wait, with the kernel library's and torch's threads to help;
+    no request advances while nobody waits. After the first load of a model on a CPU a thread
+    writes its packed weights to disk, which `close()` cuts short. Ctrl-C ends the requests of the
+    interrupted call after the step in progress, and the `LLM` stays usable.
 
     Raises `StartupError`: `ConfigError`, `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory`.
     """
@@ -191,7 +193,11 @@ class LLM:
         return self._stream(request, read.text)
 
     def close(self) -> None:
-        """Free the model and its memory; later calls raise `EngineUnavailable`."""
+        """Free the model and its memory; later calls raise `EngineUnavailable`.
+
+        Waits for a step in progress. Called in a signal's handler in the middle of its own
+        thread's step, it returns at once and the model is freed at the end of that step.
+        """
         self._is_open = False
         self._driver.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -77,7 +78,7 @@ def list_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
             param="prompt",
         )
     listed = list(prompts)
-    if listed and all(hasattr(item, "__index__") for item in listed):
+    if listed and all(_is_token_id(item) for item in listed):
         return [listed]  # one prompt, given as its token ids
     return listed
 
@@ -94,9 +95,15 @@ def naming_index(index: int, count: int) -> Iterator[None]:
         raise
 
 
+def _is_token_id(item: object) -> bool:
+    """Whether this is one whole number. Arrays have `__index__` too, and are prompts."""
+    return hasattr(item, "__index__") and getattr(item, "ndim", 0) == 0
+
+
 def _as_token_ids(token_ids: Iterable[Any]) -> tuple[int, ...]:
     """Plain ints; the whole numbers of array libraries become them."""
-    try:
-        return tuple(token_id.__index__() for token_id in token_ids)
-    except (AttributeError, TypeError):
-        raise InvalidRequest("token ids must be whole numbers", param="prompt") from None
+    listed = list(token_ids)
+    with contextlib.suppress(TypeError):  # a fraction of an array library has an __index__ too
+        if all(_is_token_id(token_id) for token_id in listed):
+            return tuple(map(operator.index, listed))
+    raise InvalidRequest("token ids must be whole numbers", param="prompt")

@@ -7,7 +7,7 @@ reads and writes dataclasses). Text does not exist here: front doors turn it int
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal, NoReturn
 
 from yaie.errors import InvalidRequest
@@ -20,7 +20,7 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams:
-    """How to continue a prompt. Field names are vLLM's.
+    """How to continue a prompt. Field names are vLLM's, and so is None for "the default".
 
     Raises `InvalidRequest` naming the field when a value is out of range.
     """
@@ -46,11 +46,13 @@ class SamplingParams:
     include_stop_str_in_output: bool = False
 
     def __post_init__(self) -> None:
+        for name, default in _DEFAULTS:
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default)
         if isinstance(self.stop, str):  # vLLM takes a single string too
             object.__setattr__(self, "stop", (self.stop,))
         for name, kind in (("stop", str), ("stop_token_ids", int)):
-            given = getattr(self, name)  # None is vLLM's way to say "none"
-            object.__setattr__(self, name, () if given is None else _tuple_of(name, kind, given))
+            object.__setattr__(self, name, _tuple_of(name, kind, getattr(self, name)))
         for name, lowest, highest in _INT_RANGES:
             _check_int(name, getattr(self, name), lowest, highest)
         for name, low, high in _FLOAT_RANGES:
@@ -69,6 +71,12 @@ class SamplingParams:
         return self.temperature == 0.0
 
 
+# Of the fields where None has no meaning of its own.
+_DEFAULTS = tuple(
+    (each.name, each.default)
+    for each in fields(SamplingParams)
+    if each.default is not None and each.name != "max_tokens"
+)
 _LARGEST_INT = 2**63 - 1  # what travels to the engine
 _INT_RANGES: tuple[tuple[str, int, int], ...] = (
     ("n", 1, MAX_SEQUENCES_PER_REQUEST),
@@ -90,7 +98,7 @@ _FLOAT_RANGES = (
 
 
 def _check_int(name: str, value: object, lowest: int, highest: int) -> None:
-    if value is None:
+    if value is None:  # only where it has a meaning: elsewhere it became the default
         return
     if not isinstance(value, int) or isinstance(value, bool):
         _refuse(name, value, "a whole number")

@@ -210,7 +210,7 @@ def test_a_server_that_is_still_loading_is_found_and_says_so(
     monkeypatch.setenv("YAIE_PORT", str(starting_server))
     assert _check_port() == ("ok", f"127.0.0.1:{starting_server} is in use by a YAIE server")
     for name in ("YAIE_MODEL", "YAIE_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # as if it were not set
     found = functools.partial(remote.find_server, starting_server)
     monkeypatch.setattr(remote, "find_server", found)
     with Path(os.devnull).open() as nothing:

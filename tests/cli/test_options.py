@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from yaie.cli import terminal
+from yaie.cli.doctor import settings_with_sources
 from yaie.cli.failures import CommandFailed
 from yaie.cli.options import (
     ENGINE_FLAGS,
@@ -31,6 +32,7 @@ from yaie.config import (
     unknown_variables,
 )
 from yaie.errors import ConfigError, InvalidRequest
+from yaie.kernels import loader
 
 
 def test_every_setting_is_a_flag_and_every_flag_a_setting() -> None:
@@ -91,6 +93,30 @@ def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("YAIE_POLICY", "fcfs")
     settings = load_settings(max_step_rows=128)
     assert (settings.max_step_rows, settings.policy) == (128, "fcfs")
+
+
+@pytest.mark.parametrize(
+    "name", [flag.name for flag in (*ENGINE_FLAGS, *SERVER_FLAGS) if flag.kind is parse_count]
+)
+def test_a_count_beyond_what_the_engine_can_be_told_is_a_wrong_setting(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"YAIE_{name.upper()}", str(2**64))
+    with pytest.raises(ConfigError, match=f"YAIE_{name.upper()} is .* less than or equal to"):
+        load_settings()
+
+
+def test_an_empty_variable_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"YAIE_{name.upper()}", raising=False)
+    default = load_settings()
+    for name in Settings.model_fields:
+        monkeypatch.setenv(f"YAIE_{name.upper()}", "")
+    assert load_settings() == default
+    assert all(shown["source"] == "default" for shown in settings_with_sources())
+    monkeypatch.setenv(loader.VARIABLE, "")
+    monkeypatch.setattr(loader, "_find", lambda wish: (None, wish))
+    assert loader._Loader().status().reason == loader.AUTO
 
 
 @pytest.mark.parametrize("blank", [" ", ",", "\n", " , \t,"])

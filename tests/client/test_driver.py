@@ -191,6 +191,88 @@ def test_a_closed_driver_says_so(driver: StepDriver, core: Core) -> None:
         driver.submit(Inbox(), [ask("b")])
 
 
+@pytest.fixture
+def closing_signal(driver: StepDriver) -> Iterator[int]:
+    """A signal whose handler closes the driver."""
+    before = signal.signal(signal.SIGTERM, lambda signum, frame: driver.close())
+    yield signal.SIGTERM
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.timeout(30)
+def test_closed_in_the_middle_of_its_own_step_it_ends_the_step_first(
+    driver: StepDriver, core: Core, closing_signal: int
+) -> None:
+    inbox = Inbox()
+    driver.submit(inbox, [ask("a", max_tokens=ENDLESS)])
+    driver.take(inbox)
+    closed_in_step: list[bool] = []
+
+    def in_step() -> None:
+        signal.raise_signal(closing_signal)
+        driver.close()  # safe to repeat
+        closed_in_step.append(core.closed)
+
+    core.in_step = in_step
+    (delta,) = driver.take(inbox)
+    assert delta.token_ids == (11,)
+    assert closed_in_step == [False] and core.closed
+    with pytest.raises(EngineUnavailable, match="closed"):
+        driver.take(inbox)
+    driver.release(inbox)
+    driver.close()
+
+
+@pytest.mark.timeout(30)
+def test_a_handler_that_closes_and_exits_leaves_a_closed_core(
+    driver: StepDriver, core: Core
+) -> None:
+    def close_and_exit() -> None:
+        driver.close()
+        raise SystemExit(3)
+
+    inbox = Inbox()
+    driver.submit(inbox, [ask("a", max_tokens=ENDLESS)])
+    core.in_step = close_and_exit
+    with pytest.raises(SystemExit):
+        driver.take(inbox)
+    driver.release(inbox)
+    assert core.closed
+
+
+@pytest.mark.timeout(30)
+def test_closed_while_another_thread_steps_it_waits_for_that_step(
+    driver: StepDriver, core: Core, closing_signal: int
+) -> None:
+    stepping, closing = threading.Event(), threading.Event()
+
+    def in_step() -> None:
+        stepping.set()
+        closing.wait(10)
+
+    def call_other() -> str:
+        with pytest.raises(EngineUnavailable) as refusal:
+            drain(driver, ask("other", max_tokens=ENDLESS))
+        return str(refusal.value)
+
+    def close() -> None:
+        threading.Timer(0.1, closing.set).start()  # once the handler waits
+        signal.pthread_kill(threading.main_thread().ident or 0, closing_signal)
+
+    core.in_step = in_step
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(call_other)
+        stepping.wait(10)
+        inbox = Inbox()
+        driver.submit(inbox, [ask("mine", max_tokens=ENDLESS)])
+        threading.Timer(0.1, close).start()
+        with pytest.raises(EngineUnavailable, match="closed"):
+            driver.take(inbox)
+        assert "closed" in other.result(10)
+    assert core.closed
+    assert core.stats.num_steps == 1  # it did not begin another one
+
+
 def test_an_engine_that_forgets_a_request_is_found_out(driver: StepDriver, core: Core) -> None:
     inbox = Inbox()
     driver.submit(inbox, [ask("a", max_tokens=ENDLESS)])

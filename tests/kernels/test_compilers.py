@@ -6,6 +6,7 @@ what a library makes of fixed numbers, so the other processor needs neither Pyth
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -36,7 +37,8 @@ Numbers = dict[str, list[float]]
 
 def make_driver(compiler: str, library: Path, program: Path) -> Path:
     """The program, linked with this library."""
-    command = [compiler, "-std=c++17", "-O1", str(DRIVER), str(library), "-o", str(program)]
+    command = [*shlex.split(compiler), "-std=c++17", "-O1", str(DRIVER), str(library)]
+    command += ["-o", str(program)]
     subprocess.run(command, check=True, timeout=TIMEOUT_S)
     return program
 

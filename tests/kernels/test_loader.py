@@ -292,6 +292,54 @@ def test_without_a_compiler_there_is_no_library_and_a_reason(tmp_path: Path) -> 
 
 
 @needs_compiler
+def test_the_chosen_compiler_may_be_a_command_with_arguments(
+    small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (small_source / "kernels.cpp").write_text("#ifndef MORE\n#error no MORE\n#endif\n" + STUBS)
+    plain = build.find_compiler()
+    launcher = tmp_path / "a launcher"  # as ccache is one
+    launcher.write_text('#!/bin/sh\nexec "$@"\n')
+    launcher.chmod(0o755)
+    monkeypatch.setenv("CXX", f"'{launcher}' {plain} -DMORE=1")
+    found, reason = loader._find("portable")
+    assert found is not None, reason
+    assert "compiled with" in reason
+    assert loader._find("portable")[1].endswith("compiled before")
+    monkeypatch.setenv("CXX", f"'{launcher}' {plain}")  # without the argument: another library
+    assert "no MORE" in loader._find("portable")[1]
+
+
+@pytest.mark.usefixtures("small_source")
+@pytest.mark.parametrize("name", ["no-such-compiler", "no-such-compiler -O2", "'g++"])
+def test_a_chosen_compiler_that_is_not_there_is_named(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", name)
+    found, reason = loader._find("auto")
+    assert found is None
+    assert f"$CXX is {name!r}" in reason
+
+
+def homeless() -> Path:
+    """In place of Path.home, for a user without an entry among those of the system."""
+    raise RuntimeError("Could not determine home directory.")
+
+
+@needs_compiler
+@pytest.mark.usefixtures("small_source")
+def test_without_a_home_there_is_a_reason_that_says_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    found, reason = loader._find("auto")
+    assert found is None
+    assert "XDG_CACHE_HOME" in reason
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert "is no kernel library" in loader._find("portable")[1]
+
+
+@needs_compiler
 @pytest.mark.usefixtures("small_source")
 def test_a_damaged_library_in_the_cache_is_compiled_anew() -> None:
     compiler = build.find_compiler()

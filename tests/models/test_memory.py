@@ -18,6 +18,7 @@ from transformers import AutoConfig
 import yaie.kernels
 from yaie.config import BUILTIN_MODEL, EngineConfig
 from yaie.errors import NotEnoughMemory
+from yaie.models import memory
 from yaie.models.loader import plan_for
 from yaie.models.locate import resolve_model_path
 from yaie.models.memory import (
@@ -47,6 +48,65 @@ def plan(**changes: Any) -> Any:
 
 def test_free_memory_is_that_of_this_machine() -> None:
     assert 64 * 1024**2 < free_bytes(torch.device("cpu")) < 2**48
+
+
+class ControlGroups:
+    """A tree of control groups of one version, in a folder."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, version: int) -> None:
+        self.root = folder / "cgroup" if version == 2 else folder / "cgroup" / "memory"
+        self._version = version
+        self._own = folder / "self"
+        monkeypatch.setattr(memory, "CONTROL_GROUPS", folder / "cgroup")
+        monkeypatch.setattr(memory, "OWN_CONTROL_GROUPS", self._own)
+
+    def limit(self, path: str, limit: int | None, used: int, cache: int = 0) -> None:
+        """A group; its unlimited ones say so in the way of their version."""
+        group = self.root / path
+        group.mkdir(parents=True, exist_ok=True)
+        if self._version == 2:
+            names, none = ("memory.max", "memory.current", "inactive_file"), "max"
+        else:
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            none = "9223372036854771712"
+        (group / names[0]).write_text(f"{none if limit is None else limit}\n")
+        (group / names[1]).write_text(f"{used}\n")
+        (group / "memory.stat").write_text(f"anon 7\n{names[2]} {cache}\nactive_file 9\n")
+
+    def free(self, own: str) -> int:
+        """What is free for a process in this group."""
+        other = "1:name=systemd:/elsewhere\n"
+        mine = f"0::{own}\n" if self._version == 2 else f"4:cpu,memory:{own}\n0::/\n"
+        self._own.write_text(other + mine)
+        return free_bytes(torch.device("cpu"))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_tightest_of_the_groups_above_this_process_counts(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = ControlGroups(tmp_path, monkeypatch, version)
+    groups.limit("a.slice/b.service", None, used=100)
+    groups.limit("a.slice", 5000, used=2000, cache=300)
+    groups.limit("other.slice", 10, used=10)
+    (groups.root / "a.slice/b.service/empty").mkdir()
+    for own in ("/a.slice/b.service", "/a.slice/b.service/empty", "/a.slice"):
+        assert groups.free(own) == 3300
+    groups.limit("a.slice/b.service", 1000, used=400)
+    assert groups.free("/a.slice/b.service") == 600
+    assert groups.free("/a.slice") == 3300
+    assert groups.free("/") > 2**20  # above all of them
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_container_that_sees_its_own_group_as_the_root_has_its_limit(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups = ControlGroups(tmp_path, monkeypatch, version)
+    groups.limit("", 4000, used=1000)
+    # The last two are the host's names for it, and of a group beside its own.
+    for own in ("/", "/docker/0123abcd", "/../sibling"):
+        assert groups.free(own) == 3000
 
 
 def test_a_pool_takes_a_share_of_what_is_left() -> None:

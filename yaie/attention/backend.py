@@ -6,6 +6,8 @@ puts the step's new keys and values into the pool, and `attend`.
 
 from __future__ import annotations
 
+import functools
+import logging
 from typing import Protocol
 
 import torch
@@ -18,6 +20,8 @@ from yaie.config import AttentionBackendName
 from yaie.errors import ConfigError
 from yaie.kernels import loader
 from yaie.kvcache.quantized import StoredRows
+
+log = logging.getLogger(__name__)
 
 
 class PreparedStep(Protocol):
@@ -80,11 +84,26 @@ def choose_backend(
     if kernels is not None:
         return CpuBackend(kernels, torch.get_num_threads())
     if wish == "auto":
+        status = loader.status()
+        if not status.switched_off:
+            warn_of_torch(status.reason)
         return ReferenceBackend()
     reason = loader.status().reason if device.type == "cpu" else f"the device is {device.type}"
     raise ConfigError(
         f"attention_backend is 'cpu', but its kernels cannot serve: {reason}; use 'auto'",
         param="attention_backend",
+    )
+
+
+@functools.cache  # a backend is chosen several times while a model is loaded
+def warn_of_torch(reason: str) -> None:
+    """Say once that the slow way is taken, which nobody asked for."""
+    log.warning(
+        "there is no kernel library, so torch computes instead, several times slower: %s "
+        "(`yaie doctor` shows it too; with %s=%s this is not said)",
+        reason,
+        loader.VARIABLE,
+        loader.OFF,
     )
 
 

@@ -74,7 +74,7 @@ def settings_with_sources() -> list[dict[str, Any]]:
     shown = []
     for name, field in Settings.model_fields.items():
         variable = f"{ENV_PREFIX}{name.upper()}"
-        given = os.environ.get(variable)
+        given = os.environ.get(variable) or None  # an empty one is not set
         value = field.default if given is None else given
         if name in _SECRET_SETTINGS and value:
             value = "(set)"

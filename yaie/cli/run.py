@@ -223,7 +223,7 @@ def open_source(url: str | None, local: bool, settings: dict[str, Any]) -> Itera
 
         _refuse_engine_flags(named, settings)
         source = ServerAnswers(named, settings.get("model"))
-    elif not local and not settings and "YAIE_MODEL" not in os.environ:
+    elif not local and not settings and not os.environ.get("YAIE_MODEL"):
         from yaie.cli.remote import ServerAnswers, find_server
 
         found = find_server()

@@ -1,8 +1,8 @@
 """`StepDriver`: the engine stepped by the threads that wait for it, without an event loop.
 
 Used by `LLM`. A thread that waits for deltas and finds nobody stepping steps the core itself, for
-all; the others sleep until a step is done. So one thread at a time touches the core, nothing runs
-in the background, and a run with one caller is repeated exactly.
+all; the others sleep until a step is done. So one thread at a time touches the core, no request
+advances while nobody waits, and a run with one caller is repeated exactly.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class StepDriver:
     def __init__(self, core: Core) -> None:
         self._core: Core | None = core
         self._changed = threading.Condition()
-        self._stepping = False
+        self._stepper: int | None = None  # the thread that steps
+        self._close_after_step: Core | None = None
         self._inboxes: dict[str, Inbox] = {}
         # What callers ask of the core, in order; done by whoever steps next.
         self._commands: deque[GenerationRequest | tuple[str, int | None]] = deque()
@@ -81,7 +82,7 @@ class StepDriver:
         with interrupts_held_back() as held:
             while not held.interrupted:
                 with self._changed:
-                    while not inbox.deltas and self._stepping and not held.interrupted:
+                    while self._must_wait(inbox) and not held.interrupted:
                         self._changed.wait()
                     if inbox.deltas or not inbox.unfinished:
                         taken = list(inbox.deltas)
@@ -89,9 +90,12 @@ class StepDriver:
                         return taken
                     if held.interrupted:
                         break
-                    self._begin_step()
+                    self._stepper = threading.get_ident()
                 self._step()
         return []
+
+    def _must_wait(self, inbox: Inbox) -> bool:
+        return not inbox.deltas and self._stepper is not None
 
     def release(self, inbox: Inbox) -> None:
         """End, within one step, what still runs of the inbox's requests.
@@ -107,60 +111,77 @@ class StepDriver:
                 if not inbox.unfinished:
                     return
                 inbox.unfinished = {}
-                if self._stepping or self._core is None or self._failure:
+                if self._stepper is not None or self._core is None or self._failure:
                     return
-                self._stepping = True
-            with contextlib.suppress(EngineDied):  # the next caller is told
+                self._stepper = threading.get_ident()
+            with contextlib.suppress(EngineUnavailable):  # the next caller is told
                 self._step()
 
     def close(self) -> None:
-        """Wait for a step in progress, then close the core; callers that wait get an error."""
+        """Wait for a step in progress, then close the core; callers that wait get an error.
+
+        The thread that steps, which comes here in a signal's handler, cannot wait for itself: the
+        core is closed at the end of its step, after this has returned.
+        """
         with self._changed:
-            while self._stepping:
+            core, self._core = self._core, None  # nobody begins another step
+            if self._stepper == threading.get_ident():
+                self._close_after_step = core or self._close_after_step
+                return
+            while self._stepper is not None:
                 self._changed.wait()
-            core, self._core = self._core, None
-            self._inboxes.clear()
-            self._commands.clear()
-            self._changed.notify_all()
+            self._forget_callers()
         if core is not None:
             core.close()
 
-    def _begin_step(self) -> None:
-        """With the lock held, while nobody steps and somebody waits for an answer."""
-        self._require_open()
-        assert self._core is not None
-        if not self._commands and not self._core.has_work:
-            raise InvariantViolated("the engine has nothing to do, but requests are not answered")
-        self._stepping = True
+    def _forget_callers(self) -> None:
+        self._inboxes.clear()
+        self._commands.clear()
+        self._changed.notify_all()
 
-    def _require_open(self) -> None:
-        if self._core is None:
+    def _require_open(self) -> Core:
+        core = self._core  # read once: a signal's handler may close the driver at any time
+        if core is None:
             raise EngineUnavailable("this LLM is closed; make a new one to go on")
         if self._failure:
-            raise EngineDied(f"{self._failure}; this LLM cannot go on, make a new one")
+            raise self._died()
+        return core
+
+    def _died(self) -> EngineDied:
+        return EngineDied(f"{self._failure}; this LLM cannot go on, make a new one")
 
     def _step(self) -> None:
-        """One step by this thread, which has set `_stepping`."""
-        core = self._core
-        assert core is not None
+        """One step by this thread, which has set `_stepper`, for somebody who waits."""
         deltas: list[TokenDelta] = []
-        failure = ""
+        try:
+            core = self._require_open()
+            if not self._commands and not core.has_work:
+                raise InvariantViolated(
+                    "the engine has nothing to do, but requests are not answered"
+                )
+            self._compute(core, deltas)
+        finally:
+            with self._changed:
+                self._stepper = None
+                self._route(deltas)
+                closing, self._close_after_step = self._close_after_step, None
+                if closing is not None:
+                    self._forget_callers()
+                self._changed.notify_all()
+            if closing is not None:
+                closing.close()
+
+    def _compute(self, core: Core, deltas: list[TokenDelta]) -> None:
         try:
             deltas += self._obey(core)
             if core.has_work:
                 deltas += core.step()
             self._stats = core.stats
         except BaseException as error:
-            failure = f"a step of the engine failed: {type(error).__name__}: {error}"
+            self._failure = f"a step of the engine failed: {type(error).__name__}: {error}"
             if not isinstance(error, Exception):
                 raise
-            raise EngineDied(f"{failure}; this LLM cannot go on, make a new one") from error
-        finally:
-            with self._changed:
-                self._stepping = False
-                self._failure = failure
-                self._route(deltas)
-                self._changed.notify_all()
+            raise self._died() from error
 
     def _obey(self, core: Core) -> list[TokenDelta]:
         refused: list[TokenDelta] = []

@@ -8,9 +8,11 @@ standard library only.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -46,33 +48,63 @@ def source_digest() -> str:
 
 
 def find_compiler() -> str | None:
-    """The path of a C++ compiler: $CXX if set, else the usual ones."""
-    chosen = os.environ.get("CXX")
-    for name in (chosen,) if chosen else COMPILERS:
-        path = shutil.which(name)
-        if path is not None:
-            return path
+    """The command of a C++ compiler, as a shell would read it: $CXX if set, else the usual ones."""
+    chosen = os.environ.get("CXX", "").strip()
+    for command in (chosen,) if chosen else COMPILERS:
+        with contextlib.suppress(ValueError):  # a quote that is not closed
+            program, *arguments = shlex.split(command)  # such as `ccache g++`
+            path = shutil.which(program)
+            if path is not None:
+                return shlex.join((path, *arguments))
     return None
+
+
+def require_compiler() -> str:
+    """The command of a C++ compiler. Raises `BuildFailed` where there is none."""
+    compiler = find_compiler()
+    if compiler is not None:
+        return compiler
+    chosen = os.environ.get("CXX", "").strip()
+    if chosen:
+        raise BuildFailed(f"$CXX is {chosen!r}, which is not there; name another or unset it")
+    raise BuildFailed(
+        "there is no prebuilt library and no C++ compiler; install g++ or clang++, or name one in "
+        "$CXX"
+    )
 
 
 def cached_library(compiler: str, sets: Sequence[str] = ()) -> Path:
     """Where the library of this source, compiler, machine and these instruction sets lies or would.
 
-    No sets stand for all. A compiler is told apart by its file: asking for its version would start
-    a process each time.
+    No sets stand for all. A compiler is told apart by its files: asking for its version would start
+    a process each time. Raises `BuildFailed` where there is no place for it.
     """
-    file = Path(compiler).resolve()
-    status = file.stat()
-    identity = (file, status.st_size, status.st_mtime_ns, platform.machine())
-    parts = (source_digest(), *identity, *sets)
+    parts: list[object] = [source_digest()]
+    for word in shlex.split(compiler):
+        program = shutil.which(word)
+        if program is None:
+            parts.append(word)  # an argument
+            continue
+        file = Path(program).resolve()
+        status = file.stat()
+        parts += (file, status.st_size, status.st_mtime_ns)
+    parts += (platform.machine(), *sets)
     key = hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
     return cache_folder() / key / LIBRARY_NAME
 
 
 def cache_folder() -> Path:
-    """The folder for compiled kernels: $XDG_CACHE_HOME/yaie/kernels, by default below ~/.cache."""
+    """The folder for compiled kernels: $XDG_CACHE_HOME/yaie/kernels, by default below ~/.cache.
+
+    Raises `BuildFailed` for a user who has neither that variable nor a home.
+    """
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "yaie" / "kernels"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "yaie" / "kernels"
+    except RuntimeError:
+        raise BuildFailed(
+            "this user has no home folder to keep compiled kernels in; set XDG_CACHE_HOME or HOME"
+        ) from None
 
 
 def compile_library(
@@ -80,7 +112,8 @@ def compile_library(
 ) -> None:
     """Compile to `target`, which appears whole or not at all. Raises `BuildFailed`.
 
-    With the instruction sets named only, or with all; `flags` are added to those that belong to it.
+    `compiler` is a command as `find_compiler` gives it. With the instruction sets named only, or
+    with all; `flags` are added to those that belong to it.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -91,7 +124,8 @@ def compile_library(
     unfinished = Path(name)
     defines = [f'-DYAIE_SOURCE="{source_digest()}"', f"-DYAIE_CHOSEN_SETS={int(bool(sets))}"]
     defines += [f"-DYAIE_WITH_{name}=1" for name in sets]
-    command = [compiler, *FLAGS, *flags, *defines, str(MAIN_SOURCE), "-o", str(unfinished)]
+    command = [*shlex.split(compiler), *FLAGS, *flags, *defines]
+    command += [str(MAIN_SOURCE), "-o", str(unfinished)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False

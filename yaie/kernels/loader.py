@@ -27,6 +27,7 @@ VARIABLE = "YAIE_KERNELS"
 AUTO, ALL, OFF = "auto", "all", "off"
 FAILED = "failed"  # a file in place of a library: why there is none
 REMEMBERED_S = 24 * 3600
+_SWITCHED_OFF = f"switched off by {VARIABLE}={OFF}"
 PREBUILT = Path(__file__).parent / build.LIBRARY_NAME
 
 
@@ -36,6 +37,7 @@ class Status:
 
     loaded: bool
     reason: str
+    switched_off: bool = False  # nobody wanted one
 
 
 class NoUsableSet(OSError):
@@ -124,7 +126,10 @@ class Library:
 
     @property
     def threads(self) -> int:
-        """How many threads compute, the calling one among them."""
+        """How many threads compute, the calling one among them.
+
+        Fewer than wanted where the system would not start so many; known once they have computed.
+        """
         count: int = self._handle.yaie_threads()
         return count
 
@@ -145,13 +150,13 @@ class _Loader:
     def load(self) -> Library | None:
         with self._lock:
             if not self._tried:
-                self._library, self._reason = _find(os.environ.get(VARIABLE, AUTO))
+                self._library, self._reason = _find(os.environ.get(VARIABLE) or AUTO)
                 self._tried = True
             return self._library
 
     def status(self) -> Status:
         self.load()
-        return Status(self._library is not None, self._reason)
+        return Status(self._library is not None, self._reason, self._reason == _SWITCHED_OFF)
 
 
 _loader = _Loader()
@@ -172,7 +177,7 @@ def status() -> Status:
 
 def _find(wish: str) -> tuple[Library | None, str]:
     if wish == OFF:
-        return None, f"switched off by {VARIABLE}=off"
+        return None, _SWITCHED_OFF
     if not build.is_supported_platform():
         return None, "there are no kernels for this system"
     known = instruction_sets.of_this_machine()
@@ -199,9 +204,7 @@ def _open(wish: str) -> tuple[Library, str]:
             return Library(PREBUILT), "prebuilt"
         except OSError:
             pass  # made for another machine or source: compile instead
-    compiler = build.find_compiler()
-    if compiler is None:
-        raise build.BuildFailed("there is no prebuilt library and no C++ compiler (g++ or clang++)")
+    compiler = build.require_compiler()
     failures: dict[tuple[str, ...], Exception] = {}
     for sets in _choices(wish):
         try:

@@ -27,6 +27,9 @@ _MOST_POOL_BYTES_ON_CPU = 8 * GIB  # a CPU is shared with other programs
 _MOST_CONTEXTS = 64  # full-length sequences that an automatic pool has room for, at least 64 Ki
 _LEAST_AUTOMATIC_SLOTS = 64 * 1024
 
+OWN_CONTROL_GROUPS = Path("/proc/self/cgroup")
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+
 _MADV_DONTNEED = 4
 # Lines of /proc/PID/smaps: a mapping's addresses and file; that it has pages of its own.
 _MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)$", re.MULTILINE)
@@ -64,7 +67,7 @@ def free_bytes(device: torch.device) -> int:
     if device.type == "cuda":
         free: int = torch.cuda.mem_get_info(device)[0]
         return free
-    limits = [_available_in_system(), _available_in_cgroup()]
+    limits = [_available_in_system(), _available_in_cgroups()]
     return min(limit for limit in limits if limit is not None)
 
 
@@ -133,30 +136,61 @@ def _available_in_system() -> int | None:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-def _available_in_cgroup() -> int | None:
-    """What the container may still take; None without a limit."""
-    for folder, limit_name, usage_name, cache_name in (
-        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-        (
-            "/sys/fs/cgroup/memory",
-            "memory.limit_in_bytes",
-            "memory.usage_in_bytes",
-            "total_inactive_file",
-        ),
-    ):
+@dataclass(frozen=True, slots=True)
+class _ControlGroupFiles:
+    """What one version of control groups calls its files and numbers."""
+
+    limit: str
+    usage: str
+    cache: str
+
+    def room(self, group: Path) -> int | None:
+        """What the processes of a group may still take; None without a limit."""
         try:
-            limit = Path(folder, limit_name).read_text().strip()
-            usage = int(Path(folder, usage_name).read_text())
-            statistics = Path(folder, "memory.stat").read_text().splitlines()
+            limit = (group / self.limit).read_text().strip()
+            usage = int((group / self.usage).read_text())
+            statistics = (group / "memory.stat").read_text().splitlines()
         except OSError:
-            continue  # not this version of cgroups
-        if limit.isdigit():
-            # Files that were read lately count as used, but give way when memory is asked for.
-            reclaimable = sum(
-                int(line.split()[1]) for line in statistics if line.split()[0] == cache_name
-            )
-            return max(0, int(limit) - usage + reclaimable)
-    return None
+            return None  # not this version, or a group that is not seen from here
+        if not limit.isdigit():
+            return None
+        # Files that were read lately count as used, but give way when memory is asked for.
+        reclaimable = sum(
+            int(line.split()[1]) for line in statistics if line.split()[0] == self.cache
+        )
+        return max(0, int(limit) - usage + reclaimable)
+
+
+_VERSION_1 = _ControlGroupFiles(
+    "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+)
+_VERSION_2 = _ControlGroupFiles("memory.max", "memory.current", "inactive_file")
+
+
+def _available_in_cgroups() -> int | None:
+    """What this process's control groups leave it, a container's among them; None without a limit.
+
+    A limit of a group holds for all groups in it, so the tightest one counts.
+    """
+    try:
+        lines = OWN_CONTROL_GROUPS.read_text().splitlines()
+    except OSError:
+        return None  # another system
+    rooms = []
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            root, files = CONTROL_GROUPS, _VERSION_2
+        elif "memory" in controllers.split(","):
+            root, files = CONTROL_GROUPS / "memory", _VERSION_1
+        else:
+            continue
+        inner = Path(path.lstrip("/"))
+        if ".." not in inner.parts:  # else it lies beside what a container sees
+            rooms += [files.room(root / inner), *(files.room(root / up) for up in inner.parents)]
+        else:
+            rooms.append(files.room(root))
+    return min((room for room in rooms if room is not None), default=None)
 
 
 class MappedFiles:

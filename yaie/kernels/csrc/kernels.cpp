@@ -286,7 +286,7 @@ void yaie_set_threads(int32_t count) {
 
 int32_t yaie_threads() {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
-    return yaie::shared().threads;
+    return yaie::shared().computing();
 }
 
 // Writes the step's new keys and values into their slots.

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -62,8 +63,13 @@ using Task = void (*)(void* context, int64_t index, Scratch& scratch);
 
 class Pool {
 public:
+    // Has fewer threads where the system starts no more (a limit on processes, or on memory for
+    // their stacks): the caller alone is enough.
     explicit Pool(int threads) {
-        for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+        try {
+            for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
+        } catch (const std::exception&) {
+        }
     }
 
     ~Pool() {
@@ -193,12 +199,15 @@ private:
 struct Shared {
     std::mutex lock;
     Pool* pool = nullptr;
-    int threads = 1;
+    int threads = 1;  // that are wanted
 
     Pool& get() {
         if (!pool) pool = new Pool(threads);
         return *pool;
     }
+
+    // How many compute, once they were started; until then, how many shall.
+    int computing() const { return pool ? pool->threads() : threads; }
 
     void set_threads(int count) {
         if (count < 1) count = 1;
