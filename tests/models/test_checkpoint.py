@@ -54,8 +54,19 @@ def test_shards(tmp_path: Path) -> None:
         read_checkpoint(folder)
 
 
+def test_a_single_file_comes_before_shards_as_in_transformers(tmp_path: Path) -> None:
+    """A folder that was sharded and saved again has both; what is computed with is described."""
+    folder = make_llama(tmp_path / "m", max_shard_size="20KB")
+    make_llama(tmp_path / "single").joinpath(SINGLE).rename(folder / SINGLE)
+    assert read_checkpoint(folder).files == (folder / SINGLE,)
+    for shard in folder.glob("model-*.safetensors"):  # as `save_pretrained` leaves it
+        shard.unlink()
+    assert read_checkpoint(folder).files == (folder / SINGLE,)
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"weight_map": {"a": "../x.safetensors"}}'])
 def test_bad_index(folder: Path, content: str) -> None:
+    (folder / SINGLE).unlink()
     (folder / INDEX).write_text(content)
     with pytest.raises(ModelUnsupported, match="is damaged"):
         read_checkpoint(folder)

@@ -46,6 +46,7 @@ def test_refused_by_name(model_type: str) -> None:
             "only LlamaForCausalLM of that family",
         ),
         ({**LLAMA, "quantization_config": {"quant_method": "hqq"}}, "method hqq is not served"),
+        ({**LLAMA, "transformers_weights": "other.safetensors"}, "transformers_weights"),
         ({**LLAMA, "is_encoder_decoder": True}, "encoder-decoder"),
         ({**LLAMA, "use_bidirectional_attention": True}, "see later ones"),
         ({**LLAMA, "layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),

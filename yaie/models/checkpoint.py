@@ -127,6 +127,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
+    """The files that transformers would read, which takes a single one before an index: the one
+    of shards may be left over from before the model was saved again."""
+    if (folder / SINGLE).is_file():
+        return (folder / SINGLE,)
     index = folder / INDEX
     if index.is_file():
         weight_map = read_json(index).get("weight_map")
@@ -142,8 +146,6 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
                 f"the first is {missing[0]}; download the folder again"
             )
         return tuple(folder / name for name in names)
-    if (folder / SINGLE).is_file():
-        return (folder / SINGLE,)
     shards = sorted(folder.glob("model-*-of-*.safetensors"))
     if shards:
         raise ModelNotFound(

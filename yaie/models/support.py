@@ -145,6 +145,11 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     entry = _find(config)
     name = entry.architecture
     stored_quantization(config)
+    if config.get("transformers_weights"):
+        raise ModelUnsupported(
+            f"{name} cannot be served: config.json names a weight file of its own "
+            f"(transformers_weights); call that file model.safetensors and remove the setting"
+        )
     if config.get("is_encoder_decoder"):
         raise ModelUnsupported(f"{name} cannot be served: {_ENCODER}")
     if config.get("use_bidirectional_attention"):
