@@ -126,6 +126,15 @@ def test_flipped_header_bytes_never_raise_anything_else(folder: Path) -> None:
             assert "damaged" in error.message or "serves float32" in error.message
 
 
+def test_a_file_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(ModelUnsupported, match=r"model\.safetensors .* Permission denied"):
+        read_checkpoint(folder)
+
+
 @pytest.mark.parametrize("length", [2**63, 2**64 - 1, 200_000_000])
 def test_absurd_header_length(folder: Path, length: int) -> None:
     rewrite_header(folder / SINGLE, b"{}", length)

@@ -100,13 +100,19 @@ def read_config(folder: Path) -> dict[str, Any]:
 def read_checkpoint(folder: Path) -> Checkpoint:
     """Check all weight files of a folder against their headers.
 
-    Raises `ModelNotFound` if files are missing, `ModelUnsupported` if they are damaged or hold
-    weights of a kind that is not served. Reads headers only.
+    Raises `ModelNotFound` if files are missing, `ModelUnsupported` if they are damaged, may not be
+    read or hold weights of a kind that is not served. Reads headers only.
     """
     files = _weight_files(folder)
     tensors: dict[str, StoredTensor] = {}
     for path in files:
-        tensors |= {tensor.name: tensor for tensor in _read_header(path)}
+        try:
+            stored = _read_header(path)
+        except OSError as error:
+            raise ModelUnsupported(
+                f"{path} cannot be read: {error.strerror}", code="model_damaged"
+            ) from None
+        tensors |= {tensor.name: tensor for tensor in stored}
     elements: Counter[str] = Counter()
     for tensor in tensors.values():
         elements[tensor.kind] += prod(tensor.shape)
