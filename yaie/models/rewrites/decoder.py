@@ -101,7 +101,7 @@ def _pack_decoder(
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
         layers[index] = _pack_layer(packer, layer, attention)
     cosines, sines = _rotary_tables(parts, loaded.max_model_len)
-    embedding = None if is_tied else packer.hold(parts.embedding.weight.detach())
+    embedding = None if is_tied else packer.take_over(parts.embedding.weight)
     decoder = Decoder(
         num_layers=len(parts.layers),
         hidden=parts.embedding.embedding_dim,
