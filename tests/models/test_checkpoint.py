@@ -83,6 +83,16 @@ def test_no_folder_no_config_no_weights(tmp_path: Path, folder: Path) -> None:
         read_config(folder)
 
 
+def test_an_adapter_is_never_left_aside_in_silence(folder: Path) -> None:
+    """Beside its base model, and alone; transformers applies it where another package is there."""
+    (folder / "adapter_config.json").write_text("{}")
+    with pytest.raises(ModelUnsupported, match=r"adapter_config\.json.* merge it"):
+        read_config(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(ModelUnsupported, match=r"adapter_config\.json.* merge it"):
+        read_config(folder)
+
+
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "x.pth", "last.ckpt"])
 def test_pickled_weights_are_not_opened(folder: Path, name: str) -> None:
     (folder / SINGLE).rename(folder / name)

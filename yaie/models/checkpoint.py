@@ -19,6 +19,7 @@ from yaie.errors import ModelNotFound, ModelUnsupported
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 GPTQ_CONFIG = "quantize_config.json"  # where GPTQ's first tools put what config.json holds today
+ADAPTER_CONFIG = "adapter_config.json"  # transformers applies it, if a library for it is there
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 _LENGTH_BYTES = 8
 
@@ -80,10 +81,16 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_config(folder: Path) -> dict[str, Any]:
     """The folder's `config.json`, and what older tools put beside it.
 
-    Raises `ModelNotFound` if there is no such folder or file.
+    Raises `ModelNotFound` if there is no such folder or file, `ModelUnsupported` if there is an
+    adapter.
     """
     if not folder.is_dir():
         raise ModelNotFound(f"{folder} is not a folder")
+    if (folder / ADAPTER_CONFIG).is_file():
+        raise ModelUnsupported(
+            f"{folder} holds an adapter ({ADAPTER_CONFIG}), and adapters are not applied: merge it "
+            f"into its base model and save that, or remove the file to serve the base model alone"
+        )
     path = folder / "config.json"
     if not path.is_file():
         raise ModelNotFound(
