@@ -223,6 +223,13 @@ def test_weights_that_overflow_are_found_by_the_probe(folder: Path) -> None:
         load_model(config(folder, dtype="float16"))
 
 
+def test_weights_beyond_float16_are_not_called_damaged_alone(folder: Path) -> None:
+    rewrite(folder, lambda tensors: tensors[NAME].fill_(7e4))
+    with pytest.raises(ModelUnsupported, match=r"or too large for float16: .*--dtype bfloat"):
+        load_model(config(folder, dtype="float16"))
+    assert load_model(config(folder, dtype="bfloat16")).dtype is torch.bfloat16
+
+
 def test_unused_tensors_are_named(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     rewrite(folder, lambda tensors: tensors.update({"extra.weight": torch.zeros(2)}))
     load_model(config(folder))

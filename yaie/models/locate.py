@@ -22,7 +22,7 @@ from huggingface_hub.errors import (
 )
 
 from yaie.config import BUILTIN_MODEL
-from yaie.errors import ModelNotFound, StartupError
+from yaie.errors import ModelNotFound, StartupError, first_line
 from yaie.models.checkpoint import read_checkpoint, read_config, read_json
 from yaie.models.support import check_supported
 
@@ -106,7 +106,7 @@ def _from_hub(repository: str) -> Path:
         if cached is not None:
             log.warning("%s lacks a tokenizer, and the hub does not answer", cached)
             return cached
-        looked_in[-1] += f" ({_first_line(error)})"
+        looked_in[-1] += f" ({first_line(error)})"
         raise _not_found(repository, looked_in) from error
     return _complete(Path(folder))
 
@@ -165,8 +165,3 @@ def cached_repositories() -> list[str]:
         if any(path.glob("snapshots/*/config.json"))
     ]
     return sorted(found)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:120] if lines else type(error).__name__
