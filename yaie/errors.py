@@ -164,3 +164,9 @@ class InvariantViolated(YaieError):
     """Our own bookkeeping is wrong. Never caused by a user; always a bug."""
 
     code = "invariant_violated"
+
+
+def first_line(error: Exception) -> str:
+    """What an error of another library says, short enough to be part of a message."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[0].strip()[:200] if lines else type(error).__name__

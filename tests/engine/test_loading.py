@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from yaie.engine.runner import ModelRunner
 from yaie.kernels import loader
 from yaie.models import reload
 from yaie.models.loader import LoadedModel
-from yaie.models.packed_cache import ENDING, Entry
+from yaie.models.packed_cache import BEGINNING, ENDING, Entry, PackedCache
 from yaie.models.rewrites.decoder import comparison_plan
 
 pytestmark = pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
@@ -133,16 +134,38 @@ def test_a_larger_pool_that_allows_longer_contexts_is_no_overrun(config: EngineC
     assert bool(torch.isfinite(logits(large, runner)).all())
 
 
-def test_a_file_that_computes_something_else_is_removed_and_packed_anew(
-    config: EngineConfig,
+def test_a_damaged_file_is_removed_and_packed_anew(
+    config: EngineConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = logits(*start(config)[:2])
     (path,) = Path(config.weights_cache).glob(f"*{ENDING}")
     content = np.fromfile(path, dtype=np.uint8)
-    content[len(content) // 2 :] ^= 0x15
+    content[len(content) // 2 :][:768] = 0
     content.tofile(path)
     loaded, runner, was_packed = start(config)
     assert not was_packed
+    assert "are not those that were written" in caplog.text
+    assert torch.equal(logits(loaded, runner), expected)
+    assert start(config)[2]
+
+
+def test_a_file_that_computes_something_else_is_removed_and_packed_anew(
+    config: EngineConfig, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As it would after a fault in what packed or wrote it: its sums are right."""
+    expected = logits(*start(config)[:2])
+    (path,) = Path(config.weights_cache).glob(f"*{ENDING}")
+    key = path.name.removeprefix(BEGINNING).removesuffix(ENDING)
+    cache = PackedCache(path.parent, 10**9)
+    entry = cache.read(key)
+    assert entry is not None
+    numbers = np.zeros(entry.header["nbytes"], dtype=np.uint8)
+    entry.load(numbers.data)
+    numbers[len(numbers) // 2 :] ^= 0x15
+    assert cache.write(key, entry.header, [numbers.data], len(numbers), threading.Event())
+    loaded, runner, was_packed = start(config)
+    assert not was_packed
+    assert "do not give the logits they gave" in caplog.text
     assert torch.equal(logits(loaded, runner), expected)
     assert start(config)[2]
 

@@ -54,8 +54,19 @@ def test_shards(tmp_path: Path) -> None:
         read_checkpoint(folder)
 
 
+def test_a_single_file_comes_before_shards_as_in_transformers(tmp_path: Path) -> None:
+    """A folder that was sharded and saved again has both; what is computed with is described."""
+    folder = make_llama(tmp_path / "m", max_shard_size="20KB")
+    make_llama(tmp_path / "single").joinpath(SINGLE).rename(folder / SINGLE)
+    assert read_checkpoint(folder).files == (folder / SINGLE,)
+    for shard in folder.glob("model-*.safetensors"):  # as `save_pretrained` leaves it
+        shard.unlink()
+    assert read_checkpoint(folder).files == (folder / SINGLE,)
+
+
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"weight_map": {"a": "../x.safetensors"}}'])
 def test_bad_index(folder: Path, content: str) -> None:
+    (folder / SINGLE).unlink()
     (folder / INDEX).write_text(content)
     with pytest.raises(ModelUnsupported, match="is damaged"):
         read_checkpoint(folder)
@@ -69,6 +80,16 @@ def test_no_folder_no_config_no_weights(tmp_path: Path, folder: Path) -> None:
         read_checkpoint(folder)
     (folder / "config.json").unlink()
     with pytest.raises(ModelNotFound, match=r"no config\.json"):
+        read_config(folder)
+
+
+def test_an_adapter_is_never_left_aside_in_silence(folder: Path) -> None:
+    """Beside its base model, and alone; transformers applies it where another package is there."""
+    (folder / "adapter_config.json").write_text("{}")
+    with pytest.raises(ModelUnsupported, match=r"adapter_config\.json.* merge it"):
+        read_config(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(ModelUnsupported, match=r"adapter_config\.json.* merge it"):
         read_config(folder)
 
 
@@ -113,6 +134,15 @@ def test_flipped_header_bytes_never_raise_anything_else(folder: Path) -> None:
             read_checkpoint(folder)  # a changed letter of a name is found when it is loaded
         except ModelUnsupported as error:
             assert "damaged" in error.message or "serves float32" in error.message
+
+
+def test_a_file_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(ModelUnsupported, match=r"model\.safetensors .* Permission denied"):
+        read_checkpoint(folder)
 
 
 @pytest.mark.parametrize("length", [2**63, 2**64 - 1, 200_000_000])

@@ -157,6 +157,9 @@ def never_built(monkeypatch: pytest.MonkeyPatch) -> None:
         (damage(architectures=["BertModel"], model_type="bert"), {}, ModelUnsupported),
         (damage(quantization_config={"quant_method": "fp8"}), {}, ModelUnsupported),
         (damage(num_attention_heads="many"), {}, ModelUnsupported),
+        (damage(num_hidden_layers=0), {}, ModelUnsupported),
+        (damage(max_position_embeddings=0), {}, ModelUnsupported),
+        (damage(model_type="mistral", sliding_window=4), {}, ModelUnsupported),
         (damage(), {"max_model_len": 10_000}, ConfigError),
         (damage(), {"max_model_len": 100, "num_slots": 99}, ConfigError),
         (damage(), {"num_slots": 10**12}, NotEnoughMemory),
@@ -218,6 +221,13 @@ def test_weights_that_overflow_are_found_by_the_probe(folder: Path) -> None:
     rewrite(folder, lambda tensors: tensors["model.norm.weight"].fill_(1e3))
     with pytest.raises(ModelUnsupported, match=r"too large for torch\.float16"):
         load_model(config(folder, dtype="float16"))
+
+
+def test_weights_beyond_float16_are_not_called_damaged_alone(folder: Path) -> None:
+    rewrite(folder, lambda tensors: tensors[NAME].fill_(7e4))
+    with pytest.raises(ModelUnsupported, match=r"or too large for float16: .*--dtype bfloat"):
+        load_model(config(folder, dtype="float16"))
+    assert load_model(config(folder, dtype="bfloat16")).dtype is torch.bfloat16
 
 
 def test_unused_tensors_are_named(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

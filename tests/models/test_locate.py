@@ -72,6 +72,13 @@ def test_an_incomplete_entry_of_the_cache_does_not_count(cache: Path, pristine: 
         resolve_model_path("someone/small-llama")
 
 
+def test_offline_an_entry_without_a_tokenizer_is_all_there_is(cache: Path, pristine: Path) -> None:
+    """Whoever asks for the tokenizer says that there is none."""
+    entry = put_in_cache(cache, "someone/small-llama", pristine)
+    assert not (entry / "tokenizer.json").exists()
+    assert resolve_model_path("someone/small-llama") == entry
+
+
 def test_unknown_names_tell_where_was_looked_and_what_is_near(cache: Path, pristine: Path) -> None:
     put_in_cache(cache, "someone/small-llama", pristine)
     with pytest.raises(ModelNotFound) as error:
@@ -138,6 +145,32 @@ def test_download_takes_what_is_needed_once(folder: Path, tmp_path: Path) -> Non
         assert second.stdout == first.stdout
         assert hub.downloaded == []
     assert (Path(first.stdout.strip()) / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("form", ["tokenizer.json", "tokenizer.model"])
+def test_an_entry_without_a_tokenizer_is_completed(folder: Path, tmp_path: Path, form: str) -> None:
+    """As a program leaves it that loaded the weights alone."""
+    entry = put_in_cache(tmp_path / "home" / "hub", "someone/small-llama", folder)
+    (entry / "generation_config.json").unlink()
+    (folder / form).write_text("{}")
+    with LocalHub({"someone/small-llama": folder}) as hub:
+        first = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-llama")
+        assert first.stdout.strip() == str(entry), first.stderr
+        assert {form, "generation_config.json"} <= set(hub.downloaded)
+        assert (entry / form).is_file()
+        hub.downloaded.clear()
+        resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-llama")
+        assert hub.downloaded == []
+
+
+def test_an_entry_without_a_tokenizer_serves_while_the_hub_is_away(
+    folder: Path, tmp_path: Path
+) -> None:
+    entry = put_in_cache(tmp_path / "home" / "hub", "someone/small-llama", folder)
+    with LocalHub({}) as hub:
+        endpoint = hub.endpoint
+    found = resolve_elsewhere(tmp_path, endpoint, "someone/small-llama")
+    assert found.stdout.strip() == str(entry), found.stderr
 
 
 def test_an_unsupported_model_is_refused_before_its_weights_travel(

@@ -79,6 +79,24 @@ def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
 
 
 @needs_library
+@pytest.mark.parametrize("name", ["llama", "llama-tied", "qwen2", "qwen3", "phi3"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_it_reads_nothing_from_the_files_once_it_is_packed(
+    name: str, dtype: str, tmp_path: Path
+) -> None:
+    """Whoever copies another model over them would else change half of this one."""
+    save(_CASES[name], _CASES[name].build().to(getattr(torch, dtype)), tmp_path)
+    loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256))
+    runner = ModelRunner(loaded)
+    assert runner.has_native_decoder
+    expected = runner.execute(comparison_plan(loaded))
+    weights = tmp_path / "model.safetensors"
+    with weights.open("r+b") as file:
+        file.write(bytes(weights.stat().st_size))
+    assert torch.equal(runner.execute(comparison_plan(loaded)), expected)
+
+
+@needs_library
 @pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3", "granite", "phi3"])
 def test_bfloat16_is_nearer_to_float32_than_transformers_is(name: str, tmp_path: Path) -> None:
     """The library rounds weights, keys and values; transformers rounds after each operation too.

@@ -6,6 +6,8 @@ import dataclasses
 import itertools
 import logging
 import os
+import random
+import struct
 import threading
 import time
 from pathlib import Path
@@ -19,6 +21,7 @@ from yaie.models.packed_cache import BEGINNING, ENDING, PackedCache, cache_key, 
 
 NEVER = threading.Event()
 DATA = bytes(range(200)) * 50
+PAGE = 4096
 
 
 def write(cache: PackedCache, key: str, data: bytes = DATA) -> bool:
@@ -54,7 +57,7 @@ def test_what_is_written_is_read_back(cache: PackedCache) -> None:
     assert cache.usage()[0] == 1
 
 
-@pytest.mark.parametrize("damage", ["short", "long", "magic", "header"])
+@pytest.mark.parametrize("damage", ["short", "long", "magic", "length", "header", "text"])
 def test_a_damaged_file_is_removed_and_never_served(cache: PackedCache, damage: str) -> None:
     write(cache, "a")
     path = file_of(cache, "a")
@@ -63,11 +66,80 @@ def test_a_damaged_file_is_removed_and_never_served(cache: PackedCache, damage: 
         "short": content[:-1],
         "long": content + b"x",
         "magic": b"x" + content[1:],
+        "length": content[:14] + b"\xff" + content[15:],
         "header": content[:20] + b"\xff" + content[21:],
+        "text": content.replace(b'"name"', b'"nome"', 1),  # still JSON
     }
     path.write_bytes(harmed[damage])
     assert cache.read("a") is None
     assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["[]", "null", "7", "{}", '{"nbytes": "10"}', '{"nbytes": -1}', '{"nbytes": 1.5}', "[" * 9999],
+)
+def test_a_header_that_is_json_and_not_ours_is_a_line_in_the_log(
+    cache: PackedCache, header: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(cache, "a")
+    path = file_of(cache, "a")
+    text = header.encode()
+    start = path.read_bytes()[:8] + struct.pack("<Q", len(text)) + text
+    path.write_bytes(start.ljust(4096, b"\0") + bytes(10))
+    assert cache.read("a") is None
+    assert not path.exists()
+    assert "is damaged and was removed" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["a bit", "zeros", "exchanged pages"])
+@pytest.mark.parametrize("place", [0, 3, 8])
+def test_numbers_that_changed_on_the_disk_are_never_served(
+    cache: PackedCache, kind: str, place: int
+) -> None:
+    data = random.Random(0).randbytes(10 * PAGE + 80)
+    large = PackedCache(cache.folder, 10**9)
+    assert write(large, "a", data)
+    path = file_of(large, "a")
+    content = bytearray(path.read_bytes())
+    begin = content.index(data[:100]) + place * PAGE
+    if kind == "a bit":
+        content[begin + 777] ^= 0x10
+    elif kind == "zeros":
+        content[begin + 100 : begin + 868] = bytes(768)
+    else:
+        here, there = slice(begin, begin + PAGE), slice(begin + PAGE, begin + 2 * PAGE)
+        content[here], content[there] = content[there], content[here]
+    path.write_bytes(content)
+    entry = large.read("a")
+    assert entry is not None
+    with pytest.raises(ValueError, match="are not those that were written"):
+        entry.load(memoryview(bytearray(len(data))))
+
+
+def test_pieces_of_any_length_in_words_are_read_back(
+    cache: PackedCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tensors begin and end anywhere in the pages that are summed."""
+    draw = random.Random(1)
+    pieces = [draw.randbytes(8 * draw.choice([0, 1, 7, 511, 512, 513, 2000])) for _ in range(60)]
+    data = b"".join(pieces)
+    large = PackedCache(cache.folder, 10**9)
+    assert large.write("a", {}, map(memoryview, pieces), len(data), NEVER)
+    monkeypatch.setattr(packed_cache, "_CHUNK_BYTES", 3 * PAGE)
+    entry = large.read("a")
+    assert entry is not None
+    memory = bytearray(len(data))
+    entry.load(memoryview(memory))
+    assert memory == data
+
+
+@pytest.mark.parametrize("change", [-8, 8])
+def test_pieces_that_are_not_as_long_as_was_said_are_not_kept(
+    cache: PackedCache, change: int
+) -> None:
+    assert not cache.write("a", {}, [memoryview(DATA)], len(DATA) + change, NEVER)
+    assert names(cache) == []
 
 
 def test_the_least_recently_used_go_when_there_is_no_room(cache: PackedCache) -> None:

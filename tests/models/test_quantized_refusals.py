@@ -223,6 +223,40 @@ def test_plain_weights_that_are_said_to_be_quantized(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("never_built")
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.float8_e4m3fn])
+def test_quantized_weights_whose_config_does_not_say_so(tmp_path: Path, dtype: torch.dtype) -> None:
+    """They would be loaded as if each integer were a weight."""
+    _, widened = write_pair(LLAMA, GPTQ, tmp_path)
+    name = f"{MODULE}.weight"
+    rewrite(widened, lambda tensors: tensors.update({name: (100 * tensors[name].abs()).to(dtype)}))
+    with pytest.raises(ModelUnsupported, match=rf"{name} \(.*no quantization_config"):
+        load(widened)
+
+
+@pytest.mark.usefixtures("never_built")
+@pytest.mark.parametrize("part", ["weight_scale_inv", "weight_scale", "SCB", "scales"])
+def test_scales_of_weights_whose_config_names_none(tmp_path: Path, part: str) -> None:
+    _, widened = write_pair(LLAMA, GPTQ, tmp_path)
+    rewrite(widened, lambda tensors: tensors.update({f"{MODULE}.{part}": torch.ones(3)}))
+    with pytest.raises(ModelUnsupported, match=rf"{MODULE}\.{part} \(.*no quantization_config"):
+        load(widened)
+
+
+def test_plain_weights_beside_integers_that_are_none_of_them(tmp_path: Path) -> None:
+    """Masks of old checkpoints, and scales of a cache that YAIE holds in its own way."""
+    _, widened = write_pair(LLAMA, GPTQ, tmp_path)
+    attention = "model.layers.0.self_attn"
+    others = {
+        f"{attention}.masked_bias": torch.ones(4, 4, dtype=torch.uint8),
+        f"{attention}.k_proj.k_scale": torch.ones(1),
+        "audio.attention.per_dim_scale": torch.ones(2),
+        "audio.router.scale": torch.ones(2),
+    }
+    rewrite(widened, lambda tensors: tensors.update(others))
+    assert load(widened).quantization is None
+
+
+@pytest.mark.usefixtures("never_built")
 def test_truncated(tmp_path: Path) -> None:
     folder, _ = write_pair(LLAMA, AWQ, tmp_path)
     path = folder / "model.safetensors"

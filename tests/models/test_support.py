@@ -46,6 +46,9 @@ def test_refused_by_name(model_type: str) -> None:
             "only LlamaForCausalLM of that family",
         ),
         ({**LLAMA, "quantization_config": {"quant_method": "hqq"}}, "method hqq is not served"),
+        ({**LLAMA, "model_type": "mistral", "sliding_window": 4}, "model_type mistral"),
+        ({**LLAMA, "model_type": "qwen3_next"}, "model_type qwen3_next"),
+        ({**LLAMA, "transformers_weights": "other.safetensors"}, "transformers_weights"),
         ({**LLAMA, "is_encoder_decoder": True}, "encoder-decoder"),
         ({**LLAMA, "use_bidirectional_attention": True}, "see later ones"),
         ({**LLAMA, "layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),
@@ -62,6 +65,38 @@ def test_refused_by_name(model_type: str) -> None:
 def test_refused_with_the_reason(config: dict[str, Any], reason: str) -> None:
     with pytest.raises(ModelUnsupported, match=reason):
         check_supported(config)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"architectures": 7},
+        {"architectures": "LlamaForCausalLM"},
+        {"architectures": [7]},
+        {"model_type": ["llama"]},
+        {"layer_types": 5},
+        {"layer_types": "full_attention"},
+        {"layer_types": [["full_attention"]]},
+        {"num_hidden_layers": 0},
+        {"hidden_size": "64"},
+        {"vocab_size": -1},
+        {"num_attention_heads": 2.5},
+        {"max_position_embeddings": 0},
+        {"max_position_embeddings": True},
+        {"original_max_position_embeddings": -4},
+        {"rope_scaling": {"type": "yarn", "factor": "x"}},
+        {"rope_scaling": {"type": "yarn", "factor": -2}},
+        {"rope_scaling": {"type": "yarn", "factor": float("inf")}},
+        {"rope_parameters": {"rope_type": "yarn", "original_max_position_embeddings": "x"}},
+    ],
+    ids=str,
+)
+def test_fields_that_mean_nothing_are_named(broken: dict[str, Any]) -> None:
+    field = next(iter(broken))
+    field = {"rope_scaling": "factor", "rope_parameters": "original_max"}.get(field, field)
+    with pytest.raises(ModelUnsupported, match=rf"config\.json is damaged: {field}") as refused:
+        check_supported({**LLAMA, "max_position_embeddings": 64, **broken})
+    assert refused.value.code == "model_damaged"
 
 
 @pytest.mark.parametrize("rope_type", ["default", "linear", "llama3", "yarn"])

@@ -79,7 +79,10 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
     architecture, num_parameters, nbytes, dtype, quantization, refused = "", 0, 0, "", "", ""
     try:
         config = read_config(folder)
-        architecture = str((config.get("architectures") or [config.get("model_type", "?")])[0])
+        named = config.get("architectures")
+        if not isinstance(named, list) or not named:
+            named = [config.get("model_type", "?")]
+        architecture = str(named[0])
         check_supported(config)
         checkpoint = read_checkpoint(folder)
         num_parameters, nbytes = checkpoint.num_parameters, checkpoint.nbytes
@@ -90,6 +93,8 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
             quantization = f"{layout.stored_kind} by {layout.stored.method}"
     except StartupError as error:
         refused = error.message
+    except OSError as error:  # one folder that may not be read hides no other
+        refused = f"{folder} cannot be read: {error.strerror}"
     return LocalModel(
         name, str(folder), architecture, num_parameters, nbytes, dtype, quantization, refused
     )

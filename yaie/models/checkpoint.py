@@ -19,6 +19,7 @@ from yaie.errors import ModelNotFound, ModelUnsupported
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 GPTQ_CONFIG = "quantize_config.json"  # where GPTQ's first tools put what config.json holds today
+ADAPTER_CONFIG = "adapter_config.json"  # transformers applies it, if a library for it is there
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 _LENGTH_BYTES = 8
 
@@ -80,10 +81,16 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_config(folder: Path) -> dict[str, Any]:
     """The folder's `config.json`, and what older tools put beside it.
 
-    Raises `ModelNotFound` if there is no such folder or file.
+    Raises `ModelNotFound` if there is no such folder or file, `ModelUnsupported` if there is an
+    adapter.
     """
     if not folder.is_dir():
         raise ModelNotFound(f"{folder} is not a folder")
+    if (folder / ADAPTER_CONFIG).is_file():
+        raise ModelUnsupported(
+            f"{folder} holds an adapter ({ADAPTER_CONFIG}), and adapters are not applied: merge it "
+            f"into its base model and save that, or remove the file to serve the base model alone"
+        )
     path = folder / "config.json"
     if not path.is_file():
         raise ModelNotFound(
@@ -100,13 +107,19 @@ def read_config(folder: Path) -> dict[str, Any]:
 def read_checkpoint(folder: Path) -> Checkpoint:
     """Check all weight files of a folder against their headers.
 
-    Raises `ModelNotFound` if files are missing, `ModelUnsupported` if they are damaged or hold
-    weights of a kind that is not served. Reads headers only.
+    Raises `ModelNotFound` if files are missing, `ModelUnsupported` if they are damaged, may not be
+    read or hold weights of a kind that is not served. Reads headers only.
     """
     files = _weight_files(folder)
     tensors: dict[str, StoredTensor] = {}
     for path in files:
-        tensors |= {tensor.name: tensor for tensor in _read_header(path)}
+        try:
+            stored = _read_header(path)
+        except OSError as error:
+            raise ModelUnsupported(
+                f"{path} cannot be read: {error.strerror}", code="model_damaged"
+            ) from None
+        tensors |= {tensor.name: tensor for tensor in stored}
     elements: Counter[str] = Counter()
     for tensor in tensors.values():
         elements[tensor.kind] += prod(tensor.shape)
@@ -127,6 +140,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
+    """The files that transformers would read, which takes a single one before an index: the one
+    of shards may be left over from before the model was saved again."""
+    if (folder / SINGLE).is_file():
+        return (folder / SINGLE,)
     index = folder / INDEX
     if index.is_file():
         weight_map = read_json(index).get("weight_map")
@@ -142,8 +159,6 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
                 f"the first is {missing[0]}; download the folder again"
             )
         return tuple(folder / name for name in names)
-    if (folder / SINGLE).is_file():
-        return (folder / SINGLE,)
     shards = sorted(folder.glob("model-*-of-*.safetensors"))
     if shards:
         raise ModelNotFound(

@@ -19,7 +19,13 @@ from yaie.attention.backend import choose_backend
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
-from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory, StartupError
+from yaie.errors import (
+    ConfigError,
+    ModelUnsupported,
+    NotEnoughMemory,
+    StartupError,
+    first_line,
+)
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.attention_hook import IMPLEMENTATION, register
 from yaie.models.checkpoint import DTYPES, Checkpoint, read_checkpoint, read_config
@@ -197,7 +203,7 @@ def _read_hf_config(path: Path) -> Any:
         )
     except Exception as error:  # transformers validates configs with errors of many types
         raise ModelUnsupported(
-            f"transformers cannot read {path / 'config.json'}: {_first_line(error)}",
+            f"transformers cannot read {path / 'config.json'}: {first_line(error)}",
             code="model_damaged",
         ) from error
     if hasattr(config, "quantization_config"):
@@ -245,7 +251,7 @@ def _foresee_rounding(
             model = model_class._from_config(deepcopy(hf_config))
     except Exception as error:  # as where it is built with its weights
         raise ModelUnsupported(
-            f"transformers cannot build {entry.architecture} from its config: {_first_line(error)}",
+            f"transformers cannot build {entry.architecture} from its config: {first_line(error)}",
             code="model_damaged",
         ) from error
     rounding = foresee_rounding(model, config.quantization)
@@ -452,7 +458,7 @@ def _build(
         if refusal is not None:
             raise refusal from None
         raise ModelUnsupported(
-            f"the weights in {path} do not fit {entry.architecture}: {_first_line(error)}",
+            f"the weights in {path} do not fit {entry.architecture}: {first_line(error)}",
             code="model_damaged",
         ) from error
     missing = sorted(report["missing_keys"])
@@ -473,9 +479,13 @@ def _check_finite(model: torch.nn.Module, path: Path) -> None:
     for name, parameter in model.named_parameters():
         # A sum is finite unless an element is not (or 1e38 is reached, which no model survives).
         if not bool(torch.isfinite(parameter.detach().sum(dtype=torch.float32))):
+            of_float16, or_else = "", ""
+            if parameter.dtype is torch.float16:
+                of_float16 = ", or too large for float16"
+                or_else = ", or use --dtype bfloat16"
             raise ModelUnsupported(
-                f"the weights in {path} are damaged: {name} holds numbers that are not finite; "
-                f"download the folder again",
+                f"the weights in {path} are damaged{of_float16}: {name} holds numbers that are not "
+                f"finite; download the folder again{or_else}",
                 code="model_damaged",
             )
 
@@ -492,8 +502,3 @@ def _size(model: torch.nn.Module, *, packed: bool) -> tuple[int, int]:
         nbytes += sum(weight.nbytes for weight in tied)
     number = sum(p.numel() for p in unique.values()) + sum(w.values.numel() for w in weights)
     return nbytes, number
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0].strip()[:200] if lines else type(error).__name__

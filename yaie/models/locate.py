@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import logging
 import os
 import re
 from pathlib import Path
@@ -21,12 +22,18 @@ from huggingface_hub.errors import (
 )
 
 from yaie.config import BUILTIN_MODEL
-from yaie.errors import ModelNotFound, StartupError
+from yaie.errors import ModelNotFound, StartupError, first_line
 from yaie.models.checkpoint import read_checkpoint, read_config, read_json
 from yaie.models.support import check_supported
 
+log = logging.getLogger(__name__)
+
 # Top-level files that transformers and the tokenizer read; never pickled weights.
-_WANTED = ["*.safetensors", "*.json", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt"]
+_TOKENIZERS = (  # a tokenizer, or what one can be made from (yaie/text/tokenizer.py)
+    *("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"),
+    *("spiece.model", "*.tiktoken"),
+)
+_WANTED = ["*.safetensors", "*.json", "*.jinja", "merges.txt", *_TOKENIZERS]
 _UNWANTED = ["*/*", "consolidated*"]
 _REPOSITORY_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _HUB_TIMEOUT_S = 8.0
@@ -68,12 +75,9 @@ def _builtin_folder() -> Path:
 
 def _from_hub(repository: str) -> Path:
     looked_in = [f"./{repository}", str(constants.HF_HUB_CACHE)]
-    try:
-        return _complete(Path(snapshot_download(repository, local_files_only=True)))
-    except LocalEntryNotFoundError:
-        pass  # not in the cache
-    except ModelNotFound:
-        pass  # in the cache, but some of its files are not
+    cached = _in_cache(repository)
+    if cached is not None and (constants.HF_HUB_OFFLINE or _has_tokenizer(cached)):
+        return cached
     if constants.HF_HUB_OFFLINE:
         looked_in.append(f"{constants.ENDPOINT} (skipped: HF_HUB_OFFLINE is set)")
         raise _not_found(repository, looked_in)
@@ -99,9 +103,27 @@ def _from_hub(repository: str) -> Path:
     except StartupError:
         raise
     except Exception as error:  # of the hub library, or of whichever HTTP library it uses
-        looked_in[-1] += f" ({_first_line(error)})"
+        if cached is not None:
+            log.warning("%s lacks a tokenizer, and the hub does not answer", cached)
+            return cached
+        looked_in[-1] += f" ({first_line(error)})"
         raise _not_found(repository, looked_in) from error
     return _complete(Path(folder))
+
+
+def _in_cache(repository: str) -> Path | None:
+    """The folder of a repository whose config and weights are in the cache."""
+    try:
+        return _complete(Path(snapshot_download(repository, local_files_only=True)))
+    except LocalEntryNotFoundError:
+        return None
+    except ModelNotFound:  # some of its files are not there
+        return None
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    """Programs that load the weights alone leave none."""
+    return any(file for form in _TOKENIZERS for file in folder.glob(form))
 
 
 def _complete(folder: Path) -> Path:
@@ -143,8 +165,3 @@ def cached_repositories() -> list[str]:
         if any(path.glob("snapshots/*/config.json"))
     ]
     return sorted(found)
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:120] if lines else type(error).__name__

@@ -1,11 +1,14 @@
 """A folder of packed weights, so that a second start reads what the first one packed.
 
-One file for each model, way of packing and kernel library: a header in JSON and the numbers behind
-it. Files appear whole or not at all, the least recently used ones go when the folder grows too
-large, and whatever goes wrong here is a line in the log: the weights are packed again. Called by
-the engine core and by `yaie doctor`.
+One file for each model, way of packing and kernel library: a header in JSON, the numbers behind it,
+and a sum of each page of both, which whoever reads compares. Files appear whole or not at all, the
+least recently used ones go when the folder grows too large, and whatever goes wrong here is a line
+in the log: the weights are packed again. Called by the engine core and by `yaie doctor`.
 
-    magic (8 bytes) | length of the header (8) | header | zeros up to a page | data
+    magic (8 bytes) | length of the header (8) | header | zeros up to a page | data | sums
+
+A sum is of the page's 64-bit words and wraps around, as a start waits for it: adding up goes at the
+speed of memory, which no stronger check does.
 """
 
 from __future__ import annotations
@@ -25,8 +28,12 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from yaie.config import EngineConfig
 from yaie.kernels.build import cache_folder as kernels_folder
@@ -39,10 +46,13 @@ VARIABLE = "YAIE_WEIGHTS_CACHE"
 AUTO, OFF = "auto", "off"
 BEGINNING, ENDING = "yaie-", ".packed"  # of names; only such files are ever removed
 UNFINISHED = ".unfinished"  # ends the name until a file is whole
-FORMAT = 1
+FORMAT = 2
 
 _MAGIC = b"YAIEPACK"
 _PAGE = 4096
+_WORD = 8
+_WORDS_IN_PAGE = _PAGE // _WORD
+_MOST_HEADER_BYTES = 64 * 1024**2
 _CHUNK_BYTES = 8 * 1024**2  # read by one thread; written between two looks at whether to stop
 _READERS = 4
 _FLUSH_BYTES = 8 * _CHUNK_BYTES  # on their way to the disk at once: what a stop waits for at most
@@ -65,25 +75,36 @@ class Entry:
     header: dict[str, Any]
     path: Path
     first: int
+    sums: NDArray[np.uint64]  # of the pages of data
 
     def load(self, memory: memoryview) -> None:
-        """Read the data, `header["nbytes"]` bytes, into memory. Raises `OSError`.
+        """Read the data, `header["nbytes"]` bytes, into memory.
 
-        It is read and not mapped: a mapped file has small pages, through which weights arrive at
-        two thirds of the speed in every step.
+        Raises `OSError`, and `ValueError` if it is not what was written. It is read and not mapped:
+        a mapped file has small pages, through which weights arrive at two thirds of the speed in
+        every step.
         """
+        found = np.zeros_like(self.sums)
 
         def read_chunk(begin: int) -> None:
             chunk = memory[begin : begin + _CHUNK_BYTES]
-            while len(chunk):
-                count = os.preadv(file.fileno(), [chunk], self.first + begin)
+            done = 0
+            while done < len(chunk):
+                count = os.preadv(file.fileno(), [chunk[done:]], self.first + begin + done)
                 if not count:
                     raise OSError(f"{self.path} became shorter while it was read")
-                chunk, begin = chunk[count:], begin + count
+                done += count
+            _add_up(found, chunk, begin)
 
         with self.path.open("rb", buffering=0) as file, ThreadPoolExecutor(_READERS) as readers:
             for _ in readers.map(read_chunk, range(0, len(memory), _CHUNK_BYTES)):
                 pass
+        if not np.array_equal(found, self.sums):
+            page = int(np.flatnonzero(found != self.sums)[0])
+            raise ValueError(
+                f"the numbers in {self.path} are not those that were written, from byte "
+                f"{self.first + page * _PAGE:,} on"
+            )
 
 
 class PackedCache:
@@ -102,7 +123,7 @@ class PackedCache:
                 entry = _read(path, file.fileno())
         except OSError:
             return None
-        except (ValueError, KeyError, struct.error) as error:
+        except (ValueError, RecursionError) as error:
             log.warning("%s is damaged and was removed: %s", path, error)
             self.remove(key)
             return None
@@ -118,7 +139,10 @@ class PackedCache:
         nbytes: int,
         stop: threading.Event,
     ) -> bool:
-        """Write a file of `nbytes` of data; returns whether it is there. Logs what prevents it."""
+        """Write a file of `nbytes` of data; returns whether it is there. Logs what prevents it.
+
+        Each piece is whole words of 8 bytes.
+        """
         path = self._path(key)
         unfinished: Path | None = None
         try:
@@ -176,7 +200,7 @@ class PackedCache:
         return True
 
     def _files(self, ending: str) -> Iterator[tuple[Path, os.stat_result]]:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with contextlib.suppress(OSError):
             for path in list(self.folder.iterdir()):
                 if path.name.startswith(BEGINNING) and path.name.endswith(ending):
                     with contextlib.suppress(FileNotFoundError):
@@ -241,14 +265,27 @@ def _code_digest() -> str:
 
 def _read(path: Path, handle: int) -> Entry:
     start, size = os.pread(handle, 16, 0), os.fstat(handle).st_size
-    if start[:8] != _MAGIC:
+    if start[:8] != _MAGIC or len(start) < 16:
         raise ValueError("it does not begin as such a file does")
     (length,) = struct.unpack("<Q", start[8:])
-    header = json.loads(os.pread(handle, min(length, size), 16))
-    first, nbytes = _data_begins(length), header["nbytes"]
-    if size != first + nbytes:
-        raise ValueError(f"it has {size} bytes instead of {first + nbytes}")
-    return Entry(header, path, first)
+    if length > _MOST_HEADER_BYTES:
+        raise ValueError(f"its header claims {length} bytes")
+    header = json.loads(os.pread(handle, length, 16))
+    nbytes = header.get("nbytes") if isinstance(header, dict) else None
+    if type(nbytes) is not int or nbytes < 0:
+        raise ValueError("its header does not say how much there is")
+    first = _data_begins(length)
+    end = first + nbytes
+    pages = -(-end // _PAGE)
+    if size != end + pages * _WORD:
+        raise ValueError(f"it has {size} bytes instead of {end + pages * _WORD}")
+    sums = np.frombuffer(os.pread(handle, pages * _WORD, end), np.uint64)
+    own, others = np.split(sums, [first // _PAGE])
+    found = np.zeros_like(own)
+    _add_up(found, os.pread(handle, first, 0), 0)
+    if not np.array_equal(found, own):
+        raise ValueError("its header is not the one that was written")
+    return Entry(header, path, first, others)
 
 
 def _fill(
@@ -258,14 +295,14 @@ def _fill(
     nbytes: int,
     stop: threading.Event,
 ) -> bool:
-    """Write header and pieces, down to the disk; False if it was told to stop."""
+    """Write header, pieces and sums, down to the disk; False if it was told to stop."""
     text = json.dumps({**header, "nbytes": nbytes}).encode()
-    first = _data_begins(len(text))
+    end = _data_begins(len(text)) + nbytes
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(handle, 0, first + nbytes)  # a full disk shows now
-    start = _MAGIC + struct.pack("<Q", len(text)) + text
-    written = unflushed = 0
-    for piece in (memoryview(start.ljust(first, b"\0")), *pieces):
+        os.posix_fallocate(handle, 0, end + -(-end // _PAGE) * _WORD)  # a full disk shows now
+    start = (_MAGIC + struct.pack("<Q", len(text)) + text).ljust(end - nbytes, b"\0")
+    unflushed = 0
+    for piece in _with_sums(chain([memoryview(start)], pieces), end):
         done = 0
         while done < len(piece):
             if stop.is_set():
@@ -276,11 +313,33 @@ def _fill(
             if unflushed >= _FLUSH_BYTES:
                 os.fsync(handle)
                 unflushed = 0
-        written += done
-    if written != first + nbytes:
-        raise OSError(f"{written - first} bytes of data instead of {nbytes}")
     os.fsync(handle)
     return True
+
+
+def _with_sums(pieces: Iterable[memoryview], nbytes: int) -> Iterator[memoryview]:
+    """The pieces, and behind them the sum of each page."""
+    sums = np.zeros(-(-nbytes // _PAGE), np.uint64)
+    begin = 0
+    for piece in pieces:
+        if begin + len(piece) > nbytes:
+            raise OSError(f"more data than {nbytes} bytes")
+        _add_up(sums, piece, begin)
+        yield piece
+        begin += len(piece)
+    if begin != nbytes:
+        raise OSError(f"{begin} bytes of data instead of {nbytes}")
+    yield memoryview(sums.tobytes())
+
+
+def _add_up(sums: NDArray[np.uint64], data: bytes | memoryview, begin: int) -> None:
+    """Add the words of data that lies from byte `begin` on to the sums of its pages."""
+    if not len(data):
+        return
+    words = np.frombuffer(data, np.uint64)
+    page, word = divmod(begin // _WORD, _WORDS_IN_PAGE)
+    starts = np.arange(-word, len(words), _WORDS_IN_PAGE).clip(min=0)
+    sums[page : page + len(starts)] += np.add.reduceat(words, starts)
 
 
 def _data_begins(header_bytes: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from yaie.errors import ModelUnsupported
@@ -138,13 +139,27 @@ _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
 # batch, so one request would change the numbers of another.
 _STATIC_ROPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
 LONGROPE = "longrope"
+_LIMITS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
+_ORIGINAL_LIMIT = "original_max_position_embeddings"
+# Fields that are counted with before transformers looks at them.
+_SIZES = (
+    *("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"),
+    *("n_layer", "n_embd", "n_head", *_LIMITS, _ORIGINAL_LIMIT),
+)
 
 
 def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     """The entry for a model, given its `config.json`; raises `ModelUnsupported` with the reason."""
+    _check_names(config)
     entry = _find(config)
+    _check_numbers(config)
     name = entry.architecture
     stored_quantization(config)
+    if config.get("transformers_weights"):
+        raise ModelUnsupported(
+            f"{name} cannot be served: config.json names a weight file of its own "
+            f"(transformers_weights); call that file model.safetensors and remove the setting"
+        )
     if config.get("is_encoder_decoder"):
         raise ModelUnsupported(f"{name} cannot be served: {_ENCODER}")
     if config.get("use_bidirectional_attention"):
@@ -166,12 +181,48 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     return entry
 
 
+def _check_names(config: dict[str, Any]) -> None:
+    if not isinstance(config.get("model_type") or "", str):
+        raise _damaged("model_type", config["model_type"], "no name")
+    for field in ("architectures", "layer_types"):
+        names = config.get(field) or []
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise _damaged(field, names, "no list of names")
+
+
+def _check_numbers(config: dict[str, Any]) -> None:
+    for field in _SIZES:
+        size = config.get(field)
+        if size is not None and (type(size) is not int or size < 1):
+            raise _damaged(field, size, "no size")
+    for _, table in rope_tables(config):
+        for field in ("factor", _ORIGINAL_LIMIT):
+            number = table.get(field)
+            if number is not None and not (type(number) in (int, float) and 0 < number < inf):
+                raise _damaged(field, number, "no positive number")
+
+
+def _damaged(field: str, value: object, why: str) -> ModelUnsupported:
+    return ModelUnsupported(
+        f"config.json is damaged: {field} is {str(value)[:80]!r}, which is {why}; "
+        f"download it again",
+        code="model_damaged",
+    )
+
+
 def _find(config: dict[str, Any]) -> SupportedArchitecture:
-    named = [str(name) for name in config.get("architectures") or ()]
-    model_type = str(config.get("model_type") or "")
+    named = list(config.get("architectures") or ())
+    model_type = config.get("model_type") or ""
     for name in named:
-        if name in _BY_ARCHITECTURE:
-            return _BY_ARCHITECTURE[name]
+        if name not in _BY_ARCHITECTURE:
+            continue
+        entry = _BY_ARCHITECTURE[name]
+        if model_type and model_type != entry.model_type:
+            raise ModelUnsupported(
+                f"{name} with model_type {model_type} cannot be served: transformers goes by the "
+                f"model type, and {name} is of {entry.model_type}; correct config.json"
+            )
+        return entry
     if model_type in REFUSED:
         raise ModelUnsupported(
             f"{named[0] if named else model_type} cannot be served: {REFUSED[model_type]}"
@@ -213,14 +264,12 @@ def longest_context(config: dict[str, Any]) -> int | None:
     row is beyond the switch would change the keys of all others.
     """
     limit: int | None = None
-    for name in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
+    for name in _LIMITS:
         if isinstance(config.get(name), int):
             limit = config[name]
             break
     for rope_type, table in rope_tables(config):
-        original = table.get("original_max_position_embeddings") or config.get(
-            "original_max_position_embeddings"
-        )
+        original = table.get(_ORIGINAL_LIMIT) or config.get(_ORIGINAL_LIMIT)
         if rope_type == LONGROPE and isinstance(original, int):
             limit = original if limit is None else min(limit, original)
         elif rope_type == "yarn" and isinstance(original, int) and limit is not None:

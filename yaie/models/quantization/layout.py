@@ -53,6 +53,9 @@ _OPTIONAL: dict[Layout, tuple[str, ...]] = {
     "awq": (),
 }
 _FLOATS = ("F16", "BF16", "F32")
+_NUMBERS = (*_FLOATS, "F64")
+_WEIGHTS = ("weight", "weight_packed", "_proj")  # ends of names; experts have no ".weight"
+_SCALES_OF_CACHE = ("k_scale", "v_scale", "kv_scale")  # whose pool has scales of its own
 _IN_A_LAYER = re.compile(r"\.\d+\.|^\d+\.")
 _EXPERT = re.compile(r"\.experts\.\d+\.")
 
@@ -148,10 +151,40 @@ def _kind(layers: Iterable[QuantizedLayer]) -> str:
 def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> QuantizedLayout | None:
     """The quantized layers of the checkpoint beside a `config.json`; None if it is not quantized.
 
-    Raises `ModelUnsupported` if that is not served, and as `read_layout` does.
+    Raises `ModelUnsupported` if that is not served, and as `read_layout` does; also if weights
+    that the config calls plain are not.
     """
     quantization = stored_quantization(config)
-    return None if quantization is None else read_layout(checkpoint, quantization)
+    if quantization is not None:
+        return read_layout(checkpoint, quantization)
+    for tensor in checkpoint.tensors.values():
+        _check_plain(tensor, checkpoint.tensors)
+    return None
+
+
+def _check_plain(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> None:
+    """Refuse what would be loaded as if it were the weights, or without its scales.
+
+    Integers that are no weights, such as masks, are none of that.
+    """
+    is_fp8 = tensor.kind.startswith("F8")
+    are_integers = tensor.kind not in _NUMBERS and tensor.name.endswith(_WEIGHTS)
+    if is_fp8 or are_integers or _scales_weights(tensor.name, tensors):
+        raise ModelUnsupported(
+            f"{tensor.name} ({tensor.kind}) belongs to quantized weights, but config.json has no "
+            f"quantization_config that says how to read them; download the folder again, or use a "
+            f"checkpoint in bfloat16, float16 or float32",
+            code="model_damaged",
+        )
+
+
+def _scales_weights(name: str, tensors: Mapping[str, StoredTensor]) -> bool:
+    """Whether a tensor's name says that a weight beside it is to be multiplied with it."""
+    module, _, part = name.rpartition(".")
+    if part in _SCALES_OF_CACHE or not ("scale" in part or part == "SCB"):
+        return False
+    of_experts, found, _ = name.rpartition("_scale")
+    return f"{module}.weight" in tensors or (bool(found) and of_experts in tensors)
 
 
 def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> QuantizedLayout:

@@ -101,7 +101,7 @@ def _pack_decoder(
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
         layers[index] = _pack_layer(packer, layer, attention)
     cosines, sines = _rotary_tables(parts, loaded.max_model_len)
-    embedding = None if is_tied else packer.hold(parts.embedding.weight.detach())
+    embedding = None if is_tied else packer.take_over(parts.embedding.weight)
     decoder = Decoder(
         num_layers=len(parts.layers),
         hidden=parts.embedding.embedding_dim,
@@ -142,7 +142,7 @@ def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderL
         epsilon=parts.attention_norm.epsilon,
         residual_factor=parts.residual_factor,
         rotates=parts.rotates,
-        activation=_gated(parts.activation),
+        activation=GATED[parts.activation],
     )
 
 
@@ -216,12 +216,8 @@ def restore_native_decoder(
 
 
 def _sample(logits: torch.Tensor) -> NDArray[np.float32]:
-    """Some numbers of each row, enough to tell whether weights are damaged."""
+    """Some numbers of each row: a decoder that was not restored as it was gives others."""
     return logits.flatten()[:: max(1, logits.numel() // _SAMPLES)].numpy().astype(np.float32)
-
-
-def _gated(activation: str) -> int:
-    return GATED[activation]
 
 
 def _rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -56,8 +56,16 @@ class Packer:
         return linear
 
     def floats(self, tensor: torch.Tensor) -> int:
-        """The address of a tensor's numbers in float32."""
-        return self.hold(tensor.detach().float())
+        """The address of a copy of a tensor's numbers in float32."""
+        return self.hold(tensor.detach().to(torch.float32, copy=True))
+
+    def take_over(self, parameter: torch.Tensor) -> int:
+        """The address of a copy of a parameter, which is empty afterwards: whoever writes to the
+        file that it is mapped from would change it."""
+        copied = self._stream(parameter.numel(), parameter.dtype).view(parameter.shape)
+        copied.copy_(parameter.detach())
+        parameter.data = torch.empty(0, dtype=parameter.dtype)
+        return self.hold(copied)
 
     def hold(self, tensor: torch.Tensor) -> int:
         """Keep a tensor for as long as the library reads it; returns its address."""
