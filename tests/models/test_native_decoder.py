@@ -79,6 +79,14 @@ def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
 
 
 @needs_library
+def test_float16_is_slow_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    runner = ModelRunner(load_case("llama", tmp_path, dtype="float16"))
+    assert not runner.has_native_decoder
+    told = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert any("--dtype bfloat16" in message for message in told)
+
+
+@needs_library
 @pytest.mark.parametrize("name", ["llama", "llama-tied", "qwen2", "qwen3", "phi3"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_it_reads_nothing_from_the_files_once_it_is_packed(
@@ -206,7 +214,8 @@ def test_originals_are_freed(tmp_path: Path) -> None:
 
 @needs_library
 def test_one_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rewrite, "_gated", lambda name: rewrite.GATED["gelu"])  # a wrong one
+    wrong = dict.fromkeys(rewrite.GATED, rewrite.GATED["gelu"])
+    monkeypatch.setattr(rewrite, "GATED", wrong)
     with pytest.raises(DecoderDiffers, match="off by"):
         ModelRunner(load_case("llama", tmp_path))
 
@@ -218,7 +227,8 @@ def test_the_engine_then_runs_the_original(
     from yaie.engine.core import EngineCore
 
     save(_CASES["llama"], _CASES["llama"].build(), tmp_path)
-    monkeypatch.setattr(rewrite, "_gated", lambda name: rewrite.GATED["gelu"])
+    wrong = dict.fromkeys(rewrite.GATED, rewrite.GATED["gelu"])
+    monkeypatch.setattr(rewrite, "GATED", wrong)
     core = EngineCore(EngineConfig(model=str(tmp_path), num_slots=256))
     assert core.info.execution == "transformers"
     assert "off by" in caplog.text

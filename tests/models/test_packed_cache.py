@@ -262,6 +262,19 @@ def test_the_settings_say_where_it_is(tmp_path: Path, monkeypatch: pytest.Monkey
     assert named.folder == tmp_path / "own"
 
 
+def test_a_user_without_a_home_has_no_cache(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("YAIE_WEIGHTS_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert open_cache(EngineConfig()) is None
+    assert "XDG_CACHE_HOME" in caplog.text
+
+
 def test_a_key_is_of_everything_that_packed_weights_depend_on(tmp_path: Path) -> None:
     folder = write_tiny_model(tmp_path / "model")
     config = EngineConfig(model=str(folder))

@@ -36,8 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yaie.config import EngineConfig
+from yaie.kernels.build import BuildFailed, source_digest
 from yaie.kernels.build import cache_folder as kernels_folder
-from yaie.kernels.build import source_digest
 from yaie.models.checkpoint import read_checkpoint
 
 log = logging.getLogger(__name__)
@@ -214,7 +214,11 @@ def open_cache(config: EngineConfig) -> PackedCache | None:
         where = os.environ.get(VARIABLE, "").strip() or AUTO
     if where == OFF:
         return None
-    folder = kernels_folder().parent / "packed" if where == AUTO else Path(where).expanduser()
+    try:
+        folder = kernels_folder().parent / "packed" if where == AUTO else Path(where).expanduser()
+    except (BuildFailed, RuntimeError) as error:  # a user without a home
+        log.warning("packed weights are not kept: %s", error)
+        return None
     return PackedCache(folder, config.weights_cache_bytes)
 
 
