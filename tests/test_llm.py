@@ -253,6 +253,7 @@ def test_a_chat_without_sampling_is_not_cut_at_sixteen_tokens(llm: LLM) -> None:
         ([1.5], "whole numbers"),
         (torch.tensor([1.5]), "whole numbers"),
         ([torch.tensor([5])], "whole numbers"),
+        ({"prompt_token_ids": torch.tensor(5)}, "whole numbers"),
         (None, "NoneType"),
         (7.5, "float"),
         ({"text": "a"}, "NoneType"),

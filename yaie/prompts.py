@@ -102,8 +102,8 @@ def _is_token_id(item: object) -> bool:
 
 def _as_token_ids(token_ids: Iterable[Any]) -> tuple[int, ...]:
     """Plain ints; the whole numbers of array libraries become them."""
-    listed = list(token_ids)
-    with contextlib.suppress(TypeError):  # a fraction of an array library has an __index__ too
+    with contextlib.suppress(TypeError):  # of a single number, or a fraction of an array library
+        listed = list(token_ids)
         if all(_is_token_id(token_id) for token_id in listed):
             return tuple(map(operator.index, listed))
     raise InvalidRequest("token ids must be whole numbers", param="prompt")

@@ -325,6 +325,26 @@ def test_a_path_that_nothing_branches_off_becomes_one_edge():
     assert tree.clear() == 1000  # the drawn token was never computed
 
 
+def test_edges_used_more_often_keep_their_count_to_themselves():
+    """A tail that took on the uses of the prefix above it could hardly be evicted any more."""
+    tree = RadixTree(200, rank_lfu)
+    prefix, tail = [1] * 20, [2] * 30
+    for place in range(50):
+        hold(tree, [*prefix, 100 + place])
+    live = open_path(tree, prefix + tail)
+    compute(tree, live)
+    tree.clear()
+    hold(tree, prefix + tail)
+    assert len(tree.path(live)) == 2
+    tree.close(live)
+    for _ in range(4):
+        hold(tree, [9] * 40)
+    tree.evict(30)
+    assert known(tree, [9] * 40) == 40
+    assert known(tree, prefix + tail) == 20
+    tree.check()
+
+
 def test_edges_are_not_joined_over_a_cursor_that_stands_between():
     tree = RadixTree(100)
     between = open_path(tree, [1, 2, 3])

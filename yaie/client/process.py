@@ -170,7 +170,7 @@ class ProcessClient:
             self._life.send(Abort(request_id, index))
 
     async def close(self) -> None:
-        """Stop the engine process: asked first, then killed. Safe to call twice."""
+        """Stop the engine process: asked first, then killed. A second call kills at once."""
         self._closing = True
         life, listens = self._life, self._state is EngineState.READY
         self._cancel_stall_timer()

@@ -79,7 +79,12 @@ class EngineProcess(asyncio.Protocol):
                 ours.close()
                 raise
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.create_unix_connection(lambda: life, sock=ours)
+        try:
+            transport, _ = await loop.create_unix_connection(lambda: life, sock=ours)
+        except BaseException:
+            life.kill()
+            ours.close()
+            raise
         life._transport = transport
         transport.write(start)
         return life

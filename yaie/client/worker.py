@@ -2,8 +2,8 @@
 
 FD is one end of a socket pair. One thread receives, steps and sends; while there is nothing to
 do it prepares for later steps, and then sleeps in the receive. When the parent goes, for whatever
-reason, so does this process. It does not heed SIGTERM: service managers send it to all processes of
-a service at once, and the parent still has answers to finish.
+reason, so does this process. It does not heed SIGTERM and SIGINT: service managers send them to all
+processes of a service at once, and the parent still has answers to finish.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def main(arguments: list[str], load: Callable[[EngineConfig], Core] = load_engin
     sock = socket.socket(fileno=int(arguments[0]))
     sock.set_inheritable(False)
     _end_with_parent(sock)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
     if hasattr(faulthandler, "register"):
         faulthandler.register(signal.SIGUSR1, all_threads=True)  # the supervisor asks on a stall
     channel = Channel(sock)

@@ -334,13 +334,15 @@ class RadixTree:
         """Make one edge of those above the node, and it, that nothing branches off any more.
 
         Eviction leaves them behind, and every step walks through each node of a live path. Only
-        live edges are joined: the parts of others may differ in when they should go.
+        live edges are joined, and where the policy counts uses, only those used alike: else a tail
+        would be worth as much as the prefix that it hangs on.
         """
         lowest = [node]
         while (parent := node.parent) is not None:
             # As many refs as its one child has: no cursor stands on it.
             alone = parent.children is not None and len(parent.children) == 1
-            if alone and parent.parent is not None and parent.refs == node.refs:
+            alike = parent.uses == node.uses or self.evictable.rank is rank_lru
+            if alone and alike and parent.parent is not None and parent.refs == node.refs:
                 lowest.append(parent)
             else:
                 if len(lowest) > 1:

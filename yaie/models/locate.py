@@ -94,11 +94,15 @@ def _from_hub(repository: str) -> Path:
             etag_timeout=_HUB_TIMEOUT_S,
         )
     except GatedRepoError:
+        if cached is not None:
+            return cached
         raise ModelNotFound(
             f"{repository} may be used only by people who accepted its terms; accept them on "
             f"{constants.ENDPOINT}/{repository} and set HF_TOKEN"
         ) from None
     except RepositoryNotFoundError:
+        if cached is not None:
+            return cached
         raise _not_found(repository, looked_in) from None
     except StartupError:
         raise

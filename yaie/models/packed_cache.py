@@ -155,7 +155,7 @@ class PackedCache:
                 if not _fill(file.fileno(), header, pieces, nbytes, stop):
                     return False
             unfinished.replace(path)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a tensor may be no whole number of words
             log.warning("packed weights are not kept in %s: %s", self.folder, error)
             return False
         finally:

@@ -219,8 +219,9 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
         entry = _BY_ARCHITECTURE[name]
         if model_type and model_type != entry.model_type:
             raise ModelUnsupported(
-                f"{name} with model_type {model_type} cannot be served: transformers goes by the "
-                f"model type, and {name} is of {entry.model_type}; correct config.json"
+                f"{name} with model_type {model_type} cannot be served: the conformance suite "
+                f"covers {name} with model_type {entry.model_type} only, and transformers goes by "
+                f"the model type"
             )
         return entry
     if model_type in REFUSED:
