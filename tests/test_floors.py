@@ -22,6 +22,7 @@ FLOORS = {
     "yaie.types": 0,
     "yaie.config": 0,
     "yaie.errors": 0,
+    "yaie.subprocesses": 0,
     "yaie.text": 1,
     "yaie.kvcache": 2,
     "yaie.kernels": 2,

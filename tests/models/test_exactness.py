@@ -41,7 +41,8 @@ def test_a_decoder_that_differs_from_its_original_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_case("llama", tmp_path)
-    monkeypatch.setattr(rewrite, "_gated", lambda name: rewrite.GATED["gelu"])
+    wrong = dict.fromkeys(rewrite.GATED, rewrite.GATED["gelu"])
+    monkeypatch.setattr(rewrite, "GATED", wrong)
     with pytest.raises(ConfigError, match="off by"):
         EngineCore(EngineConfig(model=str(tmp_path), num_slots=256, exact=True))
 

@@ -162,7 +162,7 @@ def never_built(monkeypatch: pytest.MonkeyPatch) -> None:
         (damage(model_type="mistral", sliding_window=4), {}, ModelUnsupported),
         (damage(), {"max_model_len": 10_000}, ConfigError),
         (damage(), {"max_model_len": 100, "num_slots": 99}, ConfigError),
-        (damage(), {"num_slots": 10**12}, NotEnoughMemory),
+        (damage(), {"num_slots": 2**31 - 1}, NotEnoughMemory),
         (lambda f: (f / "config.json").unlink(), {}, ModelNotFound),
         (lambda f: (f / "model.safetensors").write_bytes(b"short"), {}, ModelUnsupported),
     ],
