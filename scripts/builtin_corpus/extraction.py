@@ -10,10 +10,10 @@ import json
 from random import Random
 
 from . import extraction_asks, extraction_everyday, extraction_frames, values, words
+from .extraction_layouts import Record, describe_fields, joined_with_and, slots_of, styled_keys
 from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import articles, expand
 
-Record = dict[str, str | int | float | bool]
 Names = dict[str, str]
 
 EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
@@ -135,66 +135,11 @@ FILLERS = [
 ]  # fmt: skip
 
 
-def json_type(value: str | int | float | bool) -> str:
-    """The JSON schema name of a value's type."""
-    if isinstance(value, float):
-        return "number"
-    return "integer" if isinstance(value, int) else "string"
-
-
-def schema_of(record: Record) -> dict[str, object]:
-    """A JSON schema for the record."""
-    return {
-        "type": "object",
-        "properties": {key: {"type": json_type(value)} for key, value in record.items()},
-        "required": list(record),
-    }
-
-
-def describe_fields(record: Record, rng: Random, values: Record) -> str:
-    """One of the ways in which people say which fields they want."""
-    keys = list(record)
-    style = rng.randrange(6)
-    if style <= 1:
-        schema = schema_of(record)
-        if rng.random() < 0.4:
-            del schema["required"]
-        return rng.choice(["Schema: ", "JSON schema: ", "Use this schema: ", "schema = ", ""]) + (
-            json.dumps(schema)
-        )
-    if style == 2:
-        return rng.choice(
-            ["Fields: ", "Keys: ", "Fields wanted: ", "with the keys ", "I need "]
-        ) + (", ".join(keys))
-    if style == 3:
-        return rng.choice(["Fields: ", "Keys: ", "Format: ", ""]) + ", ".join(
-            f"{key} ({json_type(record[key])})" for key in keys
-        )
-    if style == 4:
-        blank: Record = {k: ("" if isinstance(v, str) else 0) for k, v in record.items()}
-        return rng.choice(["Fill in: ", "Form: ", "Template: ", "like "]) + json.dumps(blank)
-    head = ", ".join(keys[:-1])
-    return rng.choice(["Give me ", "Only ", "As JSON with ", "The keys are "]) + (
-        f"{head} and {keys[-1]}" if head else keys[0]
-    )
-
-
 def key_name(field: str, rng: Random, stated: dict[str, str | int | float], known: Names) -> str:
     """A name under which a field is asked for that no other field of the text could bear."""
     taken = {a for f in stated if f != field for a in [f, *known[f].split()]}
     options = [a for a in known[field].split() if a not in taken] or [field]
     return options[0] if rng.random() < 0.4 else rng.choice(options)
-
-
-def styled_keys(keys: list[str], rng: Random) -> list[str]:
-    """Keys as they are, or now and then with capitals or in camel case."""
-    roll = rng.random()
-    if roll < 0.05:
-        return [key.capitalize() for key in keys]
-    if roll < 0.1:
-        parts = [key.split("_") for key in keys]
-        return [head + "".join(p.capitalize() for p in rest) for head, *rest in parts]
-    return keys
 
 
 def aside(rng: Random) -> str:
@@ -249,66 +194,6 @@ def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
     return text, {field: drawn[field] for field in stated}
 
 
-def _and(parts: list[str]) -> str:
-    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
-
-
-def _typed(record: Record, rng: Random) -> str:
-    """The keys in a sentence, all or only the numbers with their types in parentheses."""
-    number = rng.choice(["a number", "number", "numeric"])
-    string = rng.choice(["text", "a string", "string", "", ""])
-    kinds = [number if json_type(v) in ("integer", "number") else string for v in record.values()]
-    named = [f"{key} ({kind})" if kind else key for key, kind in zip(record, kinds, strict=True)]
-    return rng.choice([_and(named), ", ".join(named)])
-
-
-def listed_keys(record: Record, rng: Random) -> str:
-    """The keys in a row, in one of the ways people write them."""
-    keys = list(record)
-    types = {key: json_type(value) for key, value in record.items()}
-    short = {"string": "str", "integer": "int", "number": "float"}
-    plain = ", ".join(keys)
-    last = ", ".join(keys[:-1]) + f" and {keys[-1]}" if len(keys) > 1 else plain
-    styles = [
-        ", ".join(f"{key} ({kind})" for key, kind in types.items()),
-        ", ".join(f"{key}: {kind}" for key, kind in types.items()),
-        ", ".join(f"{key}: {short[kind]}" for key, kind in types.items()),
-        "{" + plain + "}",
-        json.dumps(keys),
-        ", ".join(f'"{key}"' for key in keys),
-        ", ".join(f"`{key}`" for key in keys),
-        "\n" + "\n".join(f"- {key}" for key in keys) + "\n",
-        rng.choice(["; ", "/", " | ", ",", " "]).join(keys),
-        "the " + " and the ".join(keys),
-        _and([f'"{key}"' for key in keys]),
-        _typed(record, rng),
-        _typed(record, rng),
-    ]
-    return rng.choice([*styles, plain, plain, plain, last, last])
-
-
-def schema_text(record: Record, rng: Random) -> str:
-    """A schema or a template in one of the usual layouts."""
-    style = rng.randrange(8)
-    types = {key: json_type(value) for key, value in record.items()}
-    if style <= 2:
-        schema = schema_of(record)
-        if rng.random() < 0.5:
-            del schema["required"]
-        if rng.random() < 0.2:
-            schema["additionalProperties"] = False
-        return json.dumps(schema)
-    if style == 3:
-        return json.dumps({key: {"type": kind} for key, kind in types.items()})
-    if style == 4:
-        return json.dumps(types)
-    if style == 5:
-        return "{" + ", ".join(f'"{key}": {kind}' for key, kind in types.items()) + "}"
-    if style == 6:
-        return json.dumps({key: "..." if kind == "string" else 0 for key, kind in types.items()})
-    return "{" + ", ".join(f'"{key}": ...' for key in record) + "}"
-
-
 def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     """The frame with its slots filled; line breaks in frame and values stay."""
     text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
@@ -317,27 +202,16 @@ def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     return SLOT.sub(lambda found: slots[found.group(1)], text)
 
 
-def _slots(record: Record, text: str, rng: Random) -> dict[str, str]:
-    """What the frames of a request speak of: the text, and its keys in many layouts."""
-    keys = list(record)
-    return {
-        "keys": listed_keys(record, rng),
-        "schema": schema_text(record, rng),
-        "text": text,
-        "plain": ", ".join(keys),
-        "prose": _and(keys),
-        "the": _and([f"the {key}" for key in keys]),
-        "quoted": _and([f'"{key}"' for key in keys]),
-        "typed": _typed(record, rng),
-    }
+def _any_text(rng: Random) -> tuple[str, dict[str, str | int | float], Names]:
+    """A text, the fields that it states, and the names that each may be asked for by."""
+    if rng.random() < 0.6:
+        return *extraction_everyday.stated(rng), extraction_everyday.ALIASES
+    return *_stated(rng), ALIASES
 
 
 def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     """System text (or None), user text, answer: exactly the keys asked for, in their order."""
-    if rng.random() < 0.6:
-        (text, stated), known = extraction_everyday.stated(rng), extraction_everyday.ALIASES
-    else:
-        (text, stated), known = _stated(rng), ALIASES
+    text, stated, known = _any_text(rng)
     fields = list(stated)
     if rng.random() < 0.55:
         rng.shuffle(fields)
@@ -351,7 +225,7 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     compact = rng.random() < 0.08
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
     note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
-    slots = _slots(record, text, rng)
+    slots = slots_of(record, text, rng)
     source = extraction_asks if rng.random() < 0.6 else extraction_frames
     if rng.random() < 0.2:
         system = framed(rng.choice(source.SYSTEM), rng, slots)
@@ -376,10 +250,7 @@ def in_turns(rng: Random) -> list[tuple[str, str]]:
     """
     stated: dict[str, str | int | float] = {}
     while len(stated) < 2:
-        if rng.random() < 0.6:
-            (text, stated), known = extraction_everyday.stated(rng), extraction_everyday.ALIASES
-        else:
-            (text, stated), known = _stated(rng), ALIASES
+        text, stated, known = _any_text(rng)
     pairs: list[tuple[str, str]] = []
     before: list[str] = []
     for turn in range(rng.randint(2, 5)):
@@ -393,9 +264,11 @@ def in_turns(rng: Random) -> list[tuple[str, str]]:
         record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
         if turn == 0:
             source = extraction_asks if rng.random() < 0.5 else extraction_frames
-            user = framed(rng.choice(source.KEYS), rng, _slots(record, text, rng))
+            user = framed(rng.choice(source.KEYS), rng, slots_of(record, text, rng))
         else:
-            user = framed(rng.choice(AGAIN), rng, {"k": rng.choice([", ".join(keys), _and(keys)])})
+            user = framed(
+                rng.choice(AGAIN), rng, {"k": rng.choice([", ".join(keys), joined_with_and(keys)])}
+            )
         pairs.append((user, json.dumps(record, ensure_ascii=False)))
     return pairs
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from . import choices, extraction, extraction_frames, values, words
+from . import choices, extraction, extraction_frames, extraction_layouts, values, words
 from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import articles, expand
 from .systems_everyday_texts import COMMON, SETTINGS
@@ -598,7 +598,9 @@ LABELS = [
 ]  # fmt: skip
 
 
-def _text_with(kind: str, fields: list[str], rng: Random) -> tuple[str, extraction.Record] | None:
+def _text_with(
+    kind: str, fields: list[str], rng: Random
+) -> tuple[str, extraction_layouts.Record] | None:
     """A text of that kind that states the fields, and all that it states."""
     drawers, patterns = TEXTS[kind]
     drawn = {field: DRAW[drawer](rng) for field, drawer in drawers.items()}
@@ -636,21 +638,24 @@ def _filing(rng: Random) -> tuple[str, list[Pair]]:
         text, stated = first
         fields = rng.sample(list(stated), min(len(stated), rng.choice([1, 2, 2, 3, 3, 4])))
         named = [extraction.key_name(field, rng, stated, ALIASES) for field in fields]
-        keys = extraction.styled_keys(named, rng)
+        keys = extraction_layouts.styled_keys(named, rng)
         if len(set(keys)) == len(keys):
             break
 
-    def record(found: extraction.Record) -> extraction.Record:
+    def record(found: extraction_layouts.Record) -> extraction_layouts.Record:
         return {key: found[field] for key, field in zip(keys, fields, strict=True)}
 
     one = record(stated)
-    types = [extraction.json_type(value) for value in one.values()]
+    types = [extraction_layouts.json_type(value) for value in one.values()]
     pairs = [(text, json.dumps(one, ensure_ascii=False))]
     for _ in range(rng.randint(0, 6)):
         more = _text_with(kind, fields, rng)
-        if more and [extraction.json_type(v) for v in record(more[1]).values()] == types:
+        if more and [extraction_layouts.json_type(v) for v in record(more[1]).values()] == types:
             pairs.append((more[0], json.dumps(record(more[1]), ensure_ascii=False)))
-    slots = {"keys": extraction.listed_keys(one, rng), "schema": extraction.schema_text(one, rng)}
+    slots = {
+        "keys": extraction_layouts.listed_keys(one, rng),
+        "schema": extraction_layouts.schema_text(one, rng),
+    }
     frames = READS if rng.random() < 0.6 else extraction_frames.SYSTEM
     return extraction.framed(rng.choice(frames), rng, slots) + ".", pairs
 

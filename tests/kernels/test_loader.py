@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.kernels.compiler import needs_compiler
 from yaie.kernels import build, instruction_sets, loader
 from yaie.kernels.loader import Library
 from yaie.kernels.structures import ABI
-
-HAS_COMPILER = build.find_compiler() is not None
-needs_compiler = pytest.mark.skipif(not HAS_COMPILER, reason="no C++ compiler")
 
 REPORT = """
 import json, sys

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.kernels.compiler import needs_compiler
 from yaie.kernels import build
 
+pytestmark = needs_compiler
 PROGRAM = Path(__file__).with_name("pool.cpp")
 SUM = sum(index * index for index in range(1000))
 MIB = 1024**2
@@ -19,9 +21,7 @@ MIB = 1024**2
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, compiled."""
-    compiler = build.find_compiler()
-    if compiler is None:
-        pytest.skip("no C++ compiler")
+    compiler = build.require_compiler()
     target = tmp_path_factory.mktemp("pool") / "pool"
     flags = ["-std=c++17", "-O1", "-pthread", f"-I{build.SOURCES}"]
     command = [*shlex.split(compiler), *flags, str(PROGRAM), "-o", str(target)]
@@ -42,7 +42,9 @@ def test_as_many_threads_compute_as_are_wanted(program: Path, threads: int) -> N
     assert run(program, threads) == (threads, SUM)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="others do not limit what a process maps")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux heeds RLIMIT_AS, without which all threads start"
+)
 def test_threads_that_cannot_start_are_done_without(program: Path) -> None:
     threads, made = run(program, 1000, memory=100 * MIB)
     assert 1 <= threads < 1000

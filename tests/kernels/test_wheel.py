@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kernels.compiler import needs_compiler
 from tests.kernels.test_loader import REPORT
 from yaie.kernels import build, instruction_sets
 
@@ -21,7 +22,6 @@ ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = f"yaie/kernels/{build.LIBRARY_NAME}"
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="prebuilt for Linux only")
-needs_compiler = pytest.mark.skipif(build.find_compiler() is None, reason="no C++ compiler")
 
 
 @pytest.fixture(scope="module")

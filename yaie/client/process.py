@@ -187,7 +187,7 @@ class ProcessClient:
                 life.kill()
             if self._supervision is not None:
                 supervision, self._supervision = self._supervision, None
-                if self._life is None:  # it waits to restart
+                if self._life is None:  # it waits to restart, or for a process to be made
                     supervision.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await supervision

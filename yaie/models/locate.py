@@ -25,15 +25,12 @@ from yaie.config import BUILTIN_MODEL
 from yaie.errors import ModelNotFound, StartupError, first_line
 from yaie.models.checkpoint import read_checkpoint, read_config, read_json
 from yaie.models.support import check_supported
+from yaie.text.files import OLDER_FORMS, TOKENIZER
 
 log = logging.getLogger(__name__)
 
 # Top-level files that transformers and the tokenizer read; never pickled weights.
-_TOKENIZERS = (  # a tokenizer, or what one can be made from (yaie/text/tokenizer.py)
-    *("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt"),
-    *("spiece.model", "*.tiktoken"),
-)
-_WANTED = ["*.safetensors", "*.json", "*.jinja", "merges.txt", *_TOKENIZERS]
+_WANTED = ["*.safetensors", "*.json", "*.jinja", "merges.txt", *OLDER_FORMS]
 _UNWANTED = ["*/*", "consolidated*"]
 _REPOSITORY_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _HUB_TIMEOUT_S = 8.0
@@ -127,7 +124,7 @@ def _in_cache(repository: str) -> Path | None:
 
 def _has_tokenizer(folder: Path) -> bool:
     """Programs that load the weights alone leave none."""
-    return any(file for form in _TOKENIZERS for file in folder.glob(form))
+    return any(file for form in (TOKENIZER, *OLDER_FORMS) for file in folder.glob(form))
 
 
 def _complete(folder: Path) -> Path:

@@ -85,8 +85,8 @@ class ChatTemplate:
                 "this model has no chat template; send its prompt to /v1/completions instead",
                 param="messages",
             )
-        _check_sizes(messages, tools)
         _check_shapes(tools, template_kwargs)
+        _check_sizes(messages, tools)
         for name in template_kwargs or {}:
             if name in _RESERVED:
                 raise UnsupportedParameter(
@@ -133,8 +133,6 @@ def _check_sizes(
             f"messages has {len(messages)} entries; at most {MAX_MESSAGES} are read",
             param="messages",
         )
-    if tools is not None and (isinstance(tools, str) or not isinstance(tools, Sequence)):
-        raise InvalidRequest("tools must be a list of objects", param="tools")
     if tools and len(tools) > MAX_TOOLS:
         raise InvalidRequest(
             f"tools has {len(tools)} entries; at most {MAX_TOOLS} are read", param="tools"
@@ -145,7 +143,9 @@ def _check_shapes(tools: object, template_kwargs: object) -> None:
     """A template would trip over these with words that name neither."""
     if template_kwargs is not None and not isinstance(template_kwargs, Mapping):
         raise InvalidRequest("chat_template_kwargs must be an object", param="chat_template_kwargs")
-    for at, tool in enumerate(tools if isinstance(tools, Sequence) else ()):
+    if tools is not None and (isinstance(tools, str) or not isinstance(tools, Sequence)):
+        raise InvalidRequest("tools must be a list of objects", param="tools")
+    for at, tool in enumerate(tools or ()):
         if not isinstance(tool, Mapping):
             raise InvalidRequest(f"tools[{at}] must be an object", param=f"tools[{at}]")
 

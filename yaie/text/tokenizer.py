@@ -20,10 +20,10 @@ from transformers import PreTrainedTokenizerFast
 
 from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 from yaie.subprocesses import module_command, module_environment
+from yaie.text.files import OLDER_FORMS, TOKENIZER
 
 _CONVERT_LIMIT_S = 120
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
-_OLD_FORMS = ("tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken")
 
 
 class Tokenizer:
@@ -172,12 +172,12 @@ def load_tokenizer(path: Path) -> Tokenizer:
     Raises `ModelUnsupported` when there is none, or none that the `tokenizers` library can run.
     """
     path = Path(path)
-    if (path / "tokenizer.json").is_file():
+    if (path / TOKENIZER).is_file():
         return Tokenizer(_read(path), path)
-    if not any(file for form in _OLD_FORMS for file in path.glob(form)):
+    if not any(file for form in OLDER_FORMS for file in path.glob(form)):
         raise ModelUnsupported(
             f"{path} holds no tokenizer.json, nor any file that one could be made from "
-            f"({', '.join(_OLD_FORMS)}); copy the model's tokenizer into it"
+            f"({', '.join(OLDER_FORMS)}); copy the model's tokenizer into it"
         )
     with tempfile.TemporaryDirectory(prefix="yaie-tokenizer-") as converted:
         try:

@@ -1,0 +1,142 @@
+"""How people write which fields they want: schemas, lists, templates, sentences.
+
+Called by `extraction.py` and `systems_everyday.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+Record = dict[str, str | int | float | bool]
+
+
+def json_type(value: str | int | float | bool) -> str:
+    """The JSON schema name of a value's type."""
+    if isinstance(value, float):
+        return "number"
+    return "integer" if isinstance(value, int) else "string"
+
+
+def schema_of(record: Record) -> dict[str, object]:
+    """A JSON schema for the record."""
+    return {
+        "type": "object",
+        "properties": {key: {"type": json_type(value)} for key, value in record.items()},
+        "required": list(record),
+    }
+
+
+def describe_fields(record: Record, rng: Random, values: Record) -> str:
+    """One of the ways in which people say which fields they want."""
+    keys = list(record)
+    style = rng.randrange(6)
+    if style <= 1:
+        schema = schema_of(record)
+        if rng.random() < 0.4:
+            del schema["required"]
+        return rng.choice(["Schema: ", "JSON schema: ", "Use this schema: ", "schema = ", ""]) + (
+            json.dumps(schema)
+        )
+    if style == 2:
+        return rng.choice(
+            ["Fields: ", "Keys: ", "Fields wanted: ", "with the keys ", "I need "]
+        ) + (", ".join(keys))
+    if style == 3:
+        return rng.choice(["Fields: ", "Keys: ", "Format: ", ""]) + ", ".join(
+            f"{key} ({json_type(record[key])})" for key in keys
+        )
+    if style == 4:
+        blank: Record = {k: ("" if isinstance(v, str) else 0) for k, v in record.items()}
+        return rng.choice(["Fill in: ", "Form: ", "Template: ", "like "]) + json.dumps(blank)
+    head = ", ".join(keys[:-1])
+    return rng.choice(["Give me ", "Only ", "As JSON with ", "The keys are "]) + (
+        f"{head} and {keys[-1]}" if head else keys[0]
+    )
+
+
+def styled_keys(keys: list[str], rng: Random) -> list[str]:
+    """Keys as they are, or now and then with capitals or in camel case."""
+    roll = rng.random()
+    if roll < 0.05:
+        return [key.capitalize() for key in keys]
+    if roll < 0.1:
+        parts = [key.split("_") for key in keys]
+        return [head + "".join(p.capitalize() for p in rest) for head, *rest in parts]
+    return keys
+
+
+def joined_with_and(parts: list[str]) -> str:
+    """The parts as in a sentence."""
+    return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
+
+
+def _typed(record: Record, rng: Random) -> str:
+    """The keys in a sentence, all or only the numbers with their types in parentheses."""
+    number = rng.choice(["a number", "number", "numeric"])
+    string = rng.choice(["text", "a string", "string", "", ""])
+    kinds = [number if json_type(v) in ("integer", "number") else string for v in record.values()]
+    named = [f"{key} ({kind})" if kind else key for key, kind in zip(record, kinds, strict=True)]
+    return rng.choice([joined_with_and(named), ", ".join(named)])
+
+
+def listed_keys(record: Record, rng: Random) -> str:
+    """The keys in a row, in one of the ways people write them."""
+    keys = list(record)
+    types = {key: json_type(value) for key, value in record.items()}
+    short = {"string": "str", "integer": "int", "number": "float"}
+    plain = ", ".join(keys)
+    last = ", ".join(keys[:-1]) + f" and {keys[-1]}" if len(keys) > 1 else plain
+    styles = [
+        ", ".join(f"{key} ({kind})" for key, kind in types.items()),
+        ", ".join(f"{key}: {kind}" for key, kind in types.items()),
+        ", ".join(f"{key}: {short[kind]}" for key, kind in types.items()),
+        "{" + plain + "}",
+        json.dumps(keys),
+        ", ".join(f'"{key}"' for key in keys),
+        ", ".join(f"`{key}`" for key in keys),
+        "\n" + "\n".join(f"- {key}" for key in keys) + "\n",
+        rng.choice(["; ", "/", " | ", ",", " "]).join(keys),
+        "the " + " and the ".join(keys),
+        joined_with_and([f'"{key}"' for key in keys]),
+        _typed(record, rng),
+        _typed(record, rng),
+    ]
+    return rng.choice([*styles, plain, plain, plain, last, last])
+
+
+def schema_text(record: Record, rng: Random) -> str:
+    """A schema or a template in one of the usual layouts."""
+    style = rng.randrange(8)
+    types = {key: json_type(value) for key, value in record.items()}
+    if style <= 2:
+        schema = schema_of(record)
+        if rng.random() < 0.5:
+            del schema["required"]
+        if rng.random() < 0.2:
+            schema["additionalProperties"] = False
+        return json.dumps(schema)
+    if style == 3:
+        return json.dumps({key: {"type": kind} for key, kind in types.items()})
+    if style == 4:
+        return json.dumps(types)
+    if style == 5:
+        return "{" + ", ".join(f'"{key}": {kind}' for key, kind in types.items()) + "}"
+    if style == 6:
+        return json.dumps({key: "..." if kind == "string" else 0 for key, kind in types.items()})
+    return "{" + ", ".join(f'"{key}": ...' for key in record) + "}"
+
+
+def slots_of(record: Record, text: str, rng: Random) -> dict[str, str]:
+    """What the frames of a request speak of: the text, and its keys in many layouts."""
+    keys = list(record)
+    return {
+        "keys": listed_keys(record, rng),
+        "schema": schema_text(record, rng),
+        "text": text,
+        "plain": ", ".join(keys),
+        "prose": joined_with_and(keys),
+        "the": joined_with_and([f"the {key}" for key in keys]),
+        "quoted": joined_with_and([f'"{key}"' for key in keys]),
+        "typed": _typed(record, rng),
+    }
