@@ -70,6 +70,7 @@ def rounds_queries(case: Case, kernels: Library) -> bool:
 PLANS = {
     "a prompt": prefix_and_tails(0, 1, 100),
     "a long prompt": prefix_and_tails(0, 1, 700),
+    "a prompt below a long prefix": prefix_and_tails(1100, 1, 150),
     "below a prefix": prefix_and_tails(333, 1, 77),
     "at an odd slot": prefix_and_tails(205, 1, 33, skipped=7),
     "scattered": prefix_and_tails(501, 2, 41, scattered=True),
@@ -84,6 +85,7 @@ LAYERS = {
     "values wider than keys": layer_of(64, 96),
     "window": layer_of(64, sliding_window=50),
     "short window": layer_of(64, sliding_window=3),
+    "long window": layer_of(64, sliding_window=400),
     "softcap": layer_of(64, softcap=2.0),
     "sinks": layer_of(64, has_sinks=True),
     "one KV head": layer_of(128, num_kv_heads=1),

@@ -11,12 +11,18 @@
 
 constexpr int kTileWords = kTileRows * 16;  // of 32 bits
 constexpr int kTileDepth = 32;              // bf16 numbers in a row of a tile
-constexpr int kTileKeys = 64;  // keys of a block, which then stays in the L1 cache with its scores
 constexpr int kTileQueries = 2 * kTileRows;  // query vectors whose scores are computed together
+// Keys that are laid out together, a block. For few query vectors it stays in the L1 cache with its scores,
+// for many it is read from the L2 cache once for each kTileQueries, whose sums then stay in the L1 cache.
+constexpr int kFewQueries = 2 * kTileQueries;
+constexpr int kTileKeys = 64;
+constexpr int kManyTileKeys = 512;
+constexpr int kTileBatch = 256;  // keys of a block whose scores are computed before values are added
 // Of floats. What is beyond the keys keeps the rows out of the same few sets of the cache.
-constexpr int kTileScores = kTileKeys + 16;
+constexpr int kTileScores = kTileBatch + 16;
 constexpr float kSlack = 8.0f;
-static_assert(kTileKeys % kTileDepth == 0, "a block is laid out in whole tiles");
+static_assert(kTileKeys % kTileDepth == 0 && kManyTileKeys % kTileDepth == 0 &&
+                  kTileBatch % kTileDepth == 0, "keys are laid out in whole tiles");
 
 // 2 to the power of x, within 2^-13 of itself: weights are rounded to bf16 anyway. x below -100 counts as
 // -100: products of smaller numbers could become subnormal, which is slow. What is not a number stays so.
@@ -57,7 +63,7 @@ struct TileBlock {
     uint32_t* keys;
     uint32_t* values;
     int n;
-    BlockScales<Int8, kTileKeys> scales;
+    BlockScales<Int8, kManyTileKeys> scales;
 };
 
 // A tile of 16 keys, 32 of their elements, from rows of 64 bytes at `offset`.
@@ -161,7 +167,7 @@ struct TileState {
     float* totals;      // [lanes, kLanes], lane by lane of the keys
 };
 
-// scores[q, k] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors and keys from begin to end.
+// scores[q, k - begin] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors, k from begin to end.
 template <int Tiles>
 static void score_tiles(const TileBlock& block, const TileState& state, int width, int lane,
                         int begin, int end, float* scores) {
@@ -172,6 +178,7 @@ static void score_tiles(const TileBlock& block, const TileState& state, int widt
     for (int k = begin; k < end; k += kTileDepth) {
         const uint32_t* keys = block.keys + static_cast<int64_t>(k / kTileRows) * steps * kTileWords;
         const uint32_t* next = keys + steps * kTileWords;
+        float* to = scores + k - begin;
         _tile_zero(0);
         _tile_zero(1);
         if (Tiles == 2) {
@@ -190,16 +197,16 @@ static void score_tiles(const TileBlock& block, const TileState& state, int widt
                 _tile_dpbf16ps(3, 5, 7);
             }
         }
-        _tile_stored(0, scores + k, kTileScores * 4);
-        _tile_stored(1, scores + k + kTileRows, kTileScores * 4);
+        _tile_stored(0, to, kTileScores * 4);
+        _tile_stored(1, to + kTileRows, kTileScores * 4);
         if (Tiles == 2) {
-            _tile_stored(2, scores + kTileRows * kTileScores + k, kTileScores * 4);
-            _tile_stored(3, scores + kTileRows * kTileScores + k + kTileRows, kTileScores * 4);
+            _tile_stored(2, to + kTileRows * kTileScores, kTileScores * 4);
+            _tile_stored(3, to + kTileRows * kTileScores + kTileRows, kTileScores * 4);
         }
     }
 }
 
-// sums[q, :] += weights[q, k] * values[k, :], for Tiles x 16 query vectors and keys from begin to end.
+// sums[q, :] += weights[q, k - begin] * values[k, :], as above.
 template <int Tiles>
 static void add_tiles(const TileBlock& block, const TileState& state, int width, int lane,
                       int begin, int end, const float* weights) {
@@ -219,13 +226,14 @@ static void add_tiles(const TileBlock& block, const TileState& state, int width,
         for (int k = begin; k < end; k += kTileDepth) {
             const uint32_t* values =
                 block.values + (static_cast<int64_t>(k / kTileDepth) * columns + c) * kTileWords;
-            _tile_loadd(4, rows + k, kTileScores * 4);
+            const uint16_t* from = rows + k - begin;
+            _tile_loadd(4, from, kTileScores * 4);
             _tile_loadd(6, values, 64);
             _tile_dpbf16ps(0, 4, 6);
             _tile_loadd(7, values + kTileWords, 64);
             _tile_dpbf16ps(1, 4, 7);
             if (Tiles == 2) {
-                _tile_loadd(5, rows + kTileRows * 2 * kTileScores + k, kTileScores * 4);
+                _tile_loadd(5, from + kTileRows * 2 * kTileScores, kTileScores * 4);
                 _tile_dpbf16ps(2, 5, 6);
                 _tile_dpbf16ps(3, 5, 7);
             }
@@ -240,7 +248,7 @@ static void add_tiles(const TileBlock& block, const TileState& state, int width,
 }
 
 // The running softmax of one query vector, which sees the keys from `first` to before `last`: scores
-// to weights, bf16 in the same place. Keys from `begin` to `end`, whole chunks.
+// to weights, bf16 in the same place. Keys from `begin` to `end`, whole chunks; scores are from begin on.
 template <bool Plain>
 YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begin, int end,
                             int first, int last, float* scores, float* sums, float* maximum,
@@ -250,14 +258,14 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
     for (int i = 0; i < kLanes; ++i) lane[i] = i;
     Vec most = splat(kHidden);
     for (int k = begin; k < end; k += kLanes) {
-        Vec score = load(scores + k);
+        Vec score = load(scores + k - begin);
         if (!Plain) {
             score *= scale;
             if (layer.at.key_scales) score *= load(block.scales.keys + k);
             if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
             Int key = lane + k;
             score = ((key >= first) & (key < last)) ? score : splat(kHidden);
-            store(scores + k, score);
+            store(scores + k - begin, score);
         }
         most = larger(score, most);
     }
@@ -274,10 +282,11 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
     }
     uint16_t* weights = reinterpret_cast<uint16_t*>(scores);
     for (int k = begin; k < end; k += 2 * kLanes) {
+        const float* at = scores + k - begin;
         Vec weight[2];
 #pragma GCC unroll 2
         for (int i = 0; i < 2; ++i) {
-            weight[i] = coarse_exp2(fma(load(scores + k + i * kLanes), splat(scale), splat(-old)));
+            weight[i] = coarse_exp2(fma(load(at + i * kLanes), splat(scale), splat(-old)));
             if (!Plain) {
                 // Beyond the block nothing is there, not even a scale; in it, what is hidden counts
                 // as in other forms.
@@ -289,57 +298,88 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
                 sum += weight[i];
             }
         }
-        store_words(weights + k,
+        store_words(weights + k - begin,
                     (__m512i)_mm512_cvtne2ps_pbh((__m512)weight[1], (__m512)weight[0]));
     }
     store(total, sum);
 }
 
-// One block of keys for up to kTileQueries query vectors.
-template <class T>
-static void attend_tile_block(const TileBlock& block, const Layer& layer, const TileState& state,
-                              int lane, int lanes, const int32_t* positions,
-                              int32_t first_position, float* scores, TilePrefetch<T>& prefetch) {
-    int32_t window = layer.at.sliding_window;
-    int32_t lowest = positions[0], highest = positions[0];
-    for (int i = 1; i < lanes; ++i) {
-        if (positions[i] < lowest) lowest = positions[i];
-        if (positions[i] > highest) highest = positions[i];
-    }
-    // In keys of the block from here on.
-    int end = static_cast<int>(least_of(block.n, int64_t{highest} + 1 - first_position));
-    int64_t oldest = int64_t{lowest} - window + 1 - first_position;
-    int begin = window > 0 ? static_cast<int>(most_of(0, oldest)) : 0;
-    if (begin >= end) return;
-    begin = begin / kTileDepth * kTileDepth;
-    end = (end + kTileDepth - 1) / kTileDepth * kTileDepth;
-    bool plain = end <= block.n && end <= int64_t{lowest} + 1 - first_position &&
-                 (window <= 0 || begin > int64_t{highest} - window - first_position) &&
-                 layer.softcap_log2 <= 0 && !layer.at.key_scales;
+// Up to kTileQueries query vectors of a piece, and where the keys of the block lie for them.
+struct TileQueries {
+    int lane, lanes;           // of the state
+    const int32_t* positions;  // [lanes]
+    int32_t first_position;    // of the block
+    int asked;                 // slots to ask for with each query vector and batch of keys
+};
+
+// Keys from `begin` to `end`, at most kTileBatch. Plain: all query vectors see all of them.
+template <class T, bool Plain>
+static void attend_tile_batch(const TileBlock& block, const Layer& layer, const TileState& state,
+                              const TileQueries& queries, int begin, int end, float* scores,
+                              TilePrefetch<T>& prefetch) {
+    int lane = queries.lane, lanes = queries.lanes;
     if (lanes > kTileRows)
         score_tiles<2>(block, state, layer.keys, lane, begin, end, scores);
     else
         score_tiles<1>(block, state, layer.keys, lane, begin, end, scores);
-    int prefetched = (prefetch.left + lanes - 1) / lanes;
+    int32_t window = layer.at.sliding_window;
     for (int i = 0; i < lanes; ++i) {
-        prefetch.rows(prefetched);
-        float* row = scores + i * kTileScores;
-        float* sums = state.sums + static_cast<int64_t>(lane + i) * layer.values;
-        float* maximum = state.maxima + lane + i;
-        float* total = state.totals + (lane + i) * kLanes;
-        if (plain) {
-            soften_row<true>(block, layer, begin, end, 0, 0, row, sums, maximum, total);
-        } else {
-            int32_t position = positions[i] - first_position;
-            int first = window > 0 ? position - window + 1 : 0;
-            int last = static_cast<int>(least_of(block.n, int64_t{position} + 1));
-            soften_row<false>(block, layer, begin, end, first, last, row, sums, maximum, total);
+        prefetch.rows(queries.asked);
+        int first = 0, last = 0;
+        if (!Plain) {
+            int32_t position = queries.positions[i] - queries.first_position;
+            first = window > 0 ? position - window + 1 : 0;
+            last = static_cast<int>(least_of(block.n, int64_t{position} + 1));
         }
+        soften_row<Plain>(block, layer, begin, end, first, last, scores + i * kTileScores,
+                          state.sums + static_cast<int64_t>(lane + i) * layer.values,
+                          state.maxima + lane + i, state.totals + (lane + i) * kLanes);
     }
     if (lanes > kTileRows)
         add_tiles<2>(block, state, layer.values, lane, begin, end, scores);
     else
         add_tiles<1>(block, state, layer.values, lane, begin, end, scores);
+}
+
+// One block of keys: first those that only some query vectors see, because of the window; then those that
+// all see; then the newest, that some do not see yet.
+template <class T>
+static void attend_tile_block(const TileBlock& block, const Layer& layer, const TileState& state,
+                              const TileQueries& queries, float* scores,
+                              TilePrefetch<T>& prefetch) {
+    int32_t window = layer.at.sliding_window, first_position = queries.first_position;
+    int32_t lowest = queries.positions[0], highest = queries.positions[0];
+    for (int i = 1; i < queries.lanes; ++i) {
+        if (queries.positions[i] < lowest) lowest = queries.positions[i];
+        if (queries.positions[i] > highest) highest = queries.positions[i];
+    }
+    // In keys of the block from here on; `begin` of one query vector or of all.
+    auto seen_from = [&](int32_t position) {
+        return window > 0 ? static_cast<int>(most_of(0, int64_t{position} - window + 1 - first_position)) : 0;
+    };
+    auto seen_to = [&](int32_t position) {
+        int64_t end = most_of(0, int64_t{position} + 1 - first_position);
+        return static_cast<int>(least_of(block.n, end));
+    };
+    int begin = seen_from(lowest), end = seen_to(highest);
+    if (begin >= end) return;
+    auto whole = [](int keys) { return keys / kTileDepth * kTileDepth; };
+    begin = whole(begin);
+    int plain_begin = whole(static_cast<int>(least_of(seen_from(highest), end)) + kTileDepth - 1);
+    int plain_end = whole(seen_to(lowest));
+    end = whole(end + kTileDepth - 1);
+    if (layer.softcap_log2 > 0 || layer.at.key_scales || plain_begin >= plain_end)
+        plain_begin = plain_end = end;
+    for (int k = begin; k < end;) {
+        bool plain = k >= plain_begin && k < plain_end;
+        int stop = k < plain_begin ? plain_begin : plain ? plain_end : end;
+        int next = static_cast<int>(least_of(stop, int64_t{k} + kTileBatch));
+        if (plain)
+            attend_tile_batch<T, true>(block, layer, state, queries, k, next, scores, prefetch);
+        else
+            attend_tile_batch<T, false>(block, layer, state, queries, k, next, scores, prefetch);
+        k = next;
+    }
 }
 
 static void round_query(const float* from, int width, uint16_t* to) {
@@ -375,8 +415,9 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
     int heads = end_head - first_head;
     int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
     int64_t padded_lanes = padded(lanes, kTileRows);
+    int block_keys = lanes > kFewQueries ? kManyTileKeys : kTileKeys;
     // All parts are multiples of 64 bytes.
-    int64_t block_bytes = static_cast<int64_t>(kTileKeys) * (layer.keys + layer.values) * 2;
+    int64_t block_bytes = static_cast<int64_t>(block_keys) * (layer.keys + layer.values) * 2;
     int64_t score_bytes = kTileQueries * kTileScores * sizeof(float);
     int64_t lane_bytes = layer.keys * 2 + (layer.values + 1 + kLanes) * sizeof(float);
     int64_t position_bytes = padded_lanes * sizeof(int32_t);
@@ -384,7 +425,7 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
         scratch.get(block_bytes + score_bytes + position_bytes + heads * padded_lanes * lane_bytes);
     TileBlock block;
     block.keys = reinterpret_cast<uint32_t*>(memory);
-    block.values = block.keys + kTileKeys * layer.keys / 2;
+    block.values = block.keys + block_keys * layer.keys / 2;
     float* scores = reinterpret_cast<float*>(memory + block_bytes);
     int32_t* positions = reinterpret_cast<int32_t*>(memory + block_bytes + score_bytes);
     char* states = memory + block_bytes + score_bytes + position_bytes;
@@ -412,17 +453,17 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
         __builtin_memset(state.sums, 0, padded_lanes * (layer.values + kLanes) * sizeof(float));
     }
     TileRegisters registers(kTileRows, 64);
-    for (int64_t key = 0; key < piece.num_keys; key += kTileKeys) {
+    for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
         const int64_t* slots = piece.slots + key;
         int64_t left = piece.num_keys - key;
-        block.n = static_cast<int>(least_of(left, kTileKeys));
+        block.n = static_cast<int>(least_of(left, block_keys));
         for (int head = first_head; head < end_head; ++head) {
             // What is read next: the next head's part of the block, or the first one's of the next.
             int next_head = head + 1 < end_head ? head + 1 : first_head;
             const int64_t* next_slots = head + 1 < end_head ? slots : slots + block.n;
             int next_n = head + 1 < end_head
                              ? block.n
-                             : static_cast<int>(least_of(left - block.n, kTileKeys));
+                             : static_cast<int>(least_of(left - block.n, block_keys));
             TilePrefetch<T> prefetch{
                 static_cast<const T*>(at.keys) + next_head * at.key_head_stride,
                 static_cast<const T*>(at.values) + next_head * at.value_head_stride,
@@ -432,11 +473,14 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
             lay_out_tile_values<T>(at, head, slots, block.n, block.values, prefetch);
             if (at.key_scales) block.scales.gather(at, slots, block.n, head);
             TileState state = state_of(head);
-            for (int lane = 0; lane < lanes; lane += kTileQueries)
-                attend_tile_block(block, layer, state, lane,
-                                  static_cast<int>(least_of(lanes - lane, kTileQueries)),
-                                  positions + lane, static_cast<int32_t>(piece.first_position + key),
-                                  scores, prefetch);
+            int turns = lanes * ((block.n + kTileBatch - 1) / kTileBatch);
+            int asked = (prefetch.left + turns - 1) / turns;
+            for (int lane = 0; lane < lanes; lane += kTileQueries) {
+                TileQueries queries{lane, static_cast<int>(least_of(lanes - lane, kTileQueries)),
+                                    positions + lane,
+                                    static_cast<int32_t>(piece.first_position + key), asked};
+                attend_tile_block(block, layer, state, queries, scores, prefetch);
+            }
         }
     }
     for (int head = first_head; head < end_head; ++head) {

@@ -13,9 +13,9 @@ constexpr int64_t kNarrowLanes = 15;
 constexpr int64_t kWideLanes = 128;
 constexpr int64_t kKeysInBlock = 64;
 // Query vectors per KV head from which products of tiles are the fastest, and of a piece of them: keys
-// are laid out once for all, which costs about as much as 32 query vectors do.
+// are laid out once for all, which costs about as much as 32 query vectors do, and are read from memory.
 constexpr int64_t kLeastTileLanes = 7;
-constexpr int64_t kTileLanes = 512;
+constexpr int64_t kTileLanes = 1024;
 // Up to that many query vectors over several KV heads are one task, which then reads the pool as it lies.
 constexpr int64_t kTileLanesTogether = 256;
 
