@@ -97,13 +97,13 @@ def train_tokenizer(seed: int, samples: int = 12000) -> PreTrainedTokenizerFast:
 
 
 def new_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
-    """A Qwen3 of about 3.8 million parameters, randomly initialised."""
+    """A Qwen3 of just under 4 million parameters, randomly initialised."""
     end, pad = tokenizer.convert_tokens_to_ids([END, PAD])
     config = Qwen3Config(
         vocab_size=VOCAB,
         hidden_size=256,
-        intermediate_size=448,
-        num_hidden_layers=6,
+        intermediate_size=384,
+        num_hidden_layers=7,
         num_attention_heads=8,
         num_key_value_heads=4,
         head_dim=32,

@@ -33,8 +33,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 42, "sum": 12, "extraction": 42, "tool": 22, "choice": 40, "refusal": 14, "talk": 10,
-    "lookup": 10, "copy": 4, "told": 16,
+    "fact": 48, "sum": 12, "extraction": 44, "tool": 28, "choice": 44, "refusal": 12, "talk": 12,
+    "lookup": 10, "copy": 4, "told": 14,
 }  # fmt: skip
 # Words of tools that questions about a table could be meant for.
 MIGHT_TELL = ("employee", "contact", "person", "product", "menu", "call", "look", "find", "stock")
