@@ -163,3 +163,15 @@ def test_a_scale_that_is_not_finite_stays_with_its_head(kernels: Library) -> Non
     found = case.found(kernels)
     assert bool(found[100:, :2].isnan().all())
     assert bool(found[:, 2:].isfinite().all())
+
+
+def test_a_scale_that_is_not_finite_stays_with_its_head_behind_a_long_block(
+    kernels: Library,
+) -> None:
+    """Head 0 has a second block of 88 keys, laid out in 96, after head 1 had one of 512."""
+    case = Case(prefix_and_tails(600, 1, 40), spec(**layer_of(64)), torch.float32, torch.int8)
+    assert isinstance(case.values, QuantizedRows)
+    case.values.scales[90, 1] = torch.nan
+    found = case.found(kernels)
+    assert bool(found[:, :2].isfinite().all())
+    assert bool(found[:, 2:].isnan().all())

@@ -473,9 +473,10 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
             lay_out_tile_values<T>(at, head, slots, block.n, block.values, prefetch);
             if (at.key_scales) block.scales.gather(at, slots, block.n, head);
             TileState state = state_of(head);
-            int turns = lanes * ((block.n + kTileBatch - 1) / kTileBatch);
-            int asked = (prefetch.left + turns - 1) / turns;
+            int batches = (block.n + kTileBatch - 1) / kTileBatch;
             for (int lane = 0; lane < lanes; lane += kTileQueries) {
+                int turns = (lanes - lane) * batches;  // left: some see nothing of the block
+                int asked = (prefetch.left + turns - 1) / turns;
                 TileQueries queries{lane, static_cast<int>(least_of(lanes - lane, kTileQueries)),
                                     positions + lane,
                                     static_cast<int32_t>(piece.first_position + key), asked};
