@@ -353,7 +353,7 @@ static void attend_tile_block(const TileBlock& block, const Layer& layer, const 
         if (queries.positions[i] < lowest) lowest = queries.positions[i];
         if (queries.positions[i] > highest) highest = queries.positions[i];
     }
-    // In keys of the block from here on; `begin` of one query vector or of all.
+    // Which keys of the block, counted from its first, a query vector at a position sees.
     auto seen_from = [&](int32_t position) {
         return window > 0 ? static_cast<int>(most_of(0, int64_t{position} - window + 1 - first_position)) : 0;
     };
@@ -373,7 +373,7 @@ static void attend_tile_block(const TileBlock& block, const Layer& layer, const 
     for (int k = begin; k < end;) {
         bool plain = k >= plain_begin && k < plain_end;
         int stop = k < plain_begin ? plain_begin : plain ? plain_end : end;
-        int next = static_cast<int>(least_of(stop, int64_t{k} + kTileBatch));
+        int next = stop - k < kTileBatch ? stop : k + kTileBatch;
         if (plain)
             attend_tile_batch<T, true>(block, layer, state, queries, k, next, scores, prefetch);
         else
