@@ -1,4 +1,4 @@
-"""Attention by products of bf16 tiles, where the processor has them: taken where it should be."""
+"""Attention by products of bf16 numbers, in tiles or vectors: taken where it should be."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from tests.attention.test_cpu import NUM_SLOTS, SETS, Case, kernels, spec
+from tests.attention.test_cpu import NUM_SLOTS, SETS, TILING, Case, kernels, spec
 from yaie.attention.plan import Segment, StepPlan
 from yaie.kernels.loader import Library
 from yaie.kvcache.quantized import QuantizedRows
 
 __all__ = ["kernels"]
 
+HERE = [name for name in TILING if name in SETS]
 pytestmark = [
-    pytest.mark.skipif("amx" not in SETS, reason="no tiles in this library or processor"),
-    pytest.mark.parametrize("kernels", ["amx"], indirect=True),
+    pytest.mark.skipif(not HERE, reason="nothing here multiplies bf16 numbers"),
+    pytest.mark.parametrize("kernels", HERE, indirect=True),
 ]
 
 

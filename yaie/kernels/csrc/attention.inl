@@ -5,9 +5,9 @@
 // - wide (attention_wide.inl): lanes run along the query vectors. Keys and values are widened once to
 //   fp32 and broadcast, so nothing is transposed and softmax needs no horizontal step.
 // - wide over an int8 pool (attention_bytes.inl), where the processor multiplies bytes.
-// - tiles (attention_tiles.inl), where the processor multiplies tiles of bf16 numbers: instead of both
-//   wide ones, and from kLeastTileLanes query vectors on of the narrow one, over bf16 and int8 pools with
-//   heads that are multiples of a tile.
+// - tiles (attention_tiles.inl), where the processor multiplies bf16 numbers, in tiles or in vectors: instead
+//   of both wide ones, and from kLeastTileLanes query vectors on of the narrow one, over bf16 and int8 pools
+//   with heads that are multiples of a tile.
 // - narrow (attention_narrow.inl): lanes run along the head, for few query vectors.
 // T is what the pool holds, and gives the order within chunks; queries and output may be of another
 // type. The scales of an int8 pool multiply scores and weights, or keys and values as they are widened.
@@ -138,19 +138,20 @@ static void finish_lane(const AttentionCall& call, const Layer& layer, const Pie
 }
 
 #include "write.inl"
+#include "attention_prefetch.inl"
 #include "attention_narrow.inl"
 #include "attention_exact.inl"
 #include "attention_wide.inl"
 #ifdef YAIE_VNNI
 #include "attention_bytes.inl"
 #endif
-#ifdef YAIE_AMX
+#ifdef YAIE_BF16
 #include "attention_tiles.inl"
 #endif
 
 // Whether many query vectors of a layer are products of tiles.
 static bool has_tiles(const YaieLayer& layer) {
-#ifdef YAIE_AMX
+#ifdef YAIE_BF16
     return (layer.pool_dtype == YAIE_BFLOAT16 || layer.pool_dtype == YAIE_INT8) &&
            layer.key_width % kTileDepth == 0 && layer.value_width % kTileDepth == 0 &&
            layer.scale > 0;
@@ -163,7 +164,7 @@ static bool has_tiles(const YaieLayer& layer) {
 // Whether tiles read a pool of T; see has_tiles.
 template <class T>
 constexpr bool kReadByTiles = false;
-#ifdef YAIE_AMX
+#ifdef YAIE_BF16
 template <>
 constexpr bool kReadByTiles<Bf16> = true;
 template <>
@@ -181,7 +182,7 @@ static void attend_task(void* context, int64_t index, Scratch& scratch) {
     } else if (piece.form == Form::narrow) {
         attend_narrow<T>(call, layer, piece, work.first_head, work.end_head, scratch);
     } else if (piece.form == Form::tiles) {
-#ifdef YAIE_AMX
+#ifdef YAIE_BF16
         if constexpr (kReadByTiles<T>)
             attend_tiles<T>(call, layer, piece, work.first_head, work.end_head, scratch);
 #endif

@@ -56,11 +56,11 @@ YAIE_ONCE float soften_exact(const Layer& layer, int n, const float* key_scales,
 }
 
 template <class T, int Queries>
-static void attend_exact_block(const NarrowBlock<T>& block, const Layer& layer, ExactState& state,
+static void attend_exact_block(NarrowBlock<T>& block, const Layer& layer, ExactState& state,
                                int first, const int32_t* positions, int32_t first_position) {
     alignas(64) float scores[Queries * kScoreStride];
     float factors[Queries];
-    score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores, first == 0);
+    score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores);
     for (int m = 0; m < Queries; ++m)
         factors[m] = soften_exact(layer, block.n, block.key_scales, block.value_scales, first_position,
                                   positions[first + m], scores + m * kScoreStride, &state.maxima[first + m],
@@ -69,7 +69,7 @@ static void attend_exact_block(const NarrowBlock<T>& block, const Layer& layer, 
 }
 
 template <class T>
-static void attend_exact_lanes(const NarrowBlock<T>& block, const Layer& layer, ExactState& state,
+static void attend_exact_lanes(NarrowBlock<T>& block, const Layer& layer, ExactState& state,
                                int lanes, const int32_t* positions, int32_t at) {
     int step = 4;
     for (int first = 0; first < lanes; first += step) {
@@ -165,26 +165,13 @@ static void attend_exact(const AttentionCall& call, const Layer& layer, const Pi
     for (int64_t key = 0; key < piece.num_keys; key += n) {
         int64_t position = piece.first_position + key, left = piece.num_keys - key;
         n = least_of(kKeysInBlock - position % kKeysInBlock, left);
+        const int64_t* slots = piece.slots + key;
+        int next_n = static_cast<int>(least_of(kKeysInBlock, left - n));
         for (int h = 0; h < heads; ++h) {
-            NarrowBlock<T> block;
-            block.keys = static_cast<const T*>(at.keys) + (first_head + h) * at.key_head_stride;
-            block.values =
-                static_cast<const T*>(at.values) + (first_head + h) * at.value_head_stride;
-            block.key_stride = at.key_slot_stride;
-            block.value_stride = at.value_slot_stride;
-            block.slots = piece.slots + key;
-            block.n = static_cast<int>(n);
-            scales.gather(at, block.slots, block.n, first_head + h);
-            block.key_scales = scales.of_keys();
-            block.value_scales = scales.of_values();
-            block.next_keys = block.keys + at.key_head_stride;
-            block.next_slots = block.slots;
-            block.next_n = block.n;
-            if (h + 1 == heads) {
-                block.next_keys = static_cast<const T*>(at.keys) + first_head * at.key_head_stride;
-                block.next_slots = block.slots + n;
-                block.next_n = static_cast<int>(least_of(kKeysInBlock, left - n));
-            }
+            int head = first_head + h;
+            NarrowBlock<T> block(at, head, slots, static_cast<int>(n), scales,
+                                 prefetch_after<T>(at, first_head, end_head, head, slots,
+                                                    static_cast<int>(n), next_n));
             attend_exact_lanes(block, layer, states[h], lanes, positions,
                                static_cast<int32_t>(position));
         }

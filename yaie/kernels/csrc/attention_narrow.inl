@@ -1,6 +1,6 @@
 // Few query vectors for each KV head: lanes run along the head. This is decoding without sharing, and
 // limited by reading: all KV heads of a block of keys are done before the next block, so that the
-// pool is read as it lies in memory, and each phase asks for what the next one reads.
+// pool is read as it lies in memory.
 
 #if YAIE_REGISTERS >= 32
 constexpr int kNarrowSums = 16;  // vectors of sums in registers
@@ -10,22 +10,6 @@ constexpr int kNarrowSums = 8;
 
 // From one query vector's scores to the next one's: groups of keys may reach beyond the block.
 constexpr int kScoreStride = static_cast<int>(kKeysInBlock) + kLanes;
-
-// What the narrow form knows of one block of keys of one KV head.
-template <class T>
-struct NarrowBlock {
-    const T* keys;    // of the head, at slot 0
-    const T* values;
-    int64_t key_stride, value_stride;  // from slot to slot
-    const int64_t* slots;
-    int n;
-    const float* key_scales;  // [n] of an int8 pool, else null
-    const float* value_scales;
-    // The keys that are read after this block: those of the next head, or of the next block.
-    const T* next_keys;
-    const int64_t* next_slots;
-    int next_n;
-};
 
 // The scales of a block of one KV head, next to each other; there are none but in an int8 pool.
 template <class T, int Keys = static_cast<int>(kKeysInBlock)>
@@ -50,30 +34,49 @@ struct BlockScales<Int8, Keys> {
     const float* of_values() const { return values; }
 };
 
+// What the narrow form knows of one block of keys of one KV head.
 template <class T>
-YAIE_INLINE void prefetch_row(const T* row, int width) {
-    const char* at = reinterpret_cast<const char*>(row);
-    for (int64_t byte = 0; byte < static_cast<int64_t>(width * sizeof(T)); byte += 64)
-        __builtin_prefetch(at + byte, 0, 2);
-}
+struct NarrowBlock {
+    const T* keys;    // of the head, at slot 0
+    const T* values;
+    int64_t key_stride, value_stride;  // from slot to slot
+    const int64_t* slots;
+    int n;
+    const float* key_scales;  // [n] of an int8 pool, else null
+    const float* value_scales;
+    BlockPrefetch<T> ahead;  // what is read after this block
 
-// scores[m * kScoreStride + k] for Queries query vectors; asks for the values on its way.
+    YAIE_MEMBER NarrowBlock(const YaieLayer& at, int head, const int64_t* slots, int n,
+                            BlockScales<T>& scales, const BlockPrefetch<T>& ahead)
+        : keys(static_cast<const T*>(at.keys) + head * at.key_head_stride),
+          values(static_cast<const T*>(at.values) + head * at.value_head_stride),
+          key_stride(at.key_slot_stride),
+          value_stride(at.value_slot_stride),
+          slots(slots),
+          n(n),
+          ahead(ahead) {
+        scales.gather(at, slots, n, head);
+        key_scales = scales.of_keys();
+        value_scales = scales.of_values();
+    }
+};
+
+// scores[m * kScoreStride + k] for Queries query vectors; asks for what is read next on its way.
 template <class T, int Queries>
-static void score_narrow(const NarrowBlock<T>& block, const Layer& layer, const float* queries,
-                         float* scores, bool prefetch) {
+static void score_narrow(NarrowBlock<T>& block, const Layer& layer, const float* queries,
+                         float* scores) {
     constexpr int step = kLanes / Queries;
     int width = layer.at.key_width;
     int whole = width / kChunk * kChunk;
+    int turns = (block.n + step - 1) / step;
+    int asked = (block.ahead.left + turns - 1) / turns;
     for (int k = 0; k < block.n; k += step) {
+        block.ahead.rows(asked);
         const T* rows[step];
 #pragma GCC unroll 16
         for (int i = 0; i < step; ++i) {
             int64_t slot = block.slots[k + i < block.n ? k + i : block.n - 1];
             rows[i] = block.keys + slot * block.key_stride;
-            if (prefetch)
-                prefetch_row(block.values + slot * block.value_stride, layer.at.value_width);
-            if (prefetch && k + i < block.next_n)
-                prefetch_row(block.next_keys + block.next_slots[k + i] * block.key_stride, width);
         }
         T tails[step * kChunk];  // the last elements of the rows, where they fill no chunk
         if (whole < width) {
@@ -192,11 +195,11 @@ struct NarrowState {
 };
 
 template <class T, int Queries>
-static void attend_narrow_block(const NarrowBlock<T>& block, const Layer& layer, NarrowState& state,
+static void attend_narrow_block(NarrowBlock<T>& block, const Layer& layer, NarrowState& state,
                                 int first, const int32_t* positions, int32_t first_position) {
     alignas(64) float scores[Queries * kScoreStride];
     float factors[Queries];
-    score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores, first == 0);
+    score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores);
     for (int m = 0; m < Queries; ++m)
         factors[m] = soften_narrow(block, layer, first_position, positions[first + m],
                                    scores + m * kScoreStride, &state.maxima[first + m],
@@ -205,7 +208,7 @@ static void attend_narrow_block(const NarrowBlock<T>& block, const Layer& layer,
 }
 
 template <class T>
-static void attend_narrow_lanes(const NarrowBlock<T>& block, const Layer& layer, NarrowState& state,
+static void attend_narrow_lanes(NarrowBlock<T>& block, const Layer& layer, NarrowState& state,
                                 int lanes, const int32_t* positions, int32_t first_position) {
     for (int first = 0; first < lanes; first += 4) {
         switch (lanes - first) {
@@ -255,28 +258,14 @@ static void attend_narrow(const AttentionCall& call, const Layer& layer, const P
     constexpr int block_keys = static_cast<int>(kKeysInBlock);
     BlockScales<T> scales;
     for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
+        const int64_t* slots = piece.slots + key;
         int64_t left = piece.num_keys - key;
+        int n = static_cast<int>(least_of(left, block_keys));
+        int next_n = static_cast<int>(least_of(left - n, block_keys));
         for (int h = 0; h < heads; ++h) {
-            NarrowBlock<T> block;
-            block.keys = static_cast<const T*>(at.keys) + (first_head + h) * at.key_head_stride;
-            block.values =
-                static_cast<const T*>(at.values) + (first_head + h) * at.value_head_stride;
-            block.key_stride = at.key_slot_stride;
-            block.value_stride = at.value_slot_stride;
-            block.slots = piece.slots + key;
-            block.n = static_cast<int>(left < block_keys ? left : block_keys);
-            scales.gather(at, block.slots, block.n, first_head + h);
-            block.key_scales = scales.of_keys();
-            block.value_scales = scales.of_values();
-            block.next_keys = block.keys + at.key_head_stride;
-            block.next_slots = block.slots;
-            block.next_n = block.n;
-            if (h + 1 == heads) {
-                int64_t after = left - block.n;
-                block.next_keys = static_cast<const T*>(at.keys) + first_head * at.key_head_stride;
-                block.next_slots = block.slots + block.n;
-                block.next_n = static_cast<int>(after < block_keys ? after : block_keys);
-            }
+            int head = first_head + h;
+            NarrowBlock<T> block(at, head, slots, n, scales,
+                                 prefetch_after<T>(at, first_head, end_head, head, slots, n, next_n));
             attend_narrow_lanes(block, layer, states[h], lanes, positions,
                                 static_cast<int32_t>(piece.first_position + key));
         }

@@ -1,10 +1,11 @@
-// Many query vectors by products of tiles: included where the processor has tiles of bf16 numbers.
+// Many query vectors by products of bf16 numbers: included where the processor has them.
 //
-// A tile is 16 rows of 64 bytes; one instruction adds the product of 16 x 32 and 32 x 16 numbers to
-// 16 x 16 float32 sums, and wants its second operand as pairs of rows, interleaved. A block of keys
-// is laid out so once for all query vectors of a piece: keys transposed, values as they lie. Query
-// vectors are then rows of a tile all the way, from the queries to the sums, and lanes run along the
-// keys in between. Queries and weights are rounded to bf16, sums are float32.
+// Where it multiplies tiles, one is 16 rows of 64 bytes: one instruction adds the product of 16 x 32 and
+// 32 x 16 numbers to 16 x 16 float32 sums, and wants its second operand as pairs of rows, interleaved. A
+// block of keys is laid out so once for all query vectors of a piece: keys transposed, values as they lie.
+// Query vectors are then rows of a tile all the way, from the queries to the sums, and lanes run along the
+// keys in between. Vectors of pairs want the same layout. Queries and weights are rounded to bf16, sums
+// are float32.
 //
 // Weights are relative to a maximum that may be too small by kSlack, so that the sums of a row are
 // rarely scaled: rounding is relative, and float32 has room for the larger numbers.
@@ -37,25 +38,6 @@ YAIE_INLINE Vec coarse_exp2(Vec x) {
 }
 
 YAIE_INLINE void store_words(void* to, __m512i words) { _mm512_storeu_si512(to, words); }
-
-// Asks for the keys and values of the next block, some at a time between other work: what is asked for in one
-// go would have to be waited for.
-template <class T>
-struct TilePrefetch {
-    const T* keys;
-    const T* values;
-    int64_t key_stride, value_stride;
-    int key_width, value_width;
-    const int64_t* slots;
-    int left;
-
-    void rows(int count) {
-        for (; count > 0 && left > 0; --count, --left, ++slots) {
-            prefetch_row(keys + *slots * key_stride, key_width);
-            prefetch_row(values + *slots * value_stride, value_width);
-        }
-    }
-};
 
 // One block of one KV head: words [keys / 16, key width / 32, 16 pairs of elements, 16 keys], and
 // [keys / 32, value width / 16, 16 pairs of keys, 16 elements], elements in the chunk order of T.
@@ -112,7 +94,7 @@ YAIE_INLINE void gather_tile(const Int8* const* rows, int offset, uint32_t* to) 
 // What lies beyond the block are copies of its last key, which nobody sees.
 template <class T>
 static void lay_out_tile_keys(const YaieLayer& at, int head, const int64_t* slots, int n,
-                              uint32_t* to, TilePrefetch<T>& prefetch) {
+                              uint32_t* to, BlockPrefetch<T>& prefetch) {
     const T* base = static_cast<const T*>(at.keys) + head * at.key_head_stride;
     for (int k = 0; k < (n + kTileDepth - 1) / kTileDepth * kTileDepth; k += kTileRows) {
         const T* rows[kTileRows];
@@ -144,7 +126,7 @@ YAIE_INLINE void pair_values(const Int8* first, const Int8* second, uint32_t* to
 // What lies beyond the block are copies of its last key's values: their weights are 0.
 template <class T>
 static void lay_out_tile_values(const YaieLayer& at, int head, const int64_t* slots, int n,
-                                uint32_t* to, TilePrefetch<T>& prefetch) {
+                                uint32_t* to, BlockPrefetch<T>& prefetch) {
     const T* base = static_cast<const T*>(at.values) + head * at.value_head_stride;
     int chunks = at.value_width / kTileDepth;
     for (int k = 0; k < n; k += kTileDepth, to += chunks * 2 * kTileWords)
@@ -167,85 +149,7 @@ struct TileState {
     float* totals;      // [lanes, kLanes], lane by lane of the keys
 };
 
-// scores[q, k - begin] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors, k from begin to end.
-template <int Tiles>
-static void score_tiles(const TileBlock& block, const TileState& state, int width, int lane,
-                        int begin, int end, float* scores) {
-    const uint16_t* queries = state.queries + static_cast<int64_t>(lane) * width;
-    int64_t stride = width * sizeof(uint16_t);
-    int steps = width / kTileDepth;
-    YAIE_MEMORY_IS_WRITTEN;
-    for (int k = begin; k < end; k += kTileDepth) {
-        const uint32_t* keys = block.keys + static_cast<int64_t>(k / kTileRows) * steps * kTileWords;
-        const uint32_t* next = keys + steps * kTileWords;
-        float* to = scores + k - begin;
-        _tile_zero(0);
-        _tile_zero(1);
-        if (Tiles == 2) {
-            _tile_zero(2);
-            _tile_zero(3);
-        }
-        for (int t = 0; t < steps; ++t) {
-            _tile_loadd(4, queries + t * kTileDepth, stride);
-            _tile_loadd(6, keys + t * kTileWords, 64);
-            _tile_dpbf16ps(0, 4, 6);
-            _tile_loadd(7, next + t * kTileWords, 64);
-            _tile_dpbf16ps(1, 4, 7);
-            if (Tiles == 2) {
-                _tile_loadd(5, queries + kTileRows * width + t * kTileDepth, stride);
-                _tile_dpbf16ps(2, 5, 6);
-                _tile_dpbf16ps(3, 5, 7);
-            }
-        }
-        _tile_stored(0, to, kTileScores * 4);
-        _tile_stored(1, to + kTileRows, kTileScores * 4);
-        if (Tiles == 2) {
-            _tile_stored(2, to + kTileRows * kTileScores, kTileScores * 4);
-            _tile_stored(3, to + kTileRows * kTileScores + kTileRows, kTileScores * 4);
-        }
-    }
-}
-
-// sums[q, :] += weights[q, k - begin] * values[k, :], as above.
-template <int Tiles>
-static void add_tiles(const TileBlock& block, const TileState& state, int width, int lane,
-                      int begin, int end, const float* weights) {
-    float* sums = state.sums + static_cast<int64_t>(lane) * width;
-    int64_t stride = width * sizeof(float);
-    int columns = width / kTileRows;
-    const uint16_t* rows = reinterpret_cast<const uint16_t*>(weights);
-    YAIE_MEMORY_IS_WRITTEN;
-    for (int c = 0; c < columns; c += 2) {
-        float* at = sums + c * kTileRows;
-        _tile_loadd(0, at, stride);
-        _tile_loadd(1, at + kTileRows, stride);
-        if (Tiles == 2) {
-            _tile_loadd(2, at + kTileRows * width, stride);
-            _tile_loadd(3, at + kTileRows * width + kTileRows, stride);
-        }
-        for (int k = begin; k < end; k += kTileDepth) {
-            const uint32_t* values =
-                block.values + (static_cast<int64_t>(k / kTileDepth) * columns + c) * kTileWords;
-            const uint16_t* from = rows + k - begin;
-            _tile_loadd(4, from, kTileScores * 4);
-            _tile_loadd(6, values, 64);
-            _tile_dpbf16ps(0, 4, 6);
-            _tile_loadd(7, values + kTileWords, 64);
-            _tile_dpbf16ps(1, 4, 7);
-            if (Tiles == 2) {
-                _tile_loadd(5, from + kTileRows * 2 * kTileScores, kTileScores * 4);
-                _tile_dpbf16ps(2, 5, 6);
-                _tile_dpbf16ps(3, 5, 7);
-            }
-        }
-        _tile_stored(0, at, stride);
-        _tile_stored(1, at + kTileRows, stride);
-        if (Tiles == 2) {
-            _tile_stored(2, at + kTileRows * width, stride);
-            _tile_stored(3, at + kTileRows * width + kTileRows, stride);
-        }
-    }
-}
+#include "attention_tile_products.inl"
 
 // The running softmax of one query vector, which sees the keys from `first` to before `last`: scores
 // to weights, bf16 in the same place. Keys from `begin` to `end`, whole chunks; scores are from begin on.
@@ -316,12 +220,9 @@ struct TileQueries {
 template <class T, bool Plain>
 static void attend_tile_batch(const TileBlock& block, const Layer& layer, const TileState& state,
                               const TileQueries& queries, int begin, int end, float* scores,
-                              TilePrefetch<T>& prefetch) {
+                              BlockPrefetch<T>& prefetch) {
     int lane = queries.lane, lanes = queries.lanes;
-    if (lanes > kTileRows)
-        score_tiles<2>(block, state, layer.keys, lane, begin, end, scores);
-    else
-        score_tiles<1>(block, state, layer.keys, lane, begin, end, scores);
+    multiply_scores(block, state, layer.keys, lane, lanes, begin, end, scores);
     int32_t window = layer.at.sliding_window;
     for (int i = 0; i < lanes; ++i) {
         prefetch.rows(queries.asked);
@@ -335,10 +236,7 @@ static void attend_tile_batch(const TileBlock& block, const Layer& layer, const 
                           state.sums + static_cast<int64_t>(lane + i) * layer.values,
                           state.maxima + lane + i, state.totals + (lane + i) * kLanes);
     }
-    if (lanes > kTileRows)
-        add_tiles<2>(block, state, layer.values, lane, begin, end, scores);
-    else
-        add_tiles<1>(block, state, layer.values, lane, begin, end, scores);
+    multiply_values(block, state, layer.values, lane, lanes, begin, end, scores);
 }
 
 // One block of keys: first those that only some query vectors see, because of the window; then those that
@@ -346,7 +244,7 @@ static void attend_tile_batch(const TileBlock& block, const Layer& layer, const 
 template <class T>
 static void attend_tile_block(const TileBlock& block, const Layer& layer, const TileState& state,
                               const TileQueries& queries, float* scores,
-                              TilePrefetch<T>& prefetch) {
+                              BlockPrefetch<T>& prefetch) {
     int32_t window = layer.at.sliding_window, first_position = queries.first_position;
     int32_t lowest = queries.positions[0], highest = queries.positions[0];
     for (int i = 1; i < queries.lanes; ++i) {
@@ -452,23 +350,17 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
                          (padded_lanes - lanes) * layer.keys * sizeof(uint16_t));
         __builtin_memset(state.sums, 0, padded_lanes * (layer.values + kLanes) * sizeof(float));
     }
+#ifdef YAIE_AMX
     TileRegisters registers(kTileRows, 64);
+#endif
     for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
         const int64_t* slots = piece.slots + key;
         int64_t left = piece.num_keys - key;
         block.n = static_cast<int>(least_of(left, block_keys));
         for (int head = first_head; head < end_head; ++head) {
-            // What is read next: the next head's part of the block, or the first one's of the next.
-            int next_head = head + 1 < end_head ? head + 1 : first_head;
-            const int64_t* next_slots = head + 1 < end_head ? slots : slots + block.n;
-            int next_n = head + 1 < end_head
-                             ? block.n
-                             : static_cast<int>(least_of(left - block.n, block_keys));
-            TilePrefetch<T> prefetch{
-                static_cast<const T*>(at.keys) + next_head * at.key_head_stride,
-                static_cast<const T*>(at.values) + next_head * at.value_head_stride,
-                at.key_slot_stride, at.value_slot_stride, at.key_width, at.value_width,
-                next_slots, next_n};
+            int next_n = static_cast<int>(least_of(left - block.n, block_keys));
+            BlockPrefetch<T> prefetch =
+                prefetch_after<T>(at, first_head, end_head, head, slots, block.n, next_n);
             lay_out_tile_keys<T>(at, head, slots, block.n, block.keys, prefetch);
             lay_out_tile_values<T>(at, head, slots, block.n, block.values, prefetch);
             if (at.key_scales) block.scales.gather(at, slots, block.n, head);

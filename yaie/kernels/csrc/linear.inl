@@ -215,28 +215,6 @@ struct WidePanel {
     }
 };
 
-// Rows in tiles of nearly equal height: a last tile of one row would waste the panel's loads.
-// `Tile::add<Rows>(row)` computes the rows from `row` on.
-template <class Tile, int Rows = YAIE_TILE_ROWS>
-static void add_tile(const Tile& tile, int64_t row, int64_t rows) {
-    if constexpr (Rows > 0) {
-        if (rows == Rows)
-            tile.template add<Rows>(row);
-        else
-            add_tile<Tile, Rows - 1>(tile, row, rows);
-    }
-}
-
-template <class Tile>
-static void add_rows(const Tile& tile, int64_t first_row, int64_t end_row) {
-    int64_t rows = end_row - first_row;
-    int64_t tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
-    for (int64_t t = 0; t < tiles; ++t) {
-        int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
-        add_tile(tile, row, end - row);
-    }
-}
-
 template <int Rows>
 YAIE_INLINE void add_products(const float* x, int64_t x_stride, Pair w, Pair* sum) {
 #pragma GCC unroll 16
@@ -328,6 +306,35 @@ YAIE_INLINE int64_t panel_bytes(const YaieLinear& linear) {
 
 YAIE_INLINE const char* panel_at(const YaieLinear& linear, int64_t panel) {
     return (const char*)linear.weights + panel * panel_bytes(linear);
+}
+
+// The next panel, which comes nearer while the tiles of rows meet this one: each tile asks for a part of
+// it, so that reading goes on while rows are multiplied. One tile alone is read ahead by itself.
+struct PanelAhead {
+    const char* at;
+    int64_t lines;  // of 64 bytes, asked for with each step of words
+
+    YAIE_MEMBER void ask() {
+        for (int64_t i = 0; i < lines; ++i, at += 64) __builtin_prefetch(at, 0, 2);
+    }
+};
+
+constexpr int64_t kWordsInStep = 16;  // panels of bf16 and int8 have a multiple of them
+constexpr int64_t kLinesInStep = kWordsInStep * kChunk * 4 / 64;
+
+// As add_rows; tiles have a PanelAhead.
+template <class Tile>
+static void add_rows_ahead(Tile tile, const YaieLinear& linear, int64_t panel, int64_t first_row,
+                           int64_t end_row) {
+    int64_t rows = end_row - first_row;
+    int64_t tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
+    int64_t lines = tiles > 1 && tiles <= kLinesInStep ? (kLinesInStep + tiles - 1) / tiles : 0;
+    tile.ahead = {panel_at(linear, panel + 1), lines};
+    for (int64_t t = 0; t < tiles; ++t) {
+        int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
+        add_tile(tile, row, end - row);
+        tile.ahead.at += panel_bytes(linear) / kLinesInStep * lines;
+    }
 }
 
 static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_row,

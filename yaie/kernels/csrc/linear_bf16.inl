@@ -16,23 +16,28 @@ struct PairTile {
     const YaieLinear& linear;
     int64_t first;
     const Target& target;
+    PanelAhead ahead;
 
     template <int Rows>
     void add(int64_t row) const {
         const int32_t* from = (const int32_t*)row_of(x, row);
         int64_t stride = x.row_stride / (int64_t)sizeof *from;
         int64_t pairs = padded_inputs(linear) / 2;
+        PanelAhead next = ahead;
         Pair sum[Rows];
         for (int r = 0; r < Rows; ++r) sum[r] = {Vec{}, Vec{}};
-        for (int64_t i = 0; i < pairs; ++i) {
-            const uint32_t* at = words + i * kChunk;
-            __builtin_prefetch(at + kPrefetchWords);
-            __builtin_prefetch(at + kPrefetchWords + kLanes);
-            Bits low = load_bits(at), high = load_bits(at + kLanes);
+        for (int64_t step = 0; step < pairs; step += kWordsInStep) {
+            next.ask();
+            for (int64_t i = step; i < step + kWordsInStep; ++i) {
+                const uint32_t* at = words + i * kChunk;
+                __builtin_prefetch(at + kPrefetchWords);
+                __builtin_prefetch(at + kPrefetchWords + kLanes);
+                Bits low = load_bits(at), high = load_bits(at + kLanes);
 #pragma GCC unroll 16
-            for (int r = 0; r < Rows; ++r) {
-                sum[r].a = dot_pairs(sum[r].a, low, from[r * stride + i]);
-                sum[r].b = dot_pairs(sum[r].b, high, from[r * stride + i]);
+                for (int r = 0; r < Rows; ++r) {
+                    sum[r].a = dot_pairs(sum[r].a, low, from[r * stride + i]);
+                    sum[r].b = dot_pairs(sum[r].b, high, from[r * stride + i]);
+                }
             }
         }
         finish(target, linear, row, first, sum, Rows);
@@ -42,7 +47,8 @@ struct PairTile {
 static void bf16_panel(const LinearCall& call, int64_t panel, int64_t first_row, int64_t end_row) {
     const YaieLinear& linear = *call.linear;
     const uint32_t* words = (const uint32_t*)panel_at(linear, panel);
-    add_rows(PairTile{call.rounded, words, linear, panel * kChunk, call.target}, first_row, end_row);
+    PairTile tile{call.rounded, words, linear, panel * kChunk, call.target, {}};
+    add_rows_ahead(tile, linear, panel, first_row, end_row);
 }
 #endif
 

@@ -101,63 +101,119 @@ YAIE_INLINE Vec widen_small(const uint8_t* p) {
     return __builtin_convertvector(v, Vec);
 }
 
-// One group of inputs of a tile: sums of products become numbers, added to what other groups gave.
-template <int Rows, class Panel>
-YAIE_INLINE void add_group(const RoundedRows& x, const Panel& panel, const YaieLinear& linear,
-                           int64_t row, int64_t panel_index, int64_t group, Pair* total) {
-    constexpr int sums = Rows == 1 ? 4 : Rows <= 3 ? 2 : 1;
-    IntPair sum[sums][Rows];
-    for (int s = 0; s < sums; ++s)
-        for (int r = 0; r < Rows; ++r) sum[s][r] = {Int{}, Int{}};
-    int64_t quads = x.group_size / kQuad, i = 0;
-    const int32_t* from = (const int32_t*)row_of(x, row) + group * quads;
-    const uint8_t* weights = panel.bytes + group * quads * Panel::kBytes;
-    int64_t stride = x.row_stride / kQuad;
-    for (; i + sums <= quads; i += sums)
-#pragma GCC unroll 4
-        for (int s = 0; s < sums; ++s)
-            Panel::add(weights + (i + s) * Panel::kBytes, from + i + s, stride, sum[s], Rows);
-    for (; i < quads; ++i) Panel::add(weights + i * Panel::kBytes, from + i, stride, sum[0], Rows);
+// What the weights of some inputs stand for, of kChunk outputs.
+struct GroupScales {
+    Vec low, high, zero_low, zero_high;
 
-    int64_t at = (panel_index * x.groups + group) * kChunk;
-    Vec low = load(linear.scales + at), high = load(linear.scales + at + kLanes);
-    Vec zero_low = splat(Panel::kBytes == kQuad * kChunk ? (float)kByteOffset : (float)kNibbleOffset);
-    Vec zero_high = zero_low;
-    if (linear.zero_points) {
+    YAIE_MEMBER GroupScales(const YaieLinear& linear, int64_t at, int32_t offset)
+        : low(load(linear.scales + at)),
+          high(load(linear.scales + at + kLanes)),
+          zero_low(splat((float)offset)),
+          zero_high(zero_low) {
+        if (!linear.zero_points) return;
         zero_low = widen_small(linear.zero_points + at);
         zero_high = widen_small(linear.zero_points + at + kLanes);
     }
+};
+
+// Sums of products become numbers, added to what other groups gave.
+YAIE_INLINE Pair add_scaled_sum(const RoundedRows& x, int64_t at, const GroupScales& scales, IntPair sum,
+                                Pair total) {
+    Vec factor = splat(x.scales[at]);
+    Vec all = splat((float)x.sums[at]);
+    Vec low = fma(all, -scales.zero_low, as_floats(sum.a));
+    Vec high = fma(all, -scales.zero_high, as_floats(sum.b));
+    return {fma(low, factor * scales.low, total.a), fma(high, factor * scales.high, total.b)};
+}
+
+// Fewer rows than it takes to hide the latency of an addition have several sums each.
+constexpr int sums_of(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
+
+template <int Rows>
+YAIE_INLINE void join_sums(IntPair (*sum)[Rows]) {
 #pragma GCC unroll 16
-    for (int r = 0; r < Rows; ++r) {
-        for (int s = 1; s < sums; ++s) {
+    for (int r = 0; r < Rows; ++r)
+        for (int s = 1; s < sums_of(Rows); ++s) {
             sum[0][r].a += sum[s][r].a;
             sum[0][r].b += sum[s][r].b;
         }
-        int64_t scale = (row + r) * x.groups + group;
-        Vec factor = splat(x.scales[scale]);
-        Vec all = splat((float)x.sums[scale]);
-        Vec shifted_low = fma(all, -zero_low, as_floats(sum[0][r].a));
-        Vec shifted_high = fma(all, -zero_high, as_floats(sum[0][r].b));
-        total[r].a = fma(shifted_low, factor * low, total[r].a);
-        total[r].b = fma(shifted_high, factor * high, total[r].b);
-    }
 }
 
-template <class Panel>
-struct IntegerTile {
+// Nibbles: groups of inputs have scales of their own.
+struct NibbleTile {
     const RoundedRows& x;
-    Panel panel;
+    NibblePanel panel;
     const YaieLinear& linear;
     int64_t panel_index;
     const Target& target;
 
     template <int Rows>
+    YAIE_MEMBER void add_group(int64_t row, int64_t group, Pair* total) const {
+        constexpr int sums = sums_of(Rows);
+        IntPair sum[sums][Rows] = {};
+        int64_t quads = x.group_size / kQuad, i = 0;
+        const int32_t* from = (const int32_t*)row_of(x, row) + group * quads;
+        const uint8_t* weights = panel.bytes + group * quads * NibblePanel::kBytes;
+        int64_t stride = x.row_stride / kQuad;
+        for (; i + sums <= quads; i += sums)
+#pragma GCC unroll 4
+            for (int s = 0; s < sums; ++s)
+                NibblePanel::add(weights + (i + s) * NibblePanel::kBytes, from + i + s, stride, sum[s],
+                                 Rows);
+        for (; i < quads; ++i)
+            NibblePanel::add(weights + i * NibblePanel::kBytes, from + i, stride, sum[0], Rows);
+        join_sums<Rows>(sum);
+        GroupScales scales(linear, (panel_index * x.groups + group) * kChunk, kNibbleOffset);
+#pragma GCC unroll 16
+        for (int r = 0; r < Rows; ++r)
+            total[r] = add_scaled_sum(x, (row + r) * x.groups + group, scales, sum[0][r], total[r]);
+    }
+
+    template <int Rows>
     void add(int64_t row) const {
-        Pair total[Rows];
-        for (int r = 0; r < Rows; ++r) total[r] = {Vec{}, Vec{}};
-        for (int64_t group = 0; group < x.groups; ++group)
-            add_group<Rows>(x, panel, linear, row, panel_index, group, total);
+        Pair total[Rows] = {};
+        for (int64_t group = 0; group < x.groups; ++group) add_group<Rows>(row, group, total);
         finish(target, linear, row, panel_index * kChunk, total, Rows);
+    }
+};
+
+// Not inlined, as `finish`.
+static __attribute__((noinline)) void finish_bytes(const Target& target, const YaieLinear& linear,
+                                                   const RoundedRows& x, int64_t row, int64_t first,
+                                                   const IntPair* sums, int count) {
+    GroupScales scales(linear, first, kByteOffset);
+    for (int r = 0; r < count; ++r) {
+        Pair sum = add_scaled_sum(x, row + r, scales, sums[r], Pair{});
+        finish_row(target, linear, row + r, first, sum.a, sum.b);
+    }
+}
+
+// Bytes: all inputs are one group.
+struct ByteTile {
+    const RoundedRows& x;
+    BytePanel panel;
+    const YaieLinear& linear;
+    int64_t panel_index;
+    const Target& target;
+    PanelAhead ahead;
+
+    template <int Rows>
+    void add(int64_t row) const {
+        constexpr int sums = sums_of(Rows);
+        IntPair sum[sums][Rows] = {};
+        const int32_t* from = (const int32_t*)row_of(x, row);
+        int64_t quads = padded_inputs(linear) / kQuad, stride = x.row_stride / kQuad;
+        PanelAhead next = ahead;
+        for (int64_t step = 0; step < quads; step += kWordsInStep) {
+            next.ask();
+            for (int64_t i = step; i < step + kWordsInStep; i += sums)
+#pragma GCC unroll 4
+                for (int s = 0; s < sums; ++s)
+                    BytePanel::add(panel.bytes + (i + s) * BytePanel::kBytes, from + i + s, stride,
+                                   sum[s], Rows);
+        }
+        join_sums<Rows>(sum);
+        finish_bytes(target, linear, x, row, panel_index * kChunk, sum[0], Rows);
     }
 };
 
@@ -166,11 +222,10 @@ static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_r
     const YaieLinear& linear = *call.linear;
     const uint8_t* bytes = (const uint8_t*)panel_at(linear, panel);
     if (linear.weights_kind == YAIE_WEIGHTS_INT8)
-        add_rows(IntegerTile<BytePanel>{call.rounded, {bytes}, linear, panel, call.target},
-                 first_row, end_row);
+        add_rows_ahead(ByteTile{call.rounded, {bytes}, linear, panel, call.target, {}}, linear, panel,
+                       first_row, end_row);
     else
-        add_rows(IntegerTile<NibblePanel>{call.rounded, {bytes}, linear, panel, call.target},
-                 first_row, end_row);
+        add_rows(NibbleTile{call.rounded, {bytes}, linear, panel, call.target}, first_row, end_row);
 }
 
 // One group of a row as signed bytes: x = byte * scale, within half a scale.

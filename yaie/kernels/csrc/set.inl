@@ -18,7 +18,7 @@ YAIE_PRAGMA(GCC target(YAIE_TARGET, "prefer-vector-width=512"))
 namespace yaie {
 namespace YAIE_NAMESPACE {
 #include "simd.inl"
-#ifdef YAIE_AMX
+#ifdef YAIE_BF16
 #include "tiles.inl"
 #endif
 #include "attention.inl"

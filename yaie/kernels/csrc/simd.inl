@@ -320,3 +320,25 @@ YAIE_INLINE float largest_lane(Vec v) {
     for (int i = 1; i < kLanes; ++i) most = v[i] > most ? v[i] : most;
     return most;
 }
+
+// Rows in tiles of nearly equal height: a last tile of one row would waste the panel's loads.
+// `Tile::add<Rows>(row)` computes the rows from `row` on.
+template <class Tile, int Rows = YAIE_TILE_ROWS>
+static void add_tile(const Tile& tile, int64_t row, int64_t rows) {
+    if constexpr (Rows > 0) {
+        if (rows == Rows)
+            tile.template add<Rows>(row);
+        else
+            add_tile<Tile, Rows - 1>(tile, row, rows);
+    }
+}
+
+template <class Tile>
+static void add_rows(const Tile& tile, int64_t first_row, int64_t end_row) {
+    int64_t rows = end_row - first_row;
+    int64_t tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
+    for (int64_t t = 0; t < tiles; ++t) {
+        int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
+        add_tile(tile, row, end - row);
+    }
+}

@@ -1,13 +1,16 @@
-// The tile registers of processors with AMX: included before the loops that use them.
+// Tiles, and the registers that hold them where the processor has AMX: included before the loops that use
+// them.
 //
 // A tile is 16 rows of 64 bytes. One instruction adds the products of two tiles to a third: 16 rows of
-// inputs by as many inputs of 16 outputs, which lie as pairs of bf16 numbers or as four bytes.
+// inputs by as many inputs of 16 outputs, which lie as pairs of bf16 numbers or as four bytes. Attention
+// lays out keys and values the same way where only vectors of bf16 numbers are multiplied.
 
 constexpr int kTileRows = 16;
 
 // Compilers may not know that tile instructions read memory.
 #define YAIE_MEMORY_IS_WRITTEN asm volatile("" ::: "memory")
 
+#ifdef YAIE_AMX
 struct alignas(64) TileShapes {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];
@@ -32,3 +35,4 @@ struct TileRegisters {
     TileRegisters(const TileRegisters&) = delete;
     TileRegisters& operator=(const TileRegisters&) = delete;
 };
+#endif

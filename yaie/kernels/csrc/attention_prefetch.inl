@@ -1,0 +1,45 @@
+// Asks for keys and values before they are read: included before the forms of attention that read many heads of
+// a block of keys, one after the other.
+
+template <class T>
+YAIE_INLINE void prefetch_row(const T* row, int64_t width) {
+    const char* at = reinterpret_cast<const char*>(row);
+    for (int64_t byte = 0; byte < static_cast<int64_t>(width * sizeof(T)); byte += 64)
+        __builtin_prefetch(at + byte, 0, 2);
+}
+
+// Some slots of a head, asked for a few at a time between other work: what is asked for in one go would have
+// to be waited for.
+template <class T>
+struct BlockPrefetch {
+    const T* keys;  // of the head, at slot 0
+    const T* values;
+    int64_t key_stride, value_stride;  // from slot to slot
+    int key_width, value_width;
+    const int64_t* slots;
+    int left;
+
+    void rows(int count) {
+        for (; count > 0 && left > 0; --count, --left, ++slots) {
+            prefetch_row(keys + *slots * key_stride, key_width);
+            prefetch_row(values + *slots * value_stride, value_width);
+        }
+    }
+};
+
+// What is read after `head` has read the first `n` slots: the next head's part of them, or the first head's
+// part of the `next_n` slots behind them.
+template <class T>
+YAIE_INLINE BlockPrefetch<T> prefetch_after(const YaieLayer& at, int first_head, int end_head, int head,
+                                            const int64_t* slots, int n, int next_n) {
+    bool is_last = head + 1 == end_head;
+    int next = is_last ? first_head : head + 1;
+    return {static_cast<const T*>(at.keys) + next * at.key_head_stride,
+            static_cast<const T*>(at.values) + next * at.value_head_stride,
+            at.key_slot_stride,
+            at.value_slot_stride,
+            at.key_width,
+            at.value_width,
+            is_last ? slots + n : slots,
+            is_last ? next_n : n};
+}

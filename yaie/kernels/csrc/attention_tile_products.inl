@@ -1,0 +1,179 @@
+// The two products of attention by tiles, scores and sums of values: included by attention_tiles.inl.
+//
+// With AMX in tile registers, 32 x 32 sums at a time. With bf16 products alone in vectors: lanes run along
+// the keys, or the elements of values, and what both read is laid out the same way.
+
+#ifdef YAIE_AMX
+// scores[q, k - begin] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors, k from begin to end.
+template <int Tiles>
+static void score_tiles(const TileBlock& block, const TileState& state, int width, int lane,
+                        int begin, int end, float* scores) {
+    const uint16_t* queries = state.queries + static_cast<int64_t>(lane) * width;
+    int64_t stride = width * sizeof(uint16_t);
+    int steps = width / kTileDepth;
+    YAIE_MEMORY_IS_WRITTEN;
+    for (int k = begin; k < end; k += kTileDepth) {
+        const uint32_t* keys = block.keys + static_cast<int64_t>(k / kTileRows) * steps * kTileWords;
+        const uint32_t* next = keys + steps * kTileWords;
+        float* to = scores + k - begin;
+        _tile_zero(0);
+        _tile_zero(1);
+        if (Tiles == 2) {
+            _tile_zero(2);
+            _tile_zero(3);
+        }
+        for (int t = 0; t < steps; ++t) {
+            _tile_loadd(4, queries + t * kTileDepth, stride);
+            _tile_loadd(6, keys + t * kTileWords, 64);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(7, next + t * kTileWords, 64);
+            _tile_dpbf16ps(1, 4, 7);
+            if (Tiles == 2) {
+                _tile_loadd(5, queries + kTileRows * width + t * kTileDepth, stride);
+                _tile_dpbf16ps(2, 5, 6);
+                _tile_dpbf16ps(3, 5, 7);
+            }
+        }
+        _tile_stored(0, to, kTileScores * 4);
+        _tile_stored(1, to + kTileRows, kTileScores * 4);
+        if (Tiles == 2) {
+            _tile_stored(2, to + kTileRows * kTileScores, kTileScores * 4);
+            _tile_stored(3, to + kTileRows * kTileScores + kTileRows, kTileScores * 4);
+        }
+    }
+}
+
+// sums[q, :] += weights[q, k - begin] * values[k, :], as above.
+template <int Tiles>
+static void add_tiles(const TileBlock& block, const TileState& state, int width, int lane,
+                      int begin, int end, const float* weights) {
+    float* sums = state.sums + static_cast<int64_t>(lane) * width;
+    int64_t stride = width * sizeof(float);
+    int columns = width / kTileRows;
+    const uint16_t* rows = reinterpret_cast<const uint16_t*>(weights);
+    YAIE_MEMORY_IS_WRITTEN;
+    for (int c = 0; c < columns; c += 2) {
+        float* at = sums + c * kTileRows;
+        _tile_loadd(0, at, stride);
+        _tile_loadd(1, at + kTileRows, stride);
+        if (Tiles == 2) {
+            _tile_loadd(2, at + kTileRows * width, stride);
+            _tile_loadd(3, at + kTileRows * width + kTileRows, stride);
+        }
+        for (int k = begin; k < end; k += kTileDepth) {
+            const uint32_t* values =
+                block.values + (static_cast<int64_t>(k / kTileDepth) * columns + c) * kTileWords;
+            const uint16_t* from = rows + k - begin;
+            _tile_loadd(4, from, kTileScores * 4);
+            _tile_loadd(6, values, 64);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(7, values + kTileWords, 64);
+            _tile_dpbf16ps(1, 4, 7);
+            if (Tiles == 2) {
+                _tile_loadd(5, from + kTileRows * 2 * kTileScores, kTileScores * 4);
+                _tile_dpbf16ps(2, 5, 6);
+                _tile_dpbf16ps(3, 5, 7);
+            }
+        }
+        _tile_stored(0, at, stride);
+        _tile_stored(1, at + kTileRows, stride);
+        if (Tiles == 2) {
+            _tile_stored(2, at + kTileRows * width, stride);
+            _tile_stored(3, at + kTileRows * width + kTileRows, stride);
+        }
+    }
+}
+
+YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width, int lane,
+                                 int lanes, int begin, int end, float* scores) {
+    if (lanes > kTileRows)
+        score_tiles<2>(block, state, width, lane, begin, end, scores);
+    else
+        score_tiles<1>(block, state, width, lane, begin, end, scores);
+}
+
+YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width, int lane,
+                                 int lanes, int begin, int end, const float* weights) {
+    if (lanes > kTileRows)
+        add_tiles<2>(block, state, width, lane, begin, end, weights);
+    else
+        add_tiles<1>(block, state, width, lane, begin, end, weights);
+}
+#else
+// sums[r] += rows[r] . words for `pairs` pairs of numbers that follow each other in rows, and in two
+// stretches of words.
+template <int Rows>
+YAIE_INLINE void add_pairs(Pair* sums, const int32_t* rows, int64_t stride, const uint32_t* low,
+                           const uint32_t* high, int pairs) {
+    for (int p = 0; p < pairs; ++p) {
+        __m512bh a = (__m512bh)load_bits(low + p * kLanes), b = (__m512bh)load_bits(high + p * kLanes);
+#pragma GCC unroll 16
+        for (int r = 0; r < Rows; ++r) {
+            __m512bh x = (__m512bh)_mm512_set1_epi32(rows[r * stride + p]);
+            sums[r].a = (Vec)_mm512_dpbf16_ps((__m512)sums[r].a, x, a);
+            sums[r].b = (Vec)_mm512_dpbf16_ps((__m512)sums[r].b, x, b);
+        }
+    }
+}
+
+// scores[q, k - begin] = queries[q, :] . keys[k, :], for `lanes` query vectors, k from begin to end.
+struct ScoreRows {
+    const TileBlock& block;
+    const TileState& state;
+    int width, lane, begin, end;
+    float* scores;
+
+    template <int Rows>
+    void add(int64_t row) const {
+        const int32_t* queries = reinterpret_cast<const int32_t*>(state.queries + (lane + row) * width);
+        int words = width / 2 * kLanes;  // of a tile's keys
+        for (int k = begin; k < end; k += kTileDepth) {
+            const uint32_t* keys = block.keys + static_cast<int64_t>(k / kTileRows) * words;
+            Pair sums[Rows] = {};
+            add_pairs<Rows>(sums, queries, width / 2, keys, keys + words, width / 2);
+            float* to = scores + row * kTileScores + k - begin;
+#pragma GCC unroll 16
+            for (int r = 0; r < Rows; ++r) store_chunk(to + r * kTileScores, sums[r]);
+        }
+    }
+};
+
+// sums[q, :] += weights[q, k - begin] * values[k, :], as above.
+struct ValueRows {
+    const TileBlock& block;
+    const TileState& state;
+    int width, lane, begin, end;
+    const float* weights;
+
+    template <int Rows>
+    void add(int64_t row) const {
+        int columns = width / kTileRows;
+        for (int c = 0; c < columns; c += 2) {
+            float* to = state.sums + (lane + row) * width + c * kTileRows;
+            Pair sums[Rows];
+#pragma GCC unroll 16
+            for (int r = 0; r < Rows; ++r) sums[r] = load_chunk(to + static_cast<int64_t>(r) * width);
+            for (int k = begin; k < end; k += kTileDepth) {
+                const uint32_t* values =
+                    block.values + (static_cast<int64_t>(k / kTileDepth) * columns + c) * kTileWords;
+                const int32_t* from = reinterpret_cast<const int32_t*>(weights + row * kTileScores) +
+                                      (k - begin) / 2;
+                add_pairs<Rows>(sums, from, kTileScores, values, values + kTileWords, kTileDepth / 2);
+            }
+#pragma GCC unroll 16
+            for (int r = 0; r < Rows; ++r)
+                store_chunk(to + static_cast<int64_t>(r) * width, sums[r]);
+        }
+    }
+};
+
+YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width, int lane,
+                                 int lanes, int begin, int end, float* scores) {
+    add_rows(ScoreRows{block, state, width, lane, begin, end, scores}, 0, lanes);
+}
+
+YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width, int lane,
+                                 int lanes, int begin, int end, const float* weights) {
+    add_rows(ValueRows{block, state, width, lane, begin, end, weights}, 0, lanes);
+}
+#endif
