@@ -61,7 +61,7 @@ def layer_of(key_width: int, value_width: int | None = None, **fields: object) -
 
 
 def rounds_queries(case: Case, kernels: Library) -> bool:
-    """Whether what queries have beyond bf16 makes no difference, which is so by tiles alone."""
+    """Whether what queries have beyond bf16 makes no difference, which is so in this form alone."""
     rounded = dataclasses.replace(case)
     rounded.queries = case.queries.bfloat16().to(case.queries.dtype)
     assert not torch.equal(rounded.queries, case.queries)

@@ -149,7 +149,7 @@ static void finish_lane(const AttentionCall& call, const Layer& layer, const Pie
 #include "attention_tiles.inl"
 #endif
 
-// Whether many query vectors of a layer are products of tiles.
+// Whether many query vectors of a layer meet keys laid out in tiles.
 static bool has_tiles(const YaieLayer& layer) {
 #ifdef YAIE_BF16
     return (layer.pool_dtype == YAIE_BFLOAT16 || layer.pool_dtype == YAIE_INT8) &&

@@ -1,5 +1,5 @@
-// Asks for keys and values before they are read: included before the forms of attention that read many heads of
-// a block of keys, one after the other.
+// Asks for keys and values before they are read: included before the forms of attention that read many
+// heads of a block of keys, one after the other. The first head's first block is asked for by nobody.
 
 template <class T>
 YAIE_INLINE void prefetch_row(const T* row, int64_t width) {

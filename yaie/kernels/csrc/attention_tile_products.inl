@@ -1,7 +1,8 @@
 // The two products of attention by tiles, scores and sums of values: included by attention_tiles.inl.
 //
 // With AMX in tile registers, 32 x 32 sums at a time. With bf16 products alone in vectors: lanes run along
-// the keys, or the elements of values, and what both read is laid out the same way.
+// the keys, or the elements of values, and what both read is laid out the same way, in tiles of 16 keys or
+// elements; query vectors are taken up to YAIE_TILE_ROWS at a time.
 
 #ifdef YAIE_AMX
 // scores[q, k - begin] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors, k from begin to end.
@@ -106,12 +107,11 @@ template <int Rows>
 YAIE_INLINE void add_pairs(Pair* sums, const int32_t* rows, int64_t stride, const uint32_t* low,
                            const uint32_t* high, int pairs) {
     for (int p = 0; p < pairs; ++p) {
-        __m512bh a = (__m512bh)load_bits(low + p * kLanes), b = (__m512bh)load_bits(high + p * kLanes);
+        Bits a = load_bits(low + p * kLanes), b = load_bits(high + p * kLanes);
 #pragma GCC unroll 16
         for (int r = 0; r < Rows; ++r) {
-            __m512bh x = (__m512bh)_mm512_set1_epi32(rows[r * stride + p]);
-            sums[r].a = (Vec)_mm512_dpbf16_ps((__m512)sums[r].a, x, a);
-            sums[r].b = (Vec)_mm512_dpbf16_ps((__m512)sums[r].b, x, b);
+            sums[r].a = dot_pairs(sums[r].a, a, rows[r * stride + p]);
+            sums[r].b = dot_pairs(sums[r].b, b, rows[r * stride + p]);
         }
     }
 }

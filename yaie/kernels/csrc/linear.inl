@@ -225,6 +225,9 @@ YAIE_INLINE void add_products(const float* x, int64_t x_stride, Pair w, Pair* su
     }
 }
 
+// Fewer rows than it takes to hide the latency of an addition have several sums each.
+constexpr int sums_of(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
+
 template <class Panel>
 struct FloatTile {
     const float* x;
@@ -265,15 +268,13 @@ struct FloatTile {
         finish(target, linear, row, first, sum[0], Rows);
     }
 
-    // Fewer rows than it takes to hide the latency of an addition have several sums each, except
-    // where a row must be added up in the same order whatever the tile.
+    // In exact mode a row is added up in the same order whatever the tile.
     template <int Rows>
     void add(int64_t row) const {
-        constexpr int sums = Rows == 1 ? 4 : Rows <= 3 ? 2 : 1;
         if (linear.exact)
             add_up<Rows, 1>(row);
         else
-            add_up<Rows, sums>(row);
+            add_up<Rows, sums_of(Rows)>(row);
     }
 };
 
@@ -322,19 +323,19 @@ struct PanelAhead {
 constexpr int64_t kWordsInStep = 16;  // panels of bf16 and int8 have a multiple of them
 constexpr int64_t kLinesInStep = kWordsInStep * kChunk * 4 / 64;
 
-// As add_rows; tiles have a PanelAhead.
+// As add_rows; tiles have a PanelAhead. With more tiles than a step has lines, reading a panel is a small
+// part of multiplying it.
 template <class Tile>
 static void add_rows_ahead(Tile tile, const YaieLinear& linear, int64_t panel, int64_t first_row,
                            int64_t end_row) {
-    int64_t rows = end_row - first_row;
-    int64_t tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
-    int64_t lines = tiles > 1 && tiles <= kLinesInStep ? (kLinesInStep + tiles - 1) / tiles : 0;
-    tile.ahead = {panel_at(linear, panel + 1), lines};
-    for (int64_t t = 0; t < tiles; ++t) {
-        int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
-        add_tile(tile, row, end - row);
-        tile.ahead.at += panel_bytes(linear) / kLinesInStep * lines;
-    }
+    const char* next = panel_at(linear, panel + 1);
+    int64_t steps = panel_bytes(linear) / (kLinesInStep * 64);
+    cut_into_tiles(first_row, end_row, [&](int64_t t, int64_t tiles, int64_t row, int64_t rows) {
+        int64_t first = kLinesInStep * t / tiles, end = kLinesInStep * (t + 1) / tiles;
+        bool asks = tiles > 1 && tiles <= kLinesInStep;
+        tile.ahead = {next + first * steps * 64, asks ? end - first : 0};
+        add_tile(tile, row, rows);
+    });
 }
 
 static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_row,

@@ -6,10 +6,6 @@
 // so that a row gets the same bits beside any others.
 
 #ifndef YAIE_AMX  // tiles multiply any number of rows
-YAIE_INLINE Vec dot_pairs(Vec sum, Bits w, int32_t x) {
-    return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)w, (__m512bh)_mm512_set1_epi32(x));
-}
-
 struct PairTile {
     const RoundedRows& x;
     const uint32_t* words;

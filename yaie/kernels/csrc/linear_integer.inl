@@ -126,9 +126,6 @@ YAIE_INLINE Pair add_scaled_sum(const RoundedRows& x, int64_t at, const GroupSca
     return {fma(low, factor * scales.low, total.a), fma(high, factor * scales.high, total.b)};
 }
 
-// Fewer rows than it takes to hide the latency of an addition have several sums each.
-constexpr int sums_of(int rows) { return rows == 1 ? 4 : rows <= 3 ? 2 : 1; }
-
 template <int Rows>
 YAIE_INLINE void join_sums(IntPair (*sum)[Rows]) {
 #pragma GCC unroll 16

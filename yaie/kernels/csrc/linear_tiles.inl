@@ -232,13 +232,10 @@ struct Finishing {
     YAIE_MEMBER void one() {
         const YaieLinear& linear = *call.linear;
         Pair sum;
-        if (Products::kIntegers) {  // become numbers, as in add_group
-            Pair scales = load_chunk(linear.scales + panel * kChunk);
-            Vec factor = splat(call.rounded.scales[row]);
-            Vec all = splat((float)call.rounded.sums[row]), zero = splat((float)kByteOffset);
-            Vec low = fma(all, -zero, as_floats((Int)load_bits(sums)));
-            Vec high = fma(all, -zero, as_floats((Int)load_bits(sums + 2 * kChunk)));
-            sum = {fma(low, factor * scales.a, Vec{}), fma(high, factor * scales.b, Vec{})};
+        if (Products::kIntegers) {
+            IntPair products{(Int)load_bits(sums), (Int)load_bits(sums + 2 * kChunk)};
+            GroupScales scales(linear, panel * kChunk, kByteOffset);
+            sum = add_scaled_sum(call.rounded, row, scales, products, Pair{});
         } else {
             sum = load_chunk((const float*)sums);
         }

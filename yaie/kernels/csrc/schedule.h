@@ -37,7 +37,7 @@ public:
     int64_t num_partials = 0;
 
     // Does nothing where it was made for an equal step and layer already.
-    // `tiles`: whether many query vectors are products of tiles.
+    // `tiles`: whether many query vectors meet keys laid out in tiles.
     void make(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) {
         Key key{step.id, layer.num_kv_heads, layer.num_heads, layer.sliding_window, threads, tiles};
         if (key == key_) return;

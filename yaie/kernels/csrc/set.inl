@@ -1,7 +1,7 @@
 // The kernels once more, for one instruction set: kernels.cpp includes this file for each.
 //
 // Before it, define YAIE_NAMESPACE (the name of the set), YAIE_LANES (floats in a vector),
-// YAIE_TILE_ROWS (rows that a tile of a linear layer keeps in registers) and YAIE_REGISTERS (vectors
+// YAIE_TILE_ROWS (rows whose sums are kept in registers together) and YAIE_REGISTERS (vectors
 // that the processor holds); YAIE_VNNI, YAIE_BF16 and YAIE_AMX where it multiplies bytes, bf16
 // numbers, and tiles of both; and YAIE_TARGET, what the compiler may use, where that is more than it
 // uses anyway. All of them are undefined afterwards.

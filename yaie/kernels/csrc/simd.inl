@@ -133,6 +133,13 @@ YAIE_INLINE Bits load_bits(const void* p) {
     return v;
 }
 
+#ifdef YAIE_BF16
+// sum + the products of each lane's pair of bf16 numbers with the pair x.
+YAIE_INLINE Vec dot_pairs(Vec sum, Bits w, int32_t x) {
+    return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)w, (__m512bh)_mm512_set1_epi32(x));
+}
+#endif
+
 YAIE_INLINE Pair load_chunk(const float* p) { return {load(p), load(p + kLanes)}; }
 
 YAIE_INLINE Pair load_chunk(const Bf16* p) {
@@ -321,7 +328,18 @@ YAIE_INLINE float largest_lane(Vec v) {
     return most;
 }
 
-// Rows in tiles of nearly equal height: a last tile of one row would waste the panel's loads.
+// Rows in tiles of nearly equal height: a last tile of one row would waste the loads that rows share.
+// `each(tile, tiles, row, rows)` is called for one tile after the other.
+template <class Each>
+YAIE_INLINE void cut_into_tiles(int64_t first_row, int64_t end_row, Each each) {
+    int64_t rows = end_row - first_row;
+    int64_t tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
+    for (int64_t t = 0; t < tiles; ++t) {
+        int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
+        each(t, tiles, row, end - row);
+    }
+}
+
 // `Tile::add<Rows>(row)` computes the rows from `row` on.
 template <class Tile, int Rows = YAIE_TILE_ROWS>
 static void add_tile(const Tile& tile, int64_t row, int64_t rows) {
@@ -335,10 +353,7 @@ static void add_tile(const Tile& tile, int64_t row, int64_t rows) {
 
 template <class Tile>
 static void add_rows(const Tile& tile, int64_t first_row, int64_t end_row) {
-    int64_t rows = end_row - first_row;
-    int64_t tiles = (rows + YAIE_TILE_ROWS - 1) / YAIE_TILE_ROWS;
-    for (int64_t t = 0; t < tiles; ++t) {
-        int64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
-        add_tile(tile, row, end - row);
-    }
+    cut_into_tiles(first_row, end_row, [&](int64_t, int64_t, int64_t row, int64_t rows) {
+        add_tile(tile, row, rows);
+    });
 }
