@@ -12,8 +12,9 @@ constexpr int64_t kNarrowLanes = 15;
 // (widths x lanes x 4 bytes, twice) should stay in the second-level cache.
 constexpr int64_t kWideLanes = 128;
 constexpr int64_t kKeysInBlock = 64;
-// Query vectors per KV head from which keys laid out in tiles are the fastest, and of a piece of them: laying
-// out costs about as much as 32 query vectors do where tiles are multiplied, less than 16 in vectors.
+// Query vectors per KV head from which keys laid out in tiles are the fastest, and of a piece of them: keys
+// are laid out once for all and read from memory, which costs about as much as 32 query vectors do where
+// tiles are multiplied, and half of that in vectors.
 constexpr int64_t kLeastTileLanes = 6;
 constexpr int64_t kTileLanes = 1024;
 // Up to that many query vectors over several KV heads are one task, which then reads the pool as it lies.
