@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.attention.dense import dense_attention
 from tests.attention.test_reference import FEATURES, PLAIN, long_prefill
 from tests.attention.trees import RandomTree
+from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.backend import choose_backend
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
@@ -44,7 +45,6 @@ BOUND_OF_BYTES = 5e-4
 # therefore have no more bits here.
 BOUND_OF_TILES = 2**-8
 TILE_POOLS = (torch.bfloat16, torch.int8)
-TILING = ("amx", "bf16")  # the sets that multiply so
 
 
 @pytest.fixture(params=SETS)
@@ -105,7 +105,7 @@ class Case:
         pool_dtype = self.pool_dtype or self.dtype
         if pool_dtype is torch.int8 and kernels.instruction_set in ("vnni", "bf16", "amx"):
             bound = max(bound, BOUND_OF_BYTES)
-        if pool_dtype in TILE_POOLS and kernels.instruction_set in TILING:
+        if pool_dtype in TILE_POOLS and kernels.instruction_set in ROUNDING_SETS:
             bound += BOUND_OF_TILES
             self.queries = self.queries.bfloat16().to(self.dtype)
         found = self.found(kernels, threads)

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from tests.attention.test_cpu import NUM_SLOTS, SETS, TILING, Case, kernels, spec
+from tests.attention.test_cpu import NUM_SLOTS, SETS, Case, kernels, spec
+from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.plan import Segment, StepPlan
 from yaie.kernels.loader import Library
 from yaie.kvcache.quantized import QuantizedRows
 
 __all__ = ["kernels"]
 
-HERE = [name for name in TILING if name in SETS]
+HERE = [name for name in ROUNDING_SETS if name in SETS]
 pytestmark = [
-    pytest.mark.skipif(not HERE, reason="nothing here multiplies bf16 numbers"),
+    pytest.mark.skipif(not HERE, reason="no bf16 products in this library or processor"),
     pytest.mark.parametrize("kernels", HERE, indirect=True),
 ]
 

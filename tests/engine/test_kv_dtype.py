@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.attention.test_cpu import TILING
 from tests.conformance.naive import NaiveCache
 from tests.engine.chaotic_model import write_chaotic_model
 from tests.engine.oracle import Oracle, Prompt, Said
 from tests.engine.test_schedules import MAX_NEW, Subject, builtin_folder, run_schedules
+from tests.rounding_sets import ROUNDING_SETS
 from yaie.config import EngineConfig, KVDtype
 from yaie.engine.runner import ModelRunner
 from yaie.kernels import loader
@@ -85,7 +85,7 @@ def test_a_hit_is_as_good_as_a_cold_cache(builtin: Path, backend: str) -> None:
     # Products of bf16 numbers round the queries of many rows to bf16, not those of few: logits
     # move as far as they do where keys are rounded so.
     library = loader.load() if backend == "auto" else None
-    rounds = library is not None and library.instruction_set in TILING
+    rounds = library is not None and library.instruction_set in ROUNDING_SETS
     bound = BOUNDS["bfloat16"] if rounds else 2e-3
     for cuts in ((len(tokens) // 2,), (1, 2, 3, 40), (len(tokens) - 1,)):
         assert divergence(logits_of(runner, tokens, cuts=cuts), cold) < bound

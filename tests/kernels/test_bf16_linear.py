@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from tests.attention.test_cpu import LOADED, kernels
+from tests.rounding_sets import ROUNDING_SETS
 from yaie.kernels import loader
 from yaie.kernels.decoder import GATED, SET
 from yaie.kernels.loader import Library
@@ -18,7 +19,6 @@ __all__ = ["kernels"]
 pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
 
 ADD = 1
-ROUNDING = ("amx", "bf16")  # the sets that round rows to bf16 and multiply them so
 
 
 def compute(
@@ -38,7 +38,7 @@ def compute(
 
 def as_read(library: Library, x: torch.Tensor) -> torch.Tensor:
     """The rows that the set in use multiplies, in float64."""
-    return (x.bfloat16() if library.instruction_set in ROUNDING else x).double()
+    return (x.bfloat16() if library.instruction_set in ROUNDING_SETS else x).double()
 
 
 def assert_near(found: torch.Tensor, expected: torch.Tensor) -> None:
@@ -99,7 +99,7 @@ def test_results_larger_than_caches(kernels: Library, outputs: int, store: int) 
     rows = [slice(at, at + 40) for at in range(0, 700, 40)]
     parts = [compute(kernels, weight, x[at].clone(), torch.ones(len(x[at]), width), store=store)
              for at in rows]  # fmt: skip
-    if kernels.instruction_set in ("amx", "bf16"):  # a row's bits do not depend on the others there
+    if kernels.instruction_set in ROUNDING_SETS:  # a row's bits do not depend on the others there
         assert torch.equal(whole, torch.cat(parts))
     torch.testing.assert_close(whole, torch.cat(parts), atol=1e-5, rtol=1e-5)
 

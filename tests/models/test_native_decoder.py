@@ -12,6 +12,7 @@ import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from tests.conformance.zoo import CASES, save
+from tests.rounding_sets import ROUNDING_SETS
 from yaie.bench.attention import Workload
 from yaie.bench.exact import step_of
 from yaie.config import EngineConfig
@@ -118,7 +119,7 @@ def test_bfloat16_is_nearer_to_float32_than_transformers_is(name: str, tmp_path:
     truth = _float32_of_rounded_weights(name, tmp_path)
     library = load()
     assert library is not None
-    limit = 1.1 if library.instruction_set in ("amx", "bf16") else 1.0
+    limit = 1.1 if library.instruction_set in ROUNDING_SETS else 1.0
     assert (found - truth).norm() < limit * (rounded - truth).norm()
 
 
@@ -147,7 +148,7 @@ def test_a_large_step_rounds_little_more(
     assert (found - truth).norm() < 1.25 * (in_small_steps - truth).norm()
     # Or the rows of a large step took the way of small ones.
     moved = (found - in_small_steps).norm() / truth.norm()
-    assert (moved > 2e-4) == (instruction_set in ("amx", "bf16"))
+    assert (moved > 2e-4) == (instruction_set in ROUNDING_SETS)
 
 
 def by_steps(model: Path, shared: int, sequences_in_step: int, **settings: object) -> torch.Tensor:
