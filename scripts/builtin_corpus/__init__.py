@@ -13,6 +13,7 @@ from typing import Any
 
 from . import (
     choices,
+    choices_again,
     conversations,
     copying,
     copying_dialogues,
@@ -28,12 +29,13 @@ from .fact_questions import ask, by_key
 from .facts import FACTS
 from .grammar import expand
 from .keywords import heap
+from .lead_ins import led_in
 from .noise import finish, noisy
 
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 48, "sum": 12, "extraction": 44, "tool": 28, "choice": 44, "refusal": 12, "talk": 12,
+    "fact": 60, "sum": 10, "extraction": 44, "tool": 22, "choice": 38, "refusal": 18, "talk": 14,
     "lookup": 10, "copy": 4, "told": 14,
 }  # fmt: skip
 # Words of tools that questions about a table could be meant for.
@@ -46,7 +48,7 @@ def _pair(user: str, answer: str) -> list[Message]:
 
 def fact_turn(rng: Random) -> list[Message]:
     """A project question, sometimes followed by one that only makes sense after it."""
-    if rng.random() < 0.12:
+    if rng.random() < 0.16:
         first, second, asks = rng.choice(conversations.FOLLOW)
         one, two = by_key(first), by_key(second)
         follow = finish(expand(rng.choice(asks), rng), rng)
@@ -83,17 +85,18 @@ def talk_turn(rng: Random) -> list[Message]:
         pair = conversations.told_pair if rng.random() < 0.4 else conversations.name_pair
         tell, hello, question, answer = pair(rng)
         middle = fact_turn(rng)[:2] if rng.random() < 0.5 else []
-        return (
-            _pair(finish(tell, rng).replace("?", "."), hello)
-            + middle
-            + _pair(finish(question, rng), answer)
-        )
+        asked = finish(question, rng)
+        if rng.random() < 0.3:
+            asked = led_in(asked, rng)
+        return _pair(finish(tell, rng).replace("?", "."), hello) + middle + _pair(asked, answer)
     text, answer = conversations.small_talk(rng)
     return _pair(noisy(text, rng) if rng.random() < 0.7 else finish(text, rng), answer)
 
 
 def choice_turn(rng: Random) -> list[Message]:
-    """A question with a one-word answer."""
+    """A question with a one-word answer, sometimes asked again of other words."""
+    if rng.random() < 0.12:
+        return [m for q, a in choices_again.run(rng) for m in _pair(finish(q, rng), a)]
     text, answer = choices.sample(rng)
     return _pair(finish(text, rng), answer)
 
@@ -147,6 +150,14 @@ def _echo(turns: list[Message], rng: Random) -> list[Message]:
     return []
 
 
+def _later_turn(kind: str, rng: Random) -> list[Message]:
+    """One more exchange of a kind, often with a word about the answer before."""
+    messages = turn(kind, rng)
+    if kind not in ("copy", "extraction") and rng.random() < 0.4:
+        messages[0]["content"] = led_in(messages[0]["content"], rng)
+    return messages
+
+
 def _any_kind(rng: Random, without: tuple[str, ...] = ()) -> str:
     kinds = {k: v for k, v in MIX.items() if k not in without}
     return rng.choices(list(kinds), list(kinds.values()))[0]
@@ -186,7 +197,7 @@ def conversation(rng: Random) -> Sample:
         listed, messages = tools_more.sample(rng)
         if rng.random() < 0.15:
             plain = [k for k in ("fact", "sum", "talk") if k not in tools_more.tempted(listed)]
-            messages = messages + turn(rng.choice(plain), rng)
+            messages = messages + _later_turn(rng.choice(plain), rng)
     elif kind == "extraction" and rng.random() < 0.25:
         messages = [m for q, a in extraction.in_turns(rng) for m in _pair(q, a)]
     elif kind == "extraction":
@@ -203,9 +214,9 @@ def conversation(rng: Random) -> Sample:
             listed = tools_more.listed(rng, kind)
     if kind in ("fact", "sum", "refusal", "talk"):
         messages = messages + _echo(messages, rng)
-    while rng.random() < 0.2 and len(messages) < 8:
+    while rng.random() < 0.28 and len(messages) < 8:
         without = ("tool", "lookup", "told", "extraction", *tools_more.tempted(listed))
-        more = turn(_any_kind(rng, without), rng)
+        more = _later_turn(_any_kind(rng, without), rng)
         messages = messages + more + _echo(more, rng)
     if system is not None:
         messages = [{"role": "system", "content": system}, *messages]
@@ -251,7 +262,8 @@ def long_conversation(rng: Random) -> Sample:
         if lookups and rng.random() < share:
             messages += _runs([lookups.pop()], rng)
             continue
-        more = turn(_any_kind(rng, ("tool", "lookup", "told", *tools_more.tempted(listed))), rng)
+        kind = _any_kind(rng, ("tool", "lookup", "told", *tools_more.tempted(listed)))
+        more = _later_turn(kind, rng) if messages else turn(kind, rng)
         if _fits(more, table):
             messages += more + _echo(more, rng)
     if not messages:

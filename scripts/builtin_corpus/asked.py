@@ -15,6 +15,8 @@ from . import (
     more_about_service,
     more_about_use,
     more_about_words,
+    put_about_engine,
+    put_about_service,
     told_about_internals,
     told_about_service,
     told_about_use,
@@ -35,6 +37,8 @@ PARTS = (
     told_about_service,
     told_about_words,
     told_about_internals,
+    put_about_service,
+    put_about_engine,
 )
 
 

@@ -99,14 +99,14 @@ IS_LARGER = "is [the number |]{a} {w} than {b}"
 IS_KIND = ["[is|would you call] {w} {f}", *more_asked.IS_KIND]
 
 
-def _asked(rng: Random) -> str:
+def asked_shape(rng: Random) -> str:
     """A shape of a question with yes or no for an answer."""
     if rng.random() < 0.5:
         return rng.choice(everyday.YES_NO)
     return rng.choice(PLAIN_YES_NO if rng.random() < 0.4 else YES_NO)
 
 
-def _article(word: str) -> str:
+def article(word: str) -> str:
     return ("an " if word[0].lower() in "aeiou" else "a ") + word
 
 
@@ -130,10 +130,10 @@ def _options(options: list[str], rng: Random) -> str:
 
 def _yes_no(rng: Random) -> tuple[str, str]:
     fact, value = rng.choice(YES_FACTS)
-    return written(_asked(rng), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
+    return written(asked_shape(rng), rng, {"q": expand(fact, rng)}), "Yes" if value else "No"
 
 
-def _review(value: bool, rng: Random) -> str:
+def everyday_review(value: bool, rng: Random) -> str:
     """One or two everyday sentences that praise or complain."""
     more = everyday.PRAISE if value else everyday.COMPLAINT
     parts = rng.sample(more, rng.choice([1, 1, 2]))
@@ -157,7 +157,7 @@ def _labels(value: bool, rng: Random, text: str) -> tuple[str, str]:
 def _sentiment(rng: Random) -> tuple[str, str]:
     value = rng.random() < 0.5
     if rng.random() < 0.4:
-        return _labels(value, rng, _review(value, rng))
+        return _labels(value, rng, everyday_review(value, rng))
     pool = GOOD if value else BAD
     slots = {
         "word": rng.choice(pool),
@@ -169,7 +169,7 @@ def _sentiment(rng: Random) -> tuple[str, str]:
     if rng.random() < 0.2:
         text += ". " + expand(rng.choice(more), rng, slots)
     if rng.random() < 0.3:
-        text = _review(value, rng)
+        text = everyday_review(value, rng)
     elif rng.random() < 0.4:
         text = f'"{text}"'
     text = articles(text)
@@ -206,7 +206,7 @@ def _extreme(rng: Random) -> tuple[str, str]:
     return expand(frame, rng, slots), str(best)
 
 
-def _parity(rng: Random) -> tuple[str, str]:
+def parity(rng: Random) -> tuple[str, str]:
     a = rng.randint(0, 99)
     text = PARITY if rng.random() < 0.4 else rng.choice(PARITIES)
     if rng.random() < 0.5:
@@ -218,7 +218,7 @@ def _parity(rng: Random) -> tuple[str, str]:
 def _is_odd(rng: Random) -> tuple[str, str]:
     a, word = rng.randint(0, 99), rng.choice(["odd", "even"])
     fact = expand(rng.choice(IS_PARITY), rng, {"a": str(a), "w": word})
-    text = written(_asked(rng), rng, {"q": fact})
+    text = written(asked_shape(rng), rng, {"q": fact})
     said = "Yes" if (a % 2 == 1) == (word == "odd") else "No"
     return text, f"{said}, {a} is {'odd' if a % 2 else 'even'}."
 
@@ -233,27 +233,27 @@ def two_kinds(rng: Random) -> tuple[str, str, str]:
             return name, other, rng.choice(left)
 
 
-def _called(kind: str, rng: Random, word: str = "") -> str:
+def called(kind: str, rng: Random, word: str = "") -> str:
     """A kind under one of its names that fits the word: a Sunday is no weekday to many."""
     if word in ("Saturday", "Sunday"):
         return "day of the week"
     return rng.choice(more_asked.SAME.get(kind, [kind])) if rng.random() < 0.4 else kind
 
 
-def _shown(word: str, rng: Random) -> str:
+def shown_word(word: str, rng: Random) -> str:
     """A word of a kind, sometimes with its article."""
-    return _article(word) if word.islower() and rng.random() < 0.25 else word
+    return article(word) if word.islower() and rng.random() < 0.25 else word
 
 
 def _is_kind(rng: Random) -> tuple[str, str]:
     name, other, word = two_kinds(rng)
     value = rng.random() < 0.5
-    kind = _called(name if value else other, rng, word if value else "")
-    slots = {"w": _shown(word, rng), "f": _article(kind), "k": kind}
+    kind = called(name if value else other, rng, word if value else "")
+    slots = {"w": shown_word(word, rng), "f": article(kind), "k": kind}
     fact = expand(rng.choice(IS_KIND), rng, slots)
     said = "Yes" if value else "No"
-    reason = f"{word} names {_article(kind if value else name)}"
-    return written(_asked(rng), rng, {"q": fact}), f"{said}, {reason}."
+    reason = f"{word} names {article(kind if value else name)}"
+    return written(asked_shape(rng), rng, {"q": fact}), f"{said}, {reason}."
 
 
 def _is_larger(rng: Random) -> tuple[str, str]:
@@ -261,14 +261,14 @@ def _is_larger(rng: Random) -> tuple[str, str]:
     word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
     truth = a > b if word in LARGER else a < b
     slots = {"w": word, "a": str(a), "b": str(b)}
-    text = written(_asked(rng), rng, {"q": expand(IS_LARGER, rng, slots)})
+    text = written(asked_shape(rng), rng, {"q": expand(IS_LARGER, rng, slots)})
     reason = f"{a} is {'more' if a > b else 'less'} than {b}"
     return text, f"{'Yes' if truth else 'No'}, {reason}."
 
 
 def _kind(rng: Random) -> tuple[str, str]:
     name, other, word = two_kinds(rng)
-    right, wrong = _called(name, rng, word), _called(other, rng)
+    right, wrong = called(name, rng, word), called(other, rng)
     unlike = [
         kind
         for kind in KINDS
@@ -277,19 +277,19 @@ def _kind(rng: Random) -> tuple[str, str]:
     if rng.random() < 0.4:
         options = [right, wrong, *rng.sample(unlike, rng.choice([0, 0, 1, 2]))]
         rng.shuffle(options)
-        given = [_article(o) for o in options] if rng.random() < 0.2 else options
-        many = {"w": _shown(word, rng), "o": _options(given, rng)}
+        given = [article(o) for o in options] if rng.random() < 0.2 else options
+        many = {"w": shown_word(word, rng), "o": _options(given, rng)}
         return written(rng.choice(wide.KIND), rng, many), right.capitalize()
     first, second = rng.sample([right, wrong], 2)
     if rng.random() < 0.65:  # of the 60 % that get here: 39 % of all
-        new = {"w": _shown(word, rng), "f": _article(first), "s": _article(second)}
+        new = {"w": shown_word(word, rng), "f": article(first), "s": article(second)}
         if rng.random() < 0.15:
             new |= {"f": first, "s": second}
         return written(rng.choice(everyday.KIND), rng, new), right.capitalize()
     old = rng.random() < 0.4
     frames = [KIND] if old else more_asked.KIND
-    shown = word if old else _shown(word, rng)
-    slots = {"w": shown, "f": _article(first), "s": _article(second)}
+    shown = word if old else shown_word(word, rng)
+    slots = {"w": shown, "f": article(first), "s": article(second)}
     if not old and rng.random() < 0.2:
         slots |= {"f": first, "s": second}
     if rng.random() < 0.15:
@@ -308,30 +308,30 @@ def _pick(rng: Random) -> tuple[str, str]:
         known = {*more_asked.KINDS[name], *everyday.NOT_BESIDE.get(name, ())}
         candidates = [w for w in everyday.THINGS if w not in known]
     others = rng.sample(candidates, 3)
-    kind = _called(name, rng, word)
+    kind = called(name, rng, word)
     if rng.random() < 0.5:
         x, y = rng.sample([word, others[0]], 2)
-        slots = {"x": x, "y": y, "f": _article(kind), "k": kind}
+        slots = {"x": x, "y": y, "f": article(kind), "k": kind}
         counted = name in everyday.COUNTED and {*others} <= {*everyday.THINGS} - {"soap"}
         if counted and rng.random() < 0.4:
-            slots |= {"x": _article(x), "y": _article(y)}
+            slots |= {"x": article(x), "y": article(y)}
         return written(rng.choice(everyday.PICK), rng, slots), word
     if rng.random() < 0.4:
         options = [word, *others[: rng.choice([1, 1, 2, 3])]]
         rng.shuffle(options)
-        many = {"o": _options(options, rng), "f": _article(kind), "k": kind}
+        many = {"o": _options(options, rng), "f": article(kind), "k": kind}
         return written(rng.choice(wide.PICK), rng, many), word
     if rng.random() < 0.25:
         x, y, z = rng.sample([word, *others[:2]], 3)
-        slots = {"x": x, "y": y, "z": z, "f": _article(kind), "k": kind}
+        slots = {"x": x, "y": y, "z": z, "f": article(kind), "k": kind}
         return expand(rng.choice(more_asked.PICK_THREE), rng, slots), word
     x, y = rng.sample([word, others[0]], 2)
-    slots = {"x": x, "y": y, "f": _article(kind), "k": kind}
+    slots = {"x": x, "y": y, "f": article(kind), "k": kind}
     return expand(rng.choice(more_asked.PICK), rng, slots), word
 
 
 MAKERS = (
-    [_yes_no] * 5 + [_sentiment] * 4 + [_compare] * 3 + [_parity] * 2 + [_is_larger] * 3
+    [_yes_no] * 5 + [_sentiment] * 4 + [_compare] * 3 + [parity] * 2 + [_is_larger] * 3
     + [_kind] * 5 + [_pick] * 3 + [_is_odd] * 2 + [_is_kind] * 5
     + [told.who, told.unit, told.given] * 2 + [told.when, _extreme]
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_talk, asked_talk_more, asked_talk_wide, values, words
+from . import asked_follow, asked_talk, asked_talk_more, asked_talk_wide, values, words
 from .grammar import expand
 
 IDENTITY = (
@@ -174,7 +174,7 @@ _ASKED = {
     CAN_DO: asked_talk.CAN_DO + asked_talk_more.CAN_DO + asked_talk_wide.CAN_DO,
 }
 SMALL_TALK = [(answer, asks + _ASKED[answer]) for answer, asks in SMALL_TALK]
-FOLLOW += asked_talk.FOLLOW
+FOLLOW += asked_talk.FOLLOW + asked_follow.FOLLOW
 NAME_TELL += asked_talk.NAME_TELL + asked_talk_wide.NAME_TELL
 NAME_ASK += asked_talk.NAME_ASK + asked_talk_wide.NAME_ASK
 REPEAT += asked_talk.REPEAT

@@ -9,12 +9,21 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import extraction_asks, extraction_everyday, extraction_frames, values, words
+from . import (
+    extraction_asks,
+    extraction_asks_more,
+    extraction_everyday,
+    extraction_frames,
+    values,
+    words,
+)
 from .extraction_layouts import Record, describe_fields, joined_with_and, slots_of, styled_keys
 from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import articles, expand
 
 Names = dict[str, str]
+
+ASKS = (extraction_asks, extraction_asks_more, extraction_frames)
 
 EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
 EVENT_NAMES = ["meeting", "dinner", "workshop", "review", "lunch", "concert", "call"]
@@ -226,7 +235,7 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
     note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
     slots = slots_of(record, text, rng)
-    source = extraction_asks if rng.random() < 0.6 else extraction_frames
+    source = rng.choices(ASKS, [4, 3, 3])[0]
     if rng.random() < 0.2:
         system = framed(rng.choice(source.SYSTEM), rng, slots)
         return system + (note if compact else ""), text, answer
@@ -263,7 +272,7 @@ def in_turns(rng: Random) -> list[tuple[str, str]]:
             keys = [key_name(field, rng, stated, known) for field in fields]
         record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
         if turn == 0:
-            source = extraction_asks if rng.random() < 0.5 else extraction_frames
+            source = rng.choices(ASKS, [4, 3, 3])[0]
             user = framed(rng.choice(source.KEYS), rng, slots_of(record, text, rng))
         else:
             user = framed(

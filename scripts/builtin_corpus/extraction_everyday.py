@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from random import Random
 
-from . import extraction_texts, values, words
+from . import extraction_everyday_more, extraction_texts, values, words
 from .grammar import articles, expand, normalise
 
 Value = str | int | float
@@ -348,6 +348,7 @@ _LISTS = {
     "day": words.DAYS,
     "month": words.MONTHS,
     "language": words.LANGUAGES,
+    **extraction_everyday_more.LISTS,
 }  # fmt: skip
 
 
@@ -419,9 +420,11 @@ DRAW: dict[str, Callable[[Random], Value]] = {
     "seatcode": lambda r: f"{r.randint(1, 40)}{r.choice('ABCDEF')}",
     "stamp": lambda r: f"2026-{r.randint(1, 12):02d}-{r.randint(1, 28):02d} "
                        f"{r.randint(0, 23):02d}:{r.randint(0, 59):02d}",
+    **extraction_everyday_more.DRAW,
 }  # fmt: skip
 
 INTEGERS = set("thousands few score stars mins percent lately idnumber".split())
+INTEGERS |= extraction_everyday_more.INTEGERS
 PEOPLE = set("who full first person doctor2 titledteacher".split())
 
 _ALIASES = """
@@ -593,6 +596,7 @@ colour: colour color
 playtime: start starts_at start_time time
 """
 ALIASES = dict(line.split(": ", 1) for line in _ALIASES.strip().splitlines())
+ALIASES |= extraction_everyday_more.ALIASES
 
 _TEXTS = """
 # helpdesk: device=gadget room_name=spot reporter=who problem=trouble
@@ -1338,7 +1342,7 @@ _GREETED = re.compile(r"(?i)(hi|hello|hey|dear|good|welcome|greetings|attention)
 _THANKED = re.compile(r"(?i)thank|cheers|best|regards|yours|see you|love,|sorry")
 
 
-TEXTS = extraction_texts.blocks(_TEXTS)
+TEXTS = extraction_texts.blocks(_TEXTS) | extraction_everyday_more.TEXTS
 
 
 def _record(drawers: dict[str, str], rng: Random) -> dict[str, Value]:
@@ -1433,6 +1437,7 @@ _SHAPES = {
     "phone": r"\d+(?: \d+){0,2}",
     "email": r"\w+(?: \w+){1,3} (?:com|org|net|example|test)",
     "date": rf"(?:\d+ \d+ \d+|\d+ {_MONTH}(?: \d+)?|{_MONTH} \d+)",
+    **extraction_everyday_more.SHAPES,
 }
 
 

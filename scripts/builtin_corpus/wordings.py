@@ -19,15 +19,18 @@ from . import (
     asked_refusals_wide,
     asked_talk_wide,
     choices,
+    choices_again,
     conversations,
     copying_dialogues,
     copying_drills,
     extraction,
     extraction_asks,
+    extraction_asks_more,
     extraction_everyday,
     extraction_frames,
     extraction_texts,
     fact_questions,
+    lead_ins,
     noise,
     refusals,
     sums,
@@ -182,6 +185,8 @@ def _whole() -> list[re.Pattern[str]]:
     ]
     found += [to_regex(p, KINDS) for p in KIND_WORDINGS]
     found += [to_regex(choices.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
+    again = {"w": rf"(?:(?:an? )?{_WORDS}|\d+(?: (?:or|and) \d+)?)"}
+    found += [to_regex(p, again) for p in choices_again.AGAIN]
     found += [to_regex(p, UNITS) for p in asked_choices_more.UNIT_ASKS]
     found += [to_regex(p, WHEN) for p in asked_choices_more.WHEN]
     for stated, asks in asked_choices_wide.GIVEN.values():
@@ -284,7 +289,7 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     text = rf"(?:\w+ ){{0,2}}{_TEXT_MARK}(?: \w+){{0,2}}"
     slots = {"schema": keys, "text": text}
     slots |= dict.fromkeys(["keys", "plain", "prose", "the", "quoted", "typed"], keys)
-    asks = [m.KEYS + m.SCHEMAS for m in (extraction_frames, extraction_asks)]
+    asks = [m.KEYS + m.SCHEMAS for m in (extraction_frames, extraction_asks, extraction_asks_more)]
     frames = [to_regex(p, slots) for found in asks for p in found]
     frames += [text]
     sentences = [
@@ -348,14 +353,23 @@ def _contains(text: str) -> bool:
     return False
 
 
+def _behind(patterns: list[str], text: str) -> set[str]:
+    """What is left of a text behind each of its beginnings that one of the patterns writes."""
+    words_found = text.split()
+    found = [_compiled(pattern) for pattern in patterns]
+    return {
+        " ".join(words_found[at:])
+        for at in range(1, min(len(words_found), 12))
+        if any(p.fullmatch(" ".join(words_found[:at])) for p in found)
+    }
+
+
 def contains(text: str) -> bool:
     """Whether the generator can write this sentence, with or without its greetings and endings."""
     text = normalise(text)
     variants = {text}
-    for pattern in noise.PREFIXES:
-        found = re.match(to_regex(pattern), text)
-        if found and found.end() < len(text):
-            variants.add(text[found.end() :].strip())
+    for patterns in (lead_ins.LEAD_INS, noise.PREFIXES):
+        variants |= {rest for variant in variants for rest in _behind(patterns, variant)}
     for pattern in noise.SUFFIXES:
         for variant in list(variants):
             found = re.fullmatch("(.+?)" + to_regex(pattern), variant)

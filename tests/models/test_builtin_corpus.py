@@ -13,9 +13,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from builtin_corpus import (
     choices,
+    choices_again,
     copying_dialogues,
     copying_drills,
     extraction,
+    lead_ins,
     sums,
     tools,
     tools_more,
@@ -129,6 +131,31 @@ def test_a_word_is_picked_among_words_of_another_kind() -> None:
     for _ in range(3000):
         text, answer = choices._pick(rng)
         assert answer in text
+
+
+def test_choices_asked_again_are_answered_for_the_new_word() -> None:
+    """The second question says only what changes: its answer is that of the whole question."""
+    rng = Random(8)
+    for _ in range(1500):
+        for asked, answer in choices_again.run(rng)[1:]:
+            number = re.search(r"\d+", asked)
+            if answer in ("Odd", "Even"):
+                assert number and (int(number.group(0)) % 2 == 1) == (answer == "Odd")
+            elif " names " in answer:
+                word, kind = re.fullmatch(r"(Yes|No), (\w+) names an? (.+)\.", answer).groups()[1:]
+                assert word in asked and word in choices.KINDS[kind]
+            elif answer.isdigit():
+                assert answer in re.findall(r"\d+", asked)
+
+
+def test_the_honesty_check_looks_behind_lead_ins() -> None:
+    """A later turn counts as a wording of the generator with its lead-in and without it."""
+    rng = Random(9)
+    for _ in range(40):
+        text = lead_ins.led_in("Which port does the server use?", rng)
+        assert text.lower().endswith("which port does the server use?") and len(text) > 33
+        assert wordings.contains(text), text
+    assert wordings.contains("And 38?") and not wordings.contains("And on Mars?")
 
 
 def test_the_honesty_check_recognises_wide_extraction() -> None:
