@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -92,6 +93,30 @@ def test_threads_share_steps_and_one_steps_at_a_time(driver: StepDriver, core: C
     for i, drawn in enumerate(answers):
         assert drawn == {f"{i}-{k}": list(range(i + k, i + k + 20)) for k in range(5)}
     assert len(core.steppers) < 8 * 20  # they ran beside each other
+
+
+def test_a_finished_call_returns_while_others_go_on(driver: StepDriver, core: Core) -> None:
+    """Its last look takes nothing more from a step, so it waits for none."""
+    core.in_step = lambda: time.sleep(0.002)
+    stop = threading.Event()
+
+    def keep_busy() -> None:
+        inbox = Inbox()
+        driver.submit(inbox, [ask("long", max_tokens=ENDLESS)])
+        while not stop.is_set():
+            driver.take(inbox)
+        driver.release(inbox)
+
+    with ThreadPoolExecutor(2) as pool:
+        busy = pool.submit(keep_busy)
+        while not core.steppers:
+            time.sleep(0.001)
+        short = pool.submit(drain, driver, ask("short"))
+        try:
+            assert short.result(timeout=20) == {"short": [10, 11, 12]}
+        finally:
+            stop.set()
+        busy.result(timeout=20)
 
 
 def test_release_ends_what_runs_within_one_step(driver: StepDriver, core: Core) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -354,6 +355,57 @@ def test_a_hung_step_is_told_from_a_long_one(capfd: pytest.CaptureFixture[str]) 
 
     run(test)
     assert "_act_in_step" in capfd.readouterr().err  # the stack of the hung step
+
+
+def test_callers_that_leave_early_do_not_hide_a_hung_engine() -> None:
+    """Each leaves before the limit; together they wait much longer than it."""
+
+    async def leave_early(client: ProcessClient, request: GenerationRequest) -> None:
+        with contextlib.suppress(TimeoutError, EngineUnavailable):
+            await asyncio.wait_for(collect(client, request), 0.4)
+
+    async def test() -> None:
+        async with running(stall_s=1.0) as client:
+            await leave_early(client, ask("hung", first=HANG))
+            for number in range(60):
+                if client.num_restarts:
+                    break
+                await leave_early(client, ask(f"r{number}"))
+                await asyncio.sleep(0.05)
+            await client.wait_ready(30)
+            assert client.num_restarts == 1
+            assert await drawn(client, ask("next", max_tokens=1)) == [10]
+
+    run(test)
+
+
+def test_an_engine_that_left_early_callers_only_does_not_count_as_hung() -> None:
+    """What is aborted before its first step is acknowledged too."""
+
+    async def test() -> None:
+        async with running(stall_s=0.3) as client:
+            for number in range(5):
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(collect(client, ask(f"r{number}")), 0)
+                await client.abort("nobody")
+            await asyncio.sleep(1.0)
+            assert client.num_restarts == 0
+            assert client.state is EngineState.READY
+
+    run(test)
+
+
+def test_a_load_that_hangs_after_a_death_is_ended(tmp_path: Path) -> None:
+    loads = tmp_path / "loads"
+
+    async def test() -> None:
+        async with running(f"slowly-again:{loads}", stall_s=1.0) as client:
+            with pytest.raises(EngineDied):
+                await collect(client, ask("bad", first=KILL))
+            await until(lambda: client.num_restarts >= 2)
+            assert "not loaded again within" in client.state_reason
+
+    run(test)
 
 
 def test_an_idle_engine_does_not_count_as_hung() -> None:

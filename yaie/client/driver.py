@@ -95,7 +95,8 @@ class StepDriver:
         return []
 
     def _must_wait(self, inbox: Inbox) -> bool:
-        return not inbox.deltas and self._stepper is not None
+        """Whether another thread's step is to be waited for; not where all has been said."""
+        return not inbox.deltas and bool(inbox.unfinished) and self._stepper is not None
 
     def release(self, inbox: Inbox) -> None:
         """End, within one step, what still runs of the inbox's requests.

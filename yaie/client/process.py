@@ -39,13 +39,15 @@ logger = logging.getLogger(__name__)
 FIRST_BACK_OFF_S = 0.1
 LONGEST_BACK_OFF_S = 30.0
 SHUTDOWN_S = 5.0
+SLOWER_LOADS = 10  # a later load that takes this many times as long as the first one hangs
 
 
 class ProcessClient:
     """One engine in a supervised child process. Implements `EngineClient`.
 
-    `stall_s`: with requests in flight, the longest time between two finished steps; beyond it
-    the engine counts as hung: its stacks go to standard error and it is killed and restarted.
+    `stall_s`: the longest time in which the engine may be silent although it was sent something,
+    or requests are in flight; beyond it the engine counts as hung: its stacks go to standard error
+    and it is killed and restarted. So is one that takes far longer to load than it did at first.
     A first start that fails is final (`FAILED`); a later death leads to a restart, after a
     back-off that doubles from 0.1 s to 30 s until an engine answers or lives on for as long.
     """
@@ -74,7 +76,10 @@ class ProcessClient:
         self._closing = False
         self._ready_at: float | None = None  # loop time; None: this life is not ready yet
         self._has_answered = False  # this life
-        self._progress_at = 0.0  # loop time of the last finished step, or of the first request
+        self._spawned_at = 0.0  # loop time
+        self._first_load_s = 0.0
+        self._is_owed = False  # whether the engine has to say something
+        self._progress_at = 0.0  # loop time of what it said last, or of when it began to owe
         self._stall_timer: asyncio.TimerHandle | None = None
 
     @property
@@ -152,8 +157,7 @@ class ProcessClient:
         was_idle = not self._in_flight.wants_more
         pending = self._in_flight.open(request)
         try:
-            if was_idle:
-                self._note_progress()
+            self._note_sent()
             self._gathering.send(lambda: life.send(add), is_idle=was_idle)
             while (delta := await pending.take()) is not None:
                 yield delta
@@ -161,12 +165,14 @@ class ProcessClient:
             self._in_flight.close(pending)
             if pending.may_still_run and life is self._life:
                 self._gathering.release()  # it may not have been sent yet
+                self._note_sent()
                 life.send(Abort(request.request_id))
 
     async def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request, or one of its sequences. Unknown ids are no error."""
         self._gathering.release()
-        if self._life is not None:
+        if self._life is not None and self._state is EngineState.READY:
+            self._note_sent()
             self._life.send(Abort(request_id, index))
 
     async def close(self) -> None:
@@ -235,7 +241,9 @@ class ProcessClient:
 
     async def _live_once(self) -> tuple[str, bool, Failed | None]:
         """One life of the engine process: why it ended, whether it was of use, its last words."""
-        self._ready_at, self._has_answered = None, False
+        self._ready_at, self._has_answered, self._is_owed = None, False, False
+        loop = asyncio.get_running_loop()
+        self._spawned_at = loop.time()
         try:
             life = await EngineProcess.spawn(
                 self._config, self._receive, module=self._worker_module
@@ -246,9 +254,15 @@ class ProcessClient:
         self._life = life
         if self._closing:  # close() came while the process was being made and did not see it
             life.kill()
+        watch: asyncio.TimerHandle | None = None
+        if self._info is not None:
+            longest_s = max(self._stall_s, SLOWER_LOADS * self._first_load_s)
+            watch = loop.call_later(longest_s, self._check_load, life, longest_s)
         try:
             cause = await life.ended()
         finally:
+            if watch is not None:
+                watch.cancel()
             life.kill()
             self._life = None
             self._cancel_stall_timer()
@@ -257,8 +271,7 @@ class ProcessClient:
             cause = self._reason
         # One that dies as soon as it is ready would else be loaded again without end.
         was_steady = self._has_answered or (
-            self._ready_at is not None
-            and asyncio.get_running_loop().time() - self._ready_at >= LONGEST_BACK_OFF_S
+            self._ready_at is not None and loop.time() - self._ready_at >= LONGEST_BACK_OFF_S
         )
         lost = self._in_flight.fail_all(self._make_death(cause))
         if lost:
@@ -274,37 +287,56 @@ class ProcessClient:
             self._stats = message.stats
             self._has_answered = self._has_answered or bool(message.deltas)
             self._in_flight.deliver(message.deltas)
-            self._note_progress()
+            self._is_owed = False
+            if self._in_flight.wants_more:
+                self._note_sent()
         elif isinstance(message, Ready) and not self._closing:
-            self._info, self._stats = message.info, message.stats
             self._ready_at = asyncio.get_running_loop().time()
+            if self._info is None:
+                self._first_load_s = self._ready_at - self._spawned_at
+            self._info, self._stats = message.info, message.stats
             self._set_state(EngineState.READY)
 
     # stalls
 
-    def _note_progress(self) -> None:
+    def _note_sent(self) -> None:
+        """The engine owes something, from now on if it did not before.
+
+        Silence counts from the first thing that it left unanswered: callers that leave sooner than
+        it counts as hung, one after the other, must not make it look alive.
+        """
+        if self._is_owed:
+            return
         loop = asyncio.get_running_loop()
-        self._progress_at = loop.time()
+        self._is_owed, self._progress_at = True, loop.time()
         if self._stall_timer is None:
             self._stall_timer = loop.call_later(self._stall_s, self._check_progress)
 
     def _check_progress(self) -> None:
-        """Runs once every `stall_s` at most, and not at all while nothing is in flight."""
+        """Runs once every `stall_s` at most, and not at all while nothing is owed."""
         self._stall_timer = None
         life = self._life
-        if life is None or self._closing or not self._in_flight.wants_more:
+        if life is None or self._closing or not self._is_owed:
             return
         loop = asyncio.get_running_loop()
         left_s = self._progress_at + self._stall_s - loop.time()
         if left_s > 0:
             self._stall_timer = loop.call_later(left_s, self._check_progress)
             return
-        reason = f"no step was finished for {self._stall_s:g} s with requests in flight"
+        self._end_hung(
+            life, f"no step was finished for {self._stall_s:g} s with requests in flight"
+        )
+
+    def _check_load(self, life: EngineProcess, longest_s: float) -> None:
+        if self._ready_at is None and not self._closing:
+            self._end_hung(life, f"the model was not loaded again within {longest_s:g} s")
+
+    def _end_hung(self, life: EngineProcess, reason: str) -> None:
         logger.error("%s; engine process %d is killed, its stacks follow", reason, life.pid)
         self._set_state(EngineState.STALLED, reason)
         life.dump_stacks()
         # Written by a signal handler of the process, so that a moment is enough for it.
-        loop.call_later(0.2, life.kill)
+        asyncio.get_running_loop().call_later(0.2, life.kill)
 
     def _cancel_stall_timer(self) -> None:
         if self._stall_timer is not None:

@@ -141,11 +141,13 @@ def _serve(channel: Channel, core: Core, early: list[ToChild]) -> None:
     refused: list[TokenDelta] = []
     incoming: Iterator[ToChild] = iter(early)
     while True:
+        has_obeyed = False
         for message in incoming:
             if isinstance(message, Shutdown):
                 return
             _obey(core, message, refused)
-        if core.has_work or refused:
+            has_obeyed = True
+        if core.has_work or has_obeyed:  # what was sent is acknowledged: a hung engine is silent
             deltas = core.step() if core.has_work else []
             for part in in_parts(Deltas(refused + deltas, core.stats)):
                 channel.send(part)
