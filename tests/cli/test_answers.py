@@ -150,6 +150,34 @@ def test_a_taken_port_is_said_before_anything_is_loaded(
     assert done.stderr.startswith(f"error[port-taken]: port {port} on 127.0.0.1 is taken")
 
 
+def test_a_timeout_covers_what_is_piped_in() -> None:
+    """A pipe that nobody writes to, and nobody closes."""
+    reader, writer = os.pipe()
+    try:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "yaie.cli",
+                "--timeout",
+                "1",
+                "--url",
+                "http://127.0.0.1:9",
+                "hi",
+            ],
+            stdin=reader,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert done.returncode == 124
+    assert "error[timeout]" in done.stderr
+
+
 def test_a_timeout_is_exit_code_124(yaie: Cli, server: str) -> None:
     done = yaie("hello", "--url", server, "-n", "1k", "--timeout", "0.001")
     assert done.returncode == 124

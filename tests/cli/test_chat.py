@@ -123,15 +123,37 @@ def test_a_file_goes_before_the_next_question_only(state: ChatState, tmp_path: P
     (tmp_path / "notes.md").write_text("the notes", encoding="utf-8")
     obey(f"/file {tmp_path / 'notes.md'}", state)
     state.say("what do they say?")
+    state.remember("nothing", None)
     state.say("and now?")
     assert [turn["content"] for turn in state.turns] == [
         "the notes\n\nwhat do they say?",
+        "nothing",
         "and now?",
     ]
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     for name in ("missing", "bytes"):
         with pytest.raises(YaieError, match=name):
             obey(f"/file {tmp_path / name}", state)
+
+
+def test_turns_alternate_also_after_a_stop_before_the_first_word(state: ChatState) -> None:
+    state.say("wrong")
+    state.remember("", None)
+    state.say("right")
+    assert [turn["content"] for turn in state.turns] == ["right"]
+
+
+def test_a_file_waits_for_the_next_question_when_one_fails(
+    state: ChatState, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("the notes", encoding="utf-8")
+    obey(f"/file {tmp_path / 'notes.md'}", state)
+    state.say("what do they say?")
+    with pytest.raises(EngineDied):
+        answer_turn(LoudAnswers(fails_after=0, error=EngineDied("it died")), state)
+    assert state.turns == []
+    state.say("once more: what do they say?")
+    assert state.turns[0]["content"].startswith("the notes")
 
 
 def test_a_saved_chat_can_be_loaded(state: ChatState, tmp_path: Path) -> None:

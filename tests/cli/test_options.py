@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
 import signal
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -153,6 +155,15 @@ def test_a_time_limit_that_no_clock_can_count_is_a_usage_error(seconds: str) -> 
     ):
         raise AssertionError("the command began")
     assert failure.value.exit_code == 2
+
+
+def test_whatever_is_cut_off_by_the_time_limit_does_not_take_it_for_a_fault_of_its_own() -> None:
+    """The engine ends a step that fails, and goes on; the alarm must not be such a failure."""
+    with pytest.raises(CommandFailed, match="no complete answer") as failure, time_limit(0.05):
+        while True:
+            with contextlib.suppress(Exception):  # what the engine does, only shorter
+                time.sleep(10)
+    assert failure.value.exit_code == 124
 
 
 def test_the_longest_time_limit_can_be_set() -> None:

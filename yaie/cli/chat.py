@@ -109,7 +109,7 @@ def answer_turn(source: AnswerSource, state: ChatState) -> None:
         print()
         terminal.note("stopped; /regen asks again, /undo takes the question back")
     except YaieError:
-        state.take_back_question()
+        state.give_up_question()
         raise
     finally:
         stream.close()

@@ -31,12 +31,15 @@ class ChatState:
     show_stats: bool = False
     turns: list[Message] = field(default_factory=list)
     files: list[str] = field(default_factory=list)  # read, to be put before the next question
+    asked_with: list[str] = field(default_factory=list)  # the files of the last question
     last: Answer | None = None
 
     def say(self, text: str) -> None:
         """The person's turn, behind the files that were read since the last one."""
+        if self.turns and self.turns[-1]["role"] == "user":  # stopped before its first word
+            self.turns.pop()  # templates want turns to alternate
         content = "\n\n".join([*self.files, text])
-        self.files.clear()
+        self.asked_with, self.files = self.files, []
         self.turns.append({"role": "user", "content": content})
 
     def conversation(self) -> list[Message]:
@@ -55,6 +58,12 @@ class ChatState:
         if self.turns and self.turns[-1]["role"] == "assistant":
             self.turns.pop()
         return bool(self.turns) and self.turns[-1]["role"] == "user"
+
+    def give_up_question(self) -> None:
+        """Forget a question that failed; its files are put before the next one."""
+        self.take_back_question()
+        self.files = [*self.asked_with, *self.files]
+        self.asked_with = []
 
     def take_back_question(self) -> str | None:
         """Forget the last question and its answer; the question, if there was one."""

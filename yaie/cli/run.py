@@ -52,7 +52,7 @@ TopP = Annotated[float | None, typer.Option("--top-p", help="nucleus [the model'
 TopK = Annotated[
     int | None, typer.Option("--top-k", help="the k most likely [the model's]", metavar="K")
 ]
-Seed = Annotated[int | None, typer.Option("--seed", help="same seed, same answer", metavar="N")]
+Seed = Annotated[int | None, typer.Option("--seed", help="repeat the same draws", metavar="N")]
 Stop = Annotated[
     list[str] | None,
     typer.Option("--stop", help="end before this text; repeatable", metavar="TEXT"),
@@ -103,8 +103,6 @@ def run(
             why="a system prompt is a part of the chat template, and --raw uses none",
             advice="put the text at the front of the prompt",
         )
-    text = read_prompt(prompt or [], file or [])
-    question: Question = text if raw else conversation(system, text)
     wishes = make_wishes(
         max_tokens=max_tokens,
         temperature=temperature,
@@ -113,7 +111,11 @@ def run(
         seed=seed,
         stop=stop,
     )
-    with time_limit(timeout), open_source(url, local, settings) as source:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(time_limit(timeout))
+        text = read_prompt(prompt or [], file or [])  # what is piped in may be long in coming
+        question: Question = text if raw else conversation(system, text)
+        source = stack.enter_context(open_source(url, local, settings))
         stream = source.stream(question, wishes)
         try:
             if not as_json:
@@ -248,6 +250,11 @@ def _refuse_engine_flags(url: str, settings: dict[str, Any]) -> None:
         )
 
 
+class _TimeIsUp(BaseException):
+    """The alarm rang. No `Exception`: whatever is cut off must not take it for a fault of its own
+    and go on, as the engine does when a step fails."""
+
+
 @contextlib.contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
     """Leave the block with exit code 124 when it takes longer than so many seconds."""
@@ -262,17 +269,19 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         )
 
     def ring(_signal: int, _frame: object) -> None:
-        raise CommandFailed(
-            f"no complete answer within {seconds:g} s",
-            advice="a longer --timeout, or a smaller --max-tokens",
-            code="timeout",
-            exit_code=TIMED_OUT,
-        )
+        raise _TimeIsUp
 
     before = signal.signal(signal.SIGALRM, ring)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+    except _TimeIsUp:
+        raise CommandFailed(
+            f"no complete answer within {seconds:g} s",
+            advice="a longer --timeout, or a smaller --max-tokens",
+            code="timeout",
+            exit_code=TIMED_OUT,
+        ) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
