@@ -139,16 +139,20 @@ class RequestAssembly:
         """
         if self.request.sampling.stop:
             return self.push(delta).must_abort
-        collected = self._sequences[delta.index].collected
-        collected.append(delta)
+        self._sequences[delta.index].collected.append(delta)
         if delta.finish_reason is not None:
+            self._push_collected(self._sequences[delta.index])
+        return False
+
+    def _push_collected(self, sequence: _Sequence) -> None:
+        """Make text of what was collected of a sequence."""
+        collected, sequence.collected = sequence.collected, []
+        if collected:
             self._num_cached = max(self._num_cached, *(one.num_cached_tokens for one in collected))
             self._prompt_logprobs = self._prompt_logprobs or collected[0].prompt_logprobs
             token_ids = _joined(one.token_ids for one in collected)
             logprobs = _joined(one.logprobs for one in collected)
-            self.push(replace(delta, token_ids=token_ids, logprobs=logprobs))
-            collected.clear()
-        return False
+            self.push(replace(collected[-1], token_ids=token_ids, logprobs=logprobs))
 
     def push(self, delta: TokenDelta) -> TextPiece:
         """Take a delta; a piece with `must_abort` says that the sequence has to be ended."""
@@ -180,6 +184,8 @@ class RequestAssembly:
 
     def output(self) -> RequestOutput:
         """The finished answer."""
+        for sequence in self._sequences:  # another's error may have cut them off
+            self._push_collected(sequence)
         return RequestOutput(
             request_id=self.request.request_id,
             prompt=self._prompt,

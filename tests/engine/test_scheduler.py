@@ -451,6 +451,31 @@ def test_under_priority_the_important_keep_their_cursors(policy: str) -> None:
         assert lost["important"] > 0
 
 
+@pytest.mark.parametrize("num_slots", range(760, 764))
+def test_the_cheapest_gives_way_whoever_needs_the_slot(num_slots: int) -> None:
+    """Also when it is the one that grows: the size of the pool decides whose turn it is."""
+    bench = Bench(num_slots=num_slots, policy="fcfs", max_step_rows=1024)
+    bench.add("old", prompt(1, 50), max_new=200)
+    bench.add("dear", prompt(2, 500), max_new=200)
+    bench.add("cheap", prompt(3, 10), max_new=190)
+    while not bench.scheduler.preempted:
+        bench.step()
+    assert [seq.request.request_id for seq in bench.scheduler.preempted] == ["cheap"]
+    bench.run()
+    bench.expect_all()
+
+
+@pytest.mark.parametrize("length", [1500, 1503])
+def test_one_prompt_alone_shares_nothing_whether_it_is_scored_or_not(length: int) -> None:
+    """In chunks, of which those that give logprobs are as small as the room for draws."""
+    for scored in (None, 0):
+        bench = Bench(num_slots=4000, max_step_rows=512, max_running=64)
+        bench.add("a", prompt(1, length), max_new=3, prompt_logprobs=scored)
+        bench.run()
+        counters = bench.scheduler.counters
+        assert counters.kv_tokens_unshared == counters.kv_tokens_read > 0
+
+
 def test_twins_give_way_together_to_one_who_is_more_important() -> None:
     """To preempt one of them frees nothing, and still it is not the third who gives way."""
     bench = Bench(num_slots=220, policy="priority", max_step_rows=256)

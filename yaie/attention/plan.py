@@ -119,6 +119,7 @@ class RowSelection:
             end = len(node.tokens)
         for node, end in reversed(pending):
             if not self._compute(node, end):
+                self._count_unshared(node, before)
                 return self.num_rows - before, False
         complete = self._want_logits(last, cursor.offset - 1)
         if complete:
@@ -131,10 +132,12 @@ class RowSelection:
         Positions before `first` that are not computed, since a preempted sequence has lost them,
         are selected too. Returns the position up to which the budget sufficed.
         """
+        before = self.num_rows
         for node in path:
             if node.start >= end:
                 break
             if not self._compute(node, max(0, min(first, node.end) - node.start)):
+                self._count_unshared(node, before)
                 return first
             start, stop = max(first - node.start, 0), min(end, node.end) - node.start
             if start >= stop:
@@ -172,10 +175,15 @@ class RowSelection:
         if rows:
             self._entry(node).computed_to += rows
             self.num_rows += rows
-        if rows < missing:
-            self.kv_tokens_unshared += node.start + computed_to + rows if rows else 0
-            return False
-        return True
+        return rows == missing
+
+    def _count_unshared(self, node: Node, rows_before: int) -> None:
+        """Count what a chunk of a prompt that ends in this node would read by itself."""
+        if self.num_rows > rows_before:
+            entry = self.entries.get(node)
+            self.kv_tokens_unshared += node.start + (
+                entry.computed_to if entry else node.num_computed
+            )
 
     def _want_logits(self, node: Node, offset: int) -> bool:
         entry = self.entries.get(node)

@@ -389,13 +389,14 @@ class Scheduler:
         whole pool alone, since no request is longer than that.
         """
         first = min(self.running, key=self.standing)
-        others = [seq for seq in self.running if seq is not first and seq is not growing]
-        rank = max(self.waiting.rank(seq.request) for seq in [growing, *others])
-        others = [seq for seq in others if self.waiting.rank(seq.request) == rank]
-        costs = [(own_tokens(seq), seq) for seq in others]
+        able = [seq for seq in self.running if seq is not first]
+        rank = max(self.waiting.rank(seq.request) for seq in [growing, *able])
+        able = [seq for seq in able if self.waiting.rank(seq.request) == rank]
+        costs = [(own_tokens(seq), seq) for seq in able]
         costs = [(cost, seq) for cost, seq in costs if cost]
         if costs:
             return min(costs, key=lambda pair: pair[0])[1]
+        others = [seq for seq in able if seq is not growing]
         # Nobody has a token of its own: the others hold theirs in common, and give them back
         # once the last of them is preempted.
         if others and (growing is first or self.waiting.rank(growing.request) < rank):

@@ -39,6 +39,8 @@ class ScoreSelection:
             self.wanted.append((sequence, first, end))
         self._room -= end - first
         if end < last:
+            if end > first:  # a chunk by itself; the last one is counted with its draw
+                selection.kv_tokens_unshared += end
             return False
         self._room -= num_draws
         return True
