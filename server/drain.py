@@ -1,7 +1,8 @@
 """SIGTERM and SIGINT: first answer what is in flight, then let the web server stop.
 
 uvicorn alone would close its port at once, so that clients see refused connections instead of a
-503 that says why. Installed by the lifespan; a second signal stops immediately.
+503 that says why. Installed by the lifespan; at a second signal whatever is in flight ends
+with an error that says so, and the web server stops.
 """
 
 from __future__ import annotations
@@ -36,8 +37,14 @@ def draining_signals(service: Service) -> Iterator[None]:
     def begin(number: int) -> None:
         tasks.append(loop.create_task(drain_then_stop(number)))
 
+    signals = 0
+
     def handle(number: int, frame: FrameType | None) -> None:
-        if service.is_draining:
+        nonlocal signals
+        signals += 1
+        if service.is_draining and signals == 2 and service.num_active:
+            loop.call_soon_threadsafe(service.end_all)
+        elif service.is_draining:
             previous[number](number, frame)
         else:
             service.is_draining = True

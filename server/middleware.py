@@ -78,9 +78,9 @@ class ApiKeys:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
         if scope["type"] == "http" and self._digests and scope["path"] not in OPEN_PATHS:
-            given = _given_key(scope)
-            if given is None or not self._is_known(given):
-                what = "no API key was given" if given is None else "the API key is wrong"
+            given = _given_keys(scope)
+            if not any(self._is_known(key) for key in given):
+                what = "the API key is wrong" if given else "no API key was given"
                 error = AuthenticationFailed(f"{what}; send Authorization: Bearer <key>")
                 await error_response(error)(scope, receive, send)
                 return
@@ -92,13 +92,19 @@ class ApiKeys:
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
 
 
-def _given_key(scope: Scope) -> bytes | None:
-    bearers = [value for name, value in scope["headers"] if name == b"authorization"]
-    if len(bearers) == 1:
-        kind, _, key = bytes(bearers[0]).partition(b" ")
-        return key.strip() if kind.lower() == b"bearer" else None
-    keys = [value for name, value in scope["headers"] if name == b"x-api-key"]
-    return bytes(keys[0]) if len(keys) == 1 and not bearers else None
+def _given_keys(scope: Scope) -> list[bytes]:
+    """The keys of both headers. A proxy's own login may stand in Authorization beside our key."""
+    found: list[bytes] = []
+    for header in (b"authorization", b"x-api-key"):
+        values = [bytes(value) for name, value in scope["headers"] if name == header]
+        if len(values) != 1:
+            continue  # none, or it is not clear which one counts
+        kind, _, key = values[0].partition(b" ")
+        if header == b"x-api-key":
+            found.append(values[0])
+        elif kind.lower() == b"bearer":
+            found.append(key.strip())
+    return found
 
 
 class BodyLimit:

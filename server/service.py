@@ -29,7 +29,8 @@ from yaie.errors import (
     YaieError,
 )
 from yaie.models.checkpoint import read_checkpoint, read_config
-from yaie.models.locate import resolve_model_path
+from yaie.models.locate import names_repository, resolve_model_path
+from yaie.models.locating import locate
 from yaie.models.support import check_supported
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import EngineInfo, EngineState, EngineStats
@@ -121,7 +122,10 @@ class Service:
 
     async def _start(self) -> None:
         try:
-            path = await self.in_thread(resolve_model_path, self.settings.model)
+            if names_repository(self.settings.model):
+                path = await locate(self.settings.model)
+            else:
+                path = await self.in_thread(resolve_model_path, self.settings.model)
             await self.in_thread(_check_folder, path)
             config = self.settings.engine_config()
             # The folder is found once, for both processes; the name stays what it was.
@@ -171,11 +175,16 @@ class Service:
         try:
             await asyncio.wait_for(self._idle.wait(), self.settings.drain_s)
         except TimeoutError:
+            self.end_all()
+
+    def end_all(self) -> None:
+        """End what is in flight with an error: the time to drain is over, or nobody will wait."""
+        if self._active:
             logger.warning("%d requests are ended by the shutdown", len(self._active))
-            for generation in list(self._active):
-                generation.fail(
-                    EngineDraining("the server is shutting down and the request took too long")
-                )
+        for generation in list(self._active):
+            generation.fail(
+                EngineDraining("the server is shutting down and the request took too long")
+            )
 
     def translator(self) -> Translator:
         """What turns bodies into calls. Raises `EngineUnavailable` while nothing is served."""

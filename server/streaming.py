@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
 import msgspec
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from server.errors import error_body
 from server.generation import Generation
@@ -73,7 +73,11 @@ async def _until_gone(receive: Receive) -> None:
 
 
 async def answer_whole(
-    receive: Receive, generation: Generation, form: Format, headers: dict[str, str]
+    receive: Receive,
+    generation: Generation,
+    form: Format,
+    headers: dict[str, str],
+    in_thread: Callable[[Callable[[], bytes]], Awaitable[bytes]],
 ) -> Response:
     """The answer as one document. Raises what ended the call, or `ClientGone`."""
 
@@ -81,10 +85,18 @@ async def answer_whole(
         while pieces := await generation.next():
             form.add(pieces)
 
+    def build() -> bytes:
+        return msgspec.json.encode(form.reply())
+
     await unless_gone(receive, collect())
-    return Response(
-        msgspec.json.encode(form.reply()), headers=headers, media_type="application/json"
-    )
+    # Logprobs of many tokens, many samples and twenty alternatives each take seconds to write.
+    is_large = generation.call.sampling.logprobs is not None
+    body = await in_thread(build) if is_large else build()
+    return Response(body, headers=headers, media_type="application/json")
+
+
+# A client that takes nothing for so long is gone, whatever its connection says.
+SILENT_READER_S = 60.0
 
 
 class EventStream(Response):
@@ -108,9 +120,14 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream; ends early, and quietly, when the client leaves."""
+
+        async def send_soon(message: Message) -> None:
+            async with asyncio.timeout(SILENT_READER_S):
+                await send(message)
+
         try:
-            await unless_gone(receive, self._send_all(send))
-        except (ClientGone, OSError):
+            await unless_gone(receive, self._send_all(send_soon))
+        except (ClientGone, OSError):  # the timeout too is an OSError
             pass  # nobody is there to be told; closing the generation ends its sequences
         finally:
             await self._generation.close()

@@ -72,7 +72,7 @@ async def _answer(
     try:
         form = make_form(generation, service.tokenizer)
         if not call.stream:
-            return await answer_whole(request.receive, generation, form, headers)
+            return await answer_whole(request.receive, generation, form, headers, service.in_thread)
         first = await unless_gone(request.receive, generation.next())
         is_streaming = True
         return EventStream(generation, form, first, headers)

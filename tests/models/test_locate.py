@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +16,13 @@ from huggingface_hub import constants
 from tests.models.folders import edit_json
 from tests.models.hub import COMMIT, LocalHub
 from yaie.errors import ModelNotFound, ModelUnsupported
-from yaie.models.locate import cached_repositories, nearest_models, resolve_model_path
+from yaie.models.locate import (
+    cached_repositories,
+    names_repository,
+    nearest_models,
+    resolve_model_path,
+)
+from yaie.models.locating import locate
 
 
 @pytest.fixture(autouse=True)
@@ -196,3 +204,44 @@ def test_a_hub_that_cannot_be_reached(tmp_path: Path) -> None:
     refused = resolve_elsewhere(tmp_path, endpoint, "someone/small-llama")
     assert refused.stderr.count("\n") == 1, refused.stderr
     assert refused.stderr.startswith("ModelNotFound: no model 'someone/small-llama'")
+
+
+def test_names_that_are_looked_for_at_the_hub(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    assert [
+        name
+        for name in ("builtin", "here", "./a", "~/a", "/a", "a/b/c", "a b", "someone/model", "gpt2")
+        if names_repository(name)
+    ] == ["someone/model", "gpt2"]
+
+
+def test_a_search_in_a_process_of_its_own_says_what_the_search_says(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("HF_HOME", str(tmp_path / "home")), ("HF_HUB_OFFLINE", "0")):
+        monkeypatch.setenv(name, value)
+    with LocalHub({"someone/small-llama": folder}) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
+        found = asyncio.run(locate("someone/small-llama"))
+        assert (found / "model.safetensors").is_file()
+        with pytest.raises(ModelNotFound, match="no model 'someone/other'"):
+            asyncio.run(locate("someone/other"))
+
+
+def test_a_search_that_is_given_up_is_over_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hub takes the connection and never answers; its library would wait, and try again."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+
+        async def give_up() -> None:
+            search = asyncio.create_task(locate("someone/small-llama"))
+            await asyncio.to_thread(silent.accept)
+            search.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await search
+
+        asyncio.run(asyncio.wait_for(give_up(), 60))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from server import errors as server_errors
+from server import streaming
 from server.errors import STATUSES, error_body, error_response, status_of
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script, raising_script, silent_script
@@ -221,3 +223,42 @@ def test_a_drain_has_an_end(make_app: MakeApp, stream: bool) -> None:
     assert (response.status_code, response.json()["error"]["code"]) == (503, "engine_draining")
     assert len(engine.ended) == 1
     assert http.get("/readiness").json()["state"] == "draining"
+
+
+def test_a_client_that_takes_nothing_is_let_go(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection stays open, and its window is full: every write waits for ever."""
+    monkeypatch.setattr(streaming, "SILENT_READER_S", 0.2)
+    http, engine = make_app()
+    app: Any = http.app
+    body = json.dumps({**BODY, "stream": True}).encode()
+    arriving = [{"type": "http.request", "body": body, "more_body": False}]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return arriving.pop() if arriving else await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    async def ask() -> None:
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "POST",
+            "path": "/v1/completions",
+            "query_string": b"",
+            "headers": [(b"content-type", b"application/json")],
+        }
+        async with asyncio.timeout(20):
+            await app(scope, receive, send)
+
+    assert http.portal is not None
+    http.portal.call(ask)
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+    assert len(engine.ended) == 1
+    assert app.state.service.num_active == 0

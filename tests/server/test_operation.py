@@ -208,6 +208,9 @@ def test_api_keys(make_app: MakeApp) -> None:
         assert response.json()["error"]["code"] == "invalid_api_key"
         assert response.headers["WWW-Authenticate"] == "Bearer"
         assert response.headers["X-Request-ID"]
+    proxied = {"Authorization": "Basic dXNlcjpwYXNz", "X-API-Key": "first"}
+    assert http.get("/v1/models", headers=proxied).status_code == 200
+    assert http.get("/v1/models", headers={**proxied, "X-API-Key": "x"}).status_code == 401
     twice = [("Authorization", "Bearer first"), ("Authorization", "Bearer first")]
     assert http.get("/v1/models", headers=twice).status_code == 401
     for path in ("/health", "/liveness", "/readiness", "/metrics"):

@@ -79,6 +79,22 @@ def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> 
     server.process.wait(WAIT_S)
 
 
+def test_a_second_signal_ends_what_is_in_flight_and_says_so(start: Callable[..., Server]) -> None:
+    server = start(YAIE_DRAIN_S="300")
+    server.wait_ready()
+    body = {"prompt": "the", "max_tokens": 2000, "stream": True, "ignore_eos": True}
+    with server.post("/v1/completions", body, stream=True) as response:
+        assert response.status_code == 200, response.text
+        lines = (line for line in response.iter_lines() if line)
+        next(lines)
+        server.process.send_signal(signal.SIGTERM)
+        server.wait_until(lambda: server.get("/health").status_code == 503, "draining")
+        server.process.send_signal(signal.SIGTERM)
+        *_, last = lines
+    assert json.loads(last[6:])["error"]["code"] == "engine_draining"
+    server.process.wait(WAIT_S)
+
+
 def test_a_model_that_cannot_be_served_stops_the_start(
     start: Callable[..., Server], model: Path, tmp_path: Path
 ) -> None:

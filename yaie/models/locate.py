@@ -36,6 +36,13 @@ _REPOSITORY_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _HUB_TIMEOUT_S = 8.0
 
 
+def names_repository(model: str) -> bool:
+    """Whether a model is looked for in the hub's cache and at the hub, not in a folder."""
+    looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
+    is_name = not looks_like_path and _REPOSITORY_ID.fullmatch(model) is not None
+    return is_name and model != BUILTIN_MODEL and not Path(model).exists()
+
+
 def resolve_model_path(model: str) -> Path:
     """The folder that holds the model; downloads it if it is a repository that is not cached.
 
@@ -52,8 +59,7 @@ def resolve_model_path(model: str) -> Path:
         raise ModelNotFound(
             f"{model} is a file; name the folder that holds it, with config.json beside it"
         )
-    looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
-    if looks_like_path or not _REPOSITORY_ID.fullmatch(model):
+    if not names_repository(model):
         raise _not_found(model, [str(folder)])
     return _from_hub(model)
 
