@@ -6,6 +6,7 @@ import dataclasses
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ import torch
 
 from tests.tiny_model import write_tiny_model
 from yaie.config import EngineConfig
+from yaie.engine import loading
 from yaie.engine.loading import load_runner
 from yaie.engine.runner import ModelRunner
 from yaie.kernels import loader
 from yaie.models import reload
 from yaie.models.loader import LoadedModel
 from yaie.models.packed_cache import BEGINNING, ENDING, Entry, PackedCache
-from yaie.models.rewrites.decoder import comparison_plan
+from yaie.models.rewrites.decoder import NativeDecoder, comparison_plan
 
 pytestmark = pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
 
@@ -187,3 +189,43 @@ def test_a_second_start_imports_no_transformers(config: EngineConfig) -> None:
         "assert 'transformers' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+
+
+def test_a_model_that_changes_while_it_is_loaded_is_not_kept(
+    config: EngineConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the new weights would be served as the old ones, once these are back."""
+    weights = Path(config.model) / "model.safetensors"
+    other = write_tiny_model(tmp_path / "other", seed=9) / "model.safetensors"
+    load_model = loading.load_model
+
+    def replaced(*args: Any, **options: Any) -> LoadedModel:
+        other.rename(weights)
+        return load_model(*args, **options)
+
+    monkeypatch.setattr(loading, "load_model", replaced)
+    _, _, saver = load_runner(config)
+    assert saver is None
+    monkeypatch.undo()
+    assert not start(config)[2]
+    assert start(config)[2]
+
+
+def test_a_rejected_packed_model_is_gone_before_the_original_is_loaded_again(
+    config: EngineConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is planned for one of them."""
+    forward, load_model = NativeDecoder.execute, loading.load_model
+    monkeypatch.setattr(NativeDecoder, "execute", lambda self, plan: -forward(self, plan))
+    first: list[weakref.ref[Any]] = []
+
+    def noted(*args: Any, **options: Any) -> LoadedModel:
+        assert all(model() is None for model in first)
+        loaded = load_model(*args, **options)
+        first.append(weakref.ref(loaded.model))
+        return loaded
+
+    monkeypatch.setattr(loading, "load_model", noted)
+    _, runner, _ = load_runner(config)
+    assert len(first) == 2
+    assert not runner.has_native_decoder

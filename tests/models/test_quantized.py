@@ -238,6 +238,30 @@ def test_rules_by_module(tmp_path: Path) -> None:
     assert len(linears(loaded)) == 24
 
 
+@needs_library
+def test_projections_computed_together_that_are_quantized_in_different_ways(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are held wide, which takes more memory than planned: right, and said."""
+    kind = Kind("gptq", 4, 32)
+    quantized, widened = write_pair(CASE["llama"], kind, tmp_path)
+    rules = {r"-:.*\.v_proj": {}}
+    edit_json(quantized / "config.json", quantization_config=kind.config() | {"dynamic": rules})
+    plain = load_file(tmp_path / "plain" / "model.safetensors")
+    for folder in (quantized, widened):
+        tensors = load_file(folder / "model.safetensors")
+        tensors = {n: t for n, t in tensors.items() if "v_proj" not in n}
+        tensors |= {n: t for n, t in plain.items() if "v_proj" in n}
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    loaded = load(quantized)
+    expected = logits_of_widened(widened, loaded)
+    runner = ModelRunner(loaded)
+    assert runner.has_native_decoder
+    assert "quantized weights are held as float32" in caplog.text
+    found = runner.execute(comparison_plan(loaded))
+    assert (found - expected).norm() < 0.2 * expected.norm()
+
+
 def test_groups_of_a_config_are_told_apart(tmp_path: Path) -> None:
     """compressed-tensors: a name comes before a pattern, a pattern before all linear layers."""
     kind = Kind("pack-quantized", 4, 32)

@@ -257,6 +257,16 @@ def test_plain_weights_beside_integers_that_are_none_of_them(tmp_path: Path) -> 
 
 
 @pytest.mark.usefixtures("never_built")
+def test_scaled_activations_are_refused_as_such(tmp_path: Path) -> None:
+    """Downloading them again would not help."""
+    folder, _ = write_pair(LLAMA, AWQ, tmp_path)
+    name = "model.layers.0.mlp.act.scales"
+    rewrite(folder, lambda tensors: tensors.update({name: torch.ones(96)}))
+    with pytest.raises(ModelUnsupported, match="activations of model"):
+        load(folder)
+
+
+@pytest.mark.usefixtures("never_built")
 def test_truncated(tmp_path: Path) -> None:
     folder, _ = write_pair(LLAMA, AWQ, tmp_path)
     path = folder / "model.safetensors"

@@ -6,6 +6,7 @@ loaded again and transformers runs it.
 
 from __future__ import annotations
 
+import gc
 import logging
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from yaie.kernels.loader import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.locate import resolve_model_path
+from yaie.models.memory import trim_heap
 from yaie.models.packed_cache import PackedCache, cache_key, open_cache
 from yaie.models.reload import reload_model
 from yaie.models.rewrites.decoder import DecoderDiffers
@@ -48,16 +50,26 @@ def load_runner(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, Saver |
         restored = _restore(config, place)
         if restored is not None:
             return (*restored, None)
+    packed = _pack(config)
+    if isinstance(packed, str):
+        log.warning("%s; transformers runs the model instead, slower", packed)
+        gc.collect()
+        trim_heap()  # what is free is asked for next
+        loaded = load_model(config, may_pack=False)
+        return loaded, ModelRunner(loaded, config.attention_backend, native_decoder=False), None
+    return (*packed, None if place is None else _save(config, place, *packed))
+
+
+def _pack(config: EngineConfig) -> tuple[LoadedModel, ModelRunner] | str:
+    """The model and its runner, or why they are of no use: then neither is held any more, as they
+    would be by the error."""
     loaded = load_model(config)
     try:
-        runner = ModelRunner(loaded, config.attention_backend, exact=config.exact)
+        return loaded, ModelRunner(loaded, config.attention_backend, exact=config.exact)
     except DecoderDiffers as error:
         if config.exact:
             raise not_exact(str(error)) from None
-        log.warning("%s; transformers runs the model instead, slower", error)
-        loaded = load_model(config, may_pack=False)
-        return loaded, ModelRunner(loaded, config.attention_backend, native_decoder=False), None
-    return loaded, runner, None if place is None else _save(place, loaded, runner)
+        return str(error)
 
 
 def _find_place(config: EngineConfig) -> Place | None:
@@ -68,13 +80,15 @@ def _find_place(config: EngineConfig) -> Place | None:
     backend = choose_backend(torch.device("cpu"), config.attention_backend, exact=config.exact)
     if not isinstance(backend, CpuBackend):
         return None
-    folder = resolve_model_path(config.model)
     try:
-        key = cache_key(config, folder, backend.kernels.instruction_set)
-        return Place(cache, key, backend.kernels)
+        return Place(cache, _key(config, backend.kernels), backend.kernels)
     except OSError as error:
         log.warning("packed weights are not kept: %s", error)
         return None
+
+
+def _key(config: EngineConfig, kernels: Library) -> str:
+    return cache_key(config, resolve_model_path(config.model), kernels.instruction_set)
 
 
 def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunner] | None:
@@ -105,9 +119,18 @@ def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunn
         return None
 
 
-def _save(place: Place, loaded: LoadedModel, runner: ModelRunner) -> Saver | None:
+def _save(
+    config: EngineConfig, place: Place, loaded: LoadedModel, runner: ModelRunner
+) -> Saver | None:
     decoder = runner.decoder
     if decoder is None:
+        return None
+    try:
+        if _key(config, place.kernels) != place.key:
+            log.warning("packed weights are not kept: the model's files changed while it loaded")
+            return None
+    except (OSError, YaieError) as error:
+        log.warning("packed weights are not kept: %s", error)
         return None
     facts = facts_of(loaded.specs, num_positions=loaded.max_model_len, **loaded.facts)
     try:

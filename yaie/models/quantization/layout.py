@@ -241,6 +241,11 @@ def _check_not_left_over(tensor: StoredTensor, tensors: Mapping[str, StoredTenso
     if part in ("weight_scale", "weight_shape", "qzeros", "scales"):
         if part == "weight_scale" and f"{module}.weight" in tensors:
             return  # of a layer that was left in floating point
+        if part == "scales" and module.endswith(".act"):
+            raise ModelUnsupported(
+                f"the activations of {module} are scaled, as AutoAWQ does for this architecture, "
+                "and YAIE does not scale any; use the original model with --quantization int4"
+            )
         raise damaged(module, f"{part} is there, but the integers that it belongs to are missing")
 
 

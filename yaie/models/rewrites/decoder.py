@@ -98,6 +98,7 @@ def _pack_decoder(
     originals = MappedFiles(loaded.path.glob("*.safetensors"))
     for index, layer in enumerate(parts.layers):
         originals.release()
+        trim_heap()  # the C library keeps what is freed below what is still used
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
         layers[index] = _pack_layer(packer, layer, attention)
     cosines, sines = _rotary_tables(parts, loaded.max_model_len)
@@ -122,6 +123,7 @@ def _pack_decoder(
         parts.embedding.weight.data = torch.empty(0, dtype=loaded.dtype)
     originals.release()
     trim_heap()
+    packer.tell_of_widened()
     return NativeDecoder(backend, parts.head.out_features, decoder, packer.held)
 
 

@@ -12,9 +12,13 @@ from torch import nn
 
 from yaie.kernels.decoder import SET, Linear
 from yaie.kernels.loader import Library
+from yaie.models.memory import trim_heap
 from yaie.models.quantization.weights import QuantizedLinear
 from yaie.models.rewrites.packing import KINDS, Packer
 from yaie.models.rewrites.structure import LinearParts
+
+# Weights that may have been freed before the C library is asked to give their memory back.
+_TRIM_AFTER = 32_000_000
 
 
 class PackedLinear(nn.Module):
@@ -67,8 +71,14 @@ def pack_linears(
     Returns the packer, which must live as long as the model runs.
     """
     packer = Packer(library, dtype)
+    freed = 0
     for name, module in linears.items():
+        freed += module.out_features * module.in_features
+        if freed > _TRIM_AFTER:
+            trim_heap()
+            freed = 0
         packed = PackedLinear(library, packer.pack(LinearParts((module,))))
         parent, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(parent), attribute, packed)
+    packer.tell_of_widened()
     return packer

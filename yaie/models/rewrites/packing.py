@@ -5,6 +5,8 @@ What is packed has the structure that the library reads; the `Packer` keeps the 
 
 from __future__ import annotations
 
+import logging
+
 import torch
 from torch import nn
 
@@ -14,6 +16,8 @@ from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.quantization.layout import INT4_GROUP_MULTIPLE
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 from yaie.models.rewrites.structure import LinearParts
+
+log = logging.getLogger(__name__)
 
 KINDS = {getattr(torch, name): WEIGHTS[name] for name in ("bfloat16", "float32")}
 # Products of more unsigned and signed bytes than this could leave a 32-bit sum.
@@ -33,6 +37,7 @@ class Packer:
         self._memory = WeightMemory(library)
         self._exact = exact
         self._dtype = dtype
+        self._num_widened = 0  # weights whose integers could not be kept
         self.held: list[object] = []  # whatever the structures hold addresses of
 
     def pack(self, parts: LinearParts, *, gated: bool = False) -> Linear:
@@ -44,6 +49,7 @@ class Packer:
         if quantized is not None and can_hold(quantized):
             linear = self._pack_integers(quantized, gated)
         else:
+            self._num_widened += parts.num_quantized
             linear = self._pack_floats(parts.weight(self._dtype).contiguous(), gated)
         linear.exact = self._exact
         bias = parts.bias()
@@ -54,6 +60,17 @@ class Packer:
         for module in parts.modules:
             _empty(module)
         return linear
+
+    def tell_of_widened(self) -> None:
+        """Warn of quantized weights that are held wide, which no plan of memory has foreseen."""
+        if self._num_widened:
+            log.warning(
+                "%.1f million quantized weights are held as %s, in %d MiB: projections that are "
+                "computed together are quantized in different ways",
+                self._num_widened / 1e6,
+                str(self._dtype).removeprefix("torch."),
+                self._num_widened * self._dtype.itemsize >> 20,
+            )
 
     def floats(self, tensor: torch.Tensor) -> int:
         """The address of a copy of a tensor's numbers in float32."""

@@ -45,6 +45,12 @@ class LinearParts:
         weights = [part for part in parts if isinstance(part, QuantizedWeight)]
         return join(weights) if len(weights) == len(parts) else None
 
+    @property
+    def num_quantized(self) -> int:
+        """How many of the weights are held as integers."""
+        parts = [getattr(module, "quantized", None) for module in self.modules]
+        return sum(part.values.numel() for part in parts if isinstance(part, QuantizedWeight))
+
     def bias(self) -> torch.Tensor | None:
         """[outputs], or None where no part has one."""
         if all(module.bias is None for module in self.modules):
