@@ -53,7 +53,9 @@ SPLIT = (
     r"\s+(?!\S)|\s+"
 )
 TEMPLATE = Path(__file__).resolve().parent / "builtin_corpus" / "chat_template.jinja"
-TILES = torch.cpu._is_amx_tile_supported()  # asked here: compiled code would break off to ask
+# Asked here: compiled code would break off to ask.
+TILES = torch.cpu._is_amx_tile_supported()
+BF16_PRODUCTS = TILES or torch.cpu._is_avx512_bf16_supported()
 
 
 def train_tokenizer(seed: int, samples: int = 12000) -> PreTrainedTokenizerFast:
@@ -235,7 +237,8 @@ class Optimizers:
 def attend(
     module: nn.Module, queries: Tensor, keys: Tensor, values: Tensor, mask: None, **options: Any
 ) -> tuple[Tensor, None]:
-    """Causal attention, in float32 where gradients are wanted: those in bf16 are slow in torch."""
+    """Causal attention, in bf16 only where tiles look ahead: its gradients are slow in torch, and
+    without tiles all of it is."""
     looks_only = not torch.is_grad_enabled() and TILES
     dtype = torch.bfloat16 if looks_only else torch.float32
     with torch.autocast("cpu", enabled=False):
@@ -248,8 +251,8 @@ def attend(
 class Gradients:
     """Computes losses and gradients with the model compiled: small layers are mostly overhead.
 
-    Matrix products are bf16 where the processor has tiles for them, as plain bf16 is no faster
-    than float32; weights, gradients and sums stay float32.
+    Matrix products are bf16 where the processor has instructions for them, as bf16 without them is
+    no faster than float32; weights, gradients and sums stay float32.
     """
 
     def __init__(self, model: Qwen3ForCausalLM) -> None:
@@ -257,7 +260,7 @@ class Gradients:
         AttentionMaskInterface.register("training", lambda *args, **options: None)
         model.config._attn_implementation = "training"
         self.model = model
-        self.bf16 = TILES
+        self.bf16 = BF16_PRODUCTS
         self.hidden = torch.compile(
             lambda ids: model.model(input_ids=ids, use_cache=False).last_hidden_state, dynamic=True
         )
@@ -402,10 +405,13 @@ def _begin(
         tokenizer.chat_template = TEMPLATE.read_text(encoding="utf-8")
     else:
         tokenizer = train_tokenizer(args.seed)
-    model = new_model(tokenizer)
+    if args.resume:
+        model = Qwen3ForCausalLM(Qwen3Config.from_pretrained(known))
+    elif args.start_from is not None:
+        model = Qwen3ForCausalLM.from_pretrained(known, dtype=torch.float32)
+    else:
+        model = new_model(tokenizer)
     optim = Optimizers(model, args.lr)
-    if args.start_from is not None:
-        model.load_state_dict(Qwen3ForCausalLM.from_pretrained(args.start_from).state_dict())
     if not args.resume:
         return tokenizer, model, optim, 0
     state = torch.load(checkpoint, weights_only=True)
@@ -423,6 +429,7 @@ def train(args: argparse.Namespace, rank: int) -> dict[str, Any]:
     torch.distributed.barrier()  # the others may still be reading what is written now
     if rank == 0:
         tokenizer.save_pretrained(args.work / "tokenizer")
+        model.config.save_pretrained(args.work / "tokenizer")
         print(json.dumps({"parameters": parameters, "vocab": len(tokenizer)}), flush=True)
     torch.manual_seed(args.seed + tokens + rank)
     batches = Batches(tokenizer, (args.seed + 1 + tokens) * args.processes + rank, args.part_tokens)
