@@ -23,7 +23,7 @@ from builtin_corpus import (
     tools_more,
     wordings,
 )
-from builtin_corpus.grammar import Part, parse
+from builtin_corpus.grammar import Part, normalise, parse
 
 
 def test_extraction_answers_only_what_is_asked_and_stated() -> None:
@@ -154,7 +154,9 @@ def test_the_honesty_check_looks_behind_lead_ins() -> None:
     for _ in range(40):
         text = lead_ins.led_in("Which port does the server use?", rng)
         assert text.lower().endswith("which port does the server use?") and len(text) > 33
-        assert wordings.contains(text), text
+        behind = wordings.behind(lead_ins.LEAD_INS, normalise(text))
+        assert "which port does the server use" in behind, text
+    assert wordings.contains(text)
     assert wordings.contains("And 38?") and not wordings.contains("And on Mars?")
 
 
