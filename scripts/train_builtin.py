@@ -52,6 +52,7 @@ SPLIT = (
     r" ?\p{Ll}+|\p{Lu}[\p{L}\p{M}]*|[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{N}\p{M}]+|\s*[\r\n]+|"
     r"\s+(?!\S)|\s+"
 )
+SHIPPED = Path(__file__).resolve().parents[1] / "yaie/models/builtin"
 TEMPLATE = Path(__file__).resolve().parent / "builtin_corpus" / "chat_template.jinja"
 # Asked here: compiled code would break off to ask.
 TILES = torch.cpu._is_amx_tile_supported()
@@ -401,7 +402,8 @@ def _begin(
     torch.manual_seed(args.seed)
     if args.resume or args.start_from is not None:
         known = args.work / "tokenizer" if args.resume else args.start_from
-        tokenizer = PreTrainedTokenizerFast.from_pretrained(known)
+        has_one = (known / "tokenizer.json").exists()
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(known if has_one else SHIPPED)
         tokenizer.chat_template = TEMPLATE.read_text(encoding="utf-8")
     else:
         tokenizer = train_tokenizer(args.seed)
