@@ -18,10 +18,11 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from train_builtin import TEMPLATE, Batches, Part
+from train_builtin import SHIPPED, TEMPLATE, Batches, Part
 
 BATCH_TOKENS = 4096
 
@@ -46,7 +47,7 @@ def inner_products(model: Qwen3ForCausalLM, parts: list[Part]) -> list[Tensor]:
     found: list[Tensor] = []
     kept = torch.empty(0)
 
-    def watch(down: nn.Linear) -> None:
+    def watch(down: nn.Linear) -> RemovableHandle:
         at = len(found)
         found.append(torch.zeros(down.in_features, down.in_features))
 
@@ -54,15 +55,14 @@ def inner_products(model: Qwen3ForCausalLM, parts: list[Part]) -> list[Tensor]:
             values = inputs[0][kept]
             found[at].add_(values.T @ values)
 
-        down.register_forward_pre_hook(add)
+        return down.register_forward_pre_hook(add)
 
-    for layer in model.model.layers:
-        watch(layer.mlp.down_proj)
+    watches = [watch(layer.mlp.down_proj) for layer in model.model.layers]
     for ids, labels in parts:
         kept = (ids != 0) | (labels != -100)  # all but the padding
         model.model(input_ids=ids, use_cache=False)
-    for layer in model.model.layers:
-        layer.mlp.down_proj._forward_pre_hooks.clear()
+    for each in watches:
+        each.remove()
     return found
 
 
@@ -127,9 +127,8 @@ def with_layers(model: Qwen3ForCausalLM, after: list[int]) -> Qwen3ForCausalLM:
 
 def main() -> None:
     """Read the options, prune, insert, write the folder, print the losses on the way."""
-    root = Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--start-from", type=Path, default=root / "yaie/models/builtin")
+    parser.add_argument("--start-from", type=Path, default=SHIPPED)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--inner", type=int, required=True, help="inner units that stay")
     parser.add_argument("--after", type=int, nargs="*", default=[], help="layers, from 0")

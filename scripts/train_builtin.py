@@ -504,7 +504,7 @@ def main() -> None:
     """Read the options, train, evaluate, print the figures."""
     root = Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=root / "yaie/models/builtin")
+    parser.add_argument("--out", type=Path, default=SHIPPED)
     parser.add_argument("--work", type=Path, default=root / "build/builtin", help="checkpoints")
     parser.add_argument("--minutes", type=float, default=45, help="of computing on each core")
     parser.add_argument("--processes", type=int, default=2, help="one a core")

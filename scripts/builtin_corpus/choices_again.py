@@ -63,29 +63,30 @@ def _is_odd(rng: Random) -> list[Pair]:
 def _compare(rng: Random) -> list[Pair]:
     word = rng.choice([w for w in choices.LARGER + choices.SMALLER if w != "less"])
 
-    def pair(pattern: str) -> Pair:
+    def pair(ask: Callable[[int, int], str]) -> Pair:
         a, b = rng.sample(range(100), 2)
         best = max(a, b) if word in choices.LARGER else min(a, b)
-        return written(pattern, rng, {"w": word, "a": str(a), "b": str(b)}), str(best)
+        return ask(a, b), str(best)
 
-    def more() -> Pair:
-        a, b = rng.sample(range(100), 2)
-        best = max(a, b) if word in choices.LARGER else min(a, b)
-        return _follow(f"{a} {rng.choice(['or', 'and'])} {b}", rng), str(best)
+    def whole(a: int, b: int) -> str:
+        return written(choices.COMPARE, rng, {"w": word, "a": str(a), "b": str(b)})
 
-    return _several(pair(choices.COMPARE), more, rng)
+    def short(a: int, b: int) -> str:
+        return _follow(f"{a} {rng.choice(['or', 'and'])} {b}", rng)
+
+    return _several(pair(whole), lambda: pair(short), rng)
 
 
-def _of_one_kind(name: str, other: str, rng: Random) -> str:
-    """A word of the first kind and not of the second."""
+def _of_one_kind(name: str, other: str) -> list[str]:
+    """The words of the first kind that are not of the second."""
     taken = {*choices.KINDS[other], *ALSO.get(other, ())}
-    return rng.choice([w for w in choices.KINDS[name] if w not in taken])
+    return [word for word in choices.KINDS[name] if word not in taken]
 
 
 def _kinds(rng: Random) -> list[Pair]:
     """Which of two kinds a word is of."""
     name, other, word = choices.two_kinds(rng)
-    back = [w for w in choices.KINDS[other] if w not in {*choices.KINDS[name], *ALSO.get(name, ())}]
+    back = _of_one_kind(other, name)
     f, s = rng.sample([name, other], 2)
     slots = {"w": choices.shown_word(word, rng), "f": choices.article(f), "s": choices.article(s)}
     asked = written(rng.choice([choices.KIND, *everyday.KIND]), rng, slots)
@@ -93,7 +94,7 @@ def _kinds(rng: Random) -> list[Pair]:
     def more() -> Pair:
         if back and rng.random() < 0.6:
             return _follow(choices.shown_word(rng.choice(back), rng), rng), other.capitalize()
-        again = choices.shown_word(_of_one_kind(name, other, rng), rng)
+        again = choices.shown_word(rng.choice(_of_one_kind(name, other)), rng)
         return _follow(again, rng), name.capitalize()
 
     return _several((asked, name.capitalize()), more, rng)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from yaie.models.locate import resolve_model_path
 async def locate(model: str) -> Path:
     """As `resolve_model_path`, and ended at once when cancelled. Raises what that raises."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", __name__, model, stdin=PIPE, stdout=PIPE
+        sys.executable, "-m", __name__, model, stdin=DEVNULL, stdout=PIPE
     )
     try:
         output, _ = await process.communicate()
