@@ -285,6 +285,7 @@ struct LinearCall {
     Target target;
     int64_t row_block, panel_group, num_groups, num_panels;
     RoundedRows rounded;
+    int64_t streams;
 };
 
 YAIE_INLINE bool has_integers(const YaieLinear& linear) {
@@ -395,9 +396,17 @@ struct LinearPart {
     int64_t first_row, end_row, first_panel, end_panel;
 };
 
+// Tasks are claimed in turns, so every `streams`-th of them is mostly one thread's: these lie one after the
+// other, and the thread reads on where it is instead of waiting for a new beginning.
+YAIE_INLINE int64_t in_streams(int64_t index, int64_t count, int64_t streams) {
+    int64_t stream = index % streams;
+    return stream * (count / streams) + least_of(stream, count % streams) + index / streams;
+}
+
 YAIE_INLINE LinearPart part_of(const LinearCall& call, int64_t index) {
     int64_t first_row = index / call.num_groups * call.row_block;
-    int64_t first_panel = index % call.num_groups * call.panel_group;
+    int64_t group = in_streams(index % call.num_groups, call.num_groups, call.streams);
+    int64_t first_panel = group * call.panel_group;
     return {first_row, least_of(first_row + call.row_block, call.rows), first_panel,
             least_of(first_panel + call.panel_group, call.num_panels)};
 }
@@ -441,7 +450,7 @@ static Task prepare_rows(Pool& pool, LinearCall& call) {
 static void run_linear(Pool& pool, const YaieLinear& linear, const float* x, int64_t x_stride,
                        int64_t rows, const Target& target, const RoundedRows& rounded = {}) {
     if (rows <= 0) return;
-    LinearCall call{&linear, x, x_stride, rows, target, 0, 0, 0, 0, rounded};
+    LinearCall call{&linear, x, x_stride, rows, target, 0, 0, 0, 0, rounded, pool.threads()};
     Task task = prepare_rows(pool, call);
     int64_t row_bytes = call.rounded.bytes ? call.rounded.block_stride / kRowsInBlock
                                            : linear.num_inputs * (int64_t)sizeof(float);
