@@ -7,7 +7,9 @@ a turn, and the end of the input is the end of the chat.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from yaie.cli import run as one_off
 from yaie.cli import terminal
@@ -30,15 +32,18 @@ def chat(
     top_k: one_off.TopK = None,
     seed: one_off.Seed = None,
     stop: one_off.Stop = None,
-    stats: one_off.Stats = None,
+    stats: Annotated[
+        bool | None, typer.Option("--stats/--no-stats", help="figures after each answer [off]")
+    ] = None,
     url: one_off.Url = None,
     local: one_off.Local = False,
     settings: dict[str, Any],
 ) -> None:
     """Talk with a model. /help shows what else can be typed.
 
-    Uses --url or YAIE_BASE_URL, else a YAIE server on 127.0.0.1:8000, else loads the model here;
-    so do -m and other flags of the engine, and --local.
+    Answers come from the server of --url or YAIE_BASE_URL (-m is then one of its models), else from
+    a YAIE server on 127.0.0.1:8000, else from here. --local, -m or another flag of the engine load
+    the model here.
     """
     wishes = one_off.make_wishes(
         max_tokens=max_tokens,

@@ -93,7 +93,7 @@ ENGINE_FLAGS = (
     Flag("prefix_cache", bool, "share the KV of common prefixes between requests [on]"),
     Flag("threads", parse_count, "torch threads [all cores]"),
     Flag("attention_backend", str, "auto, reference or cpu [the best for the device]"),
-    Flag("exact", bool, "the same bits in any batch, cold or warm; slower [off]"),
+    Flag("exact", bool, "bitwise equal logits in any batch, cold or warm; slower [off]"),
     Flag("audit", bool, "check every invariant after every step; slow [off]"),
     Flag("weights_cache", str, "folder for packed weights, which quicken the next start; or off"),
     Flag("weights_cache_bytes", parse_count, "the most that folder may hold [32GiB]"),

@@ -93,9 +93,9 @@ def run(
 ) -> None:
     """Answer one prompt; also: yaie "PROMPT".
 
-    The prompt is the text of -f files, then piped text, then PROMPT. Uses --url or YAIE_BASE_URL,
-    else a YAIE server on 127.0.0.1:8000, else loads the model here; so do -m and other flags of
-    the engine, and --local.
+    The prompt is the text of -f files, then piped text, then PROMPT. It is answered by the server
+    of --url or YAIE_BASE_URL (-m is then one of its models), else by a YAIE server on
+    127.0.0.1:8000, else here. --local, -m or another flag of the engine load the model here.
     """
     if raw and system:
         raise usage_error(

@@ -177,6 +177,7 @@ _LLAMA_INSTALL = """\
 python3 -m venv venv/llamacpp
 venv/llamacpp/bin/pip install torch==2.13.0
 venv/llamacpp/bin/pip install scikit-build-core cmake ninja numpy sentencepiece gguf transformers
+mkdir -p src
 (cd src && ../venv/llamacpp/bin/pip download --no-binary llama-cpp-python --no-deps \\
     --no-build-isolation llama-cpp-python && tar xzf llama_cpp_python-*.tar.gz)
 export PATH=$PWD/venv/llamacpp/bin:$PATH
