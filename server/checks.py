@@ -129,14 +129,36 @@ def field_name(param: str | None, body: GenerationBody) -> str | None:
     return param
 
 
-def ignored(body: GenerationBody, template_reads: Callable[[str], bool]) -> tuple[str, ...]:
-    """Names of the fields that nobody here knows, nor the model's chat template."""
+def ignored(
+    body: GenerationBody, template_reads: Callable[[str], bool], policy: str
+) -> tuple[str, ...]:
+    """Names of the fields that nobody reads: not this server, its policy or the chat template."""
     names = [
-        name if _PLAIN_NAME.fullmatch(name) else "?"
+        _plain(name)
         for name in body.model_extra or {}
         if name not in body.accepted and name not in body.unsupported
     ]
-    effort = "reasoning_effort"
-    if effort in body.model_fields_set and effort in type(body).model_fields:
-        names += [] if template_reads(effort) else [effort]
+    if body.priority and policy != "priority":
+        names.append("priority")
+    if body.stream_options is not None and body.stream_options.continuous_usage_stats:
+        names.append("stream_options.continuous_usage_stats")
+    if isinstance(body, ChatBody):
+        names += _unread_by_template(body, template_reads)
     return tuple(names[:MAX_NAMED_IGNORED])
+
+
+def _unread_by_template(body: ChatBody, template_reads: Callable[[str], bool]) -> list[str]:
+    names = []
+    if "reasoning_effort" in body.model_fields_set and not template_reads("reasoning_effort"):
+        names.append("reasoning_effort")
+    if body.tools and body.tool_choice != "none" and not template_reads("tools"):
+        names.append("tools")
+    for name in body.chat_template_kwargs or {}:
+        if not template_reads(name):
+            names.append(f"chat_template_kwargs.{_plain(name)}")
+    return names
+
+
+def _plain(name: str) -> str:
+    """The name as a header can hold it."""
+    return name if _PLAIN_NAME.fullmatch(name) else "?"

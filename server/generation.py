@@ -10,7 +10,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Sequence
+from itertools import chain
 from typing import cast
 
 from server.errors import ClientTooSlow, RequestTimedOut, error_of_delta
@@ -24,7 +26,7 @@ from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
 
 logger = logging.getLogger(__name__)
 
-# Deltas that may wait for a client which does not read; beyond it the request is ended.
+# Deltas of a choice that may wait for a client which does not read; beyond it the request is ended.
 MAX_UNREAD_DELTAS = 16_384
 
 
@@ -57,7 +59,8 @@ class Generation:
         ]
         self._cached = [0] * len(call.requests)
         self._num_open = len(self._sequences)
-        self._arrived: list[tuple[int, TokenDelta]] = []
+        self._arrived: list[tuple[int, TokenDelta]] = []  # with the choice
+        self._num_unread: Counter[int] = Counter()  # of those, by choice
         self._wake = asyncio.Event()
         self._error: YaieError | None = None
         self._has_given = False
@@ -139,11 +142,13 @@ class Generation:
         try:
             async with contextlib.aclosing(generate) as deltas:
                 async for delta in deltas:
-                    self._arrived.append((prompt, delta))
+                    choice = prompt * self.call.sampling.n + delta.index
+                    self._arrived.append((choice, delta))
+                    self._num_unread[choice] += 1
                     self._wake.set()
-                    if len(self._arrived) > MAX_UNREAD_DELTAS:
+                    if self._num_unread[choice] > MAX_UNREAD_DELTAS:
                         raise ClientTooSlow(
-                            f"{MAX_UNREAD_DELTAS} pieces of the answer were not read; "
+                            f"{MAX_UNREAD_DELTAS} pieces of a choice were not read; "
                             "the request was ended"
                         )
         except YaieError as error:
@@ -154,28 +159,29 @@ class Generation:
 
     async def _take(self) -> dict[int, TextPiece]:
         arrived, self._arrived = self._arrived, []
-        pieces: dict[int, TextPiece] = {}
-        for prompt, delta in arrived:
+        self._num_unread.clear()
+        pieces: dict[int, list[TextPiece]] = {}
+        for choice, delta in arrived:
             if delta.finish_reason == "error":
                 is_ours = delta.error_status >= 500
                 level = logging.WARNING if is_ours else logging.INFO
                 logger.log(level, "%s: the engine says: %s", self._name, delta.error)
                 self.fail(error_of_delta(delta))
                 break
+            prompt = choice // self.call.sampling.n
             self._cached[prompt] = max(self._cached[prompt], delta.num_cached_tokens)
             if delta.prompt_logprobs is not None:
                 self.prompt_logprobs[prompt] = delta.prompt_logprobs
-            choice = prompt * self.call.sampling.n + delta.index
             piece = self._sequences[choice].push(delta)
             if piece.must_abort:
                 await self._client.abort(delta.request_id, delta.index)
             if piece.finish_reason is not None:
                 self._num_open -= 1
                 self._reasons.add(piece.finish_reason)
-            before = pieces.get(choice)
-            pieces[choice] = piece if before is None else _joined(before, piece)
-        self._measure(pieces)
-        return pieces
+            pieces.setdefault(choice, []).append(piece)
+        joined = {choice: _joined(parts) for choice, parts in pieces.items()}
+        self._measure(joined)
+        return joined
 
     def _measure(self, pieces: dict[int, TextPiece]) -> None:
         num_tokens = max((len(piece.token_ids) for piece in pieces.values()), default=0)
@@ -222,11 +228,14 @@ class Generation:
         )
 
 
-def _joined(first: TextPiece, second: TextPiece) -> TextPiece:
+def _joined(pieces: Sequence[TextPiece]) -> TextPiece:
+    if len(pieces) == 1:
+        return pieces[0]
+    last = next((piece for piece in pieces if piece.finish_reason is not None), pieces[-1])
     return TextPiece(
-        text=first.text + second.text,
-        token_ids=first.token_ids + second.token_ids,
-        logprobs=first.logprobs + second.logprobs,
-        finish_reason=first.finish_reason or second.finish_reason,
-        stop_reason=second.stop_reason if first.finish_reason is None else first.stop_reason,
+        text="".join(piece.text for piece in pieces),
+        token_ids=tuple(chain.from_iterable(piece.token_ids for piece in pieces)),
+        logprobs=tuple(chain.from_iterable(piece.logprobs for piece in pieces)),
+        finish_reason=last.finish_reason,
+        stop_reason=last.stop_reason,
     )

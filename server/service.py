@@ -38,6 +38,7 @@ from yaie.types import EngineInfo, EngineState, EngineStats
 logger = logging.getLogger(__name__)
 
 TEXT_THREADS = 2
+WRITING_THREADS = 2  # of their own: requests must not wait until large answers are written
 _Result = TypeVar("_Result")
 
 
@@ -70,6 +71,7 @@ class Service:
         self._idle = asyncio.Event()
         self._idle.set()
         self._threads = ThreadPoolExecutor(TEXT_THREADS, thread_name_prefix="yaie-text")
+        self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
 
     @property
     def model(self) -> str:
@@ -165,7 +167,8 @@ class Service:
             await asyncio.gather(self._starting, return_exceptions=True)
         if self._client is not None:
             await self._client.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._writers):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def drain(self) -> None:
         """Take no more requests; wait until those in flight are answered, `drain_s` at most."""
@@ -244,6 +247,10 @@ class Service:
     async def in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Run text work without holding up the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+    async def write_in_thread(self, write: Callable[[], bytes]) -> bytes:
+        """Write an answer that takes long, without holding up the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._writers, write)
 
     def _closed(self, generation: Generation) -> None:
         self._active.discard(generation)

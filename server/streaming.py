@@ -22,6 +22,8 @@ from yaie.text.assemble import TextPiece
 log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 DONE = b"data: [DONE]\n\n"
+# Runs what writes an answer in a thread, and gives what it wrote.
+InThread = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 
 
 class Format(Protocol):
@@ -32,6 +34,9 @@ class Format(Protocol):
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
         """Events for pieces of several choices."""
+
+    def num_scored(self, pieces: Mapping[int, TextPiece]) -> int:
+        """How many tokens `events` would write log-probabilities of."""
 
     def closing(self) -> bytes:
         """Events after the last piece, without the end mark."""
@@ -77,7 +82,7 @@ async def answer_whole(
     generation: Generation,
     form: Format,
     headers: dict[str, str],
-    in_thread: Callable[[Callable[[], bytes]], Awaitable[bytes]],
+    in_thread: InThread,
 ) -> Response:
     """The answer as one document. Raises what ended the call, or `ClientGone`."""
 
@@ -97,6 +102,10 @@ async def answer_whole(
 
 # A client that takes nothing for so long is gone, whatever its connection says.
 SILENT_READER_S = 60.0
+# What is sent at once, so that a client which takes a large event slowly is seen to read.
+PIECE_BYTES = 64 * 1024
+# Events with log-probabilities of more tokens are written in a thread: they take milliseconds.
+MOST_SCORED_ON_THE_LOOP = 256
 
 
 class EventStream(Response):
@@ -108,6 +117,7 @@ class EventStream(Response):
         form: Format,
         first: Mapping[int, TextPiece],
         headers: dict[str, str],
+        in_thread: InThread,
     ) -> None:
         super().__init__(
             headers={**headers, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
@@ -117,6 +127,7 @@ class EventStream(Response):
         self._generation = generation
         self._form = form
         self._first = first
+        self._in_thread = in_thread
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream; ends early, and quietly, when the client leaves."""
@@ -135,14 +146,14 @@ class EventStream(Response):
     async def _send_all(self, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
-        body = self._form.opening() + self._form.events(self._first)
         try:
+            body = self._form.opening() + await self._events(self._first)
             while True:
                 if self._generation.is_done:
                     body += self._form.closing() + DONE
                     break
-                await send({"type": "http.response.body", "body": body, "more_body": True})
-                body = self._form.events(await self._generation.next())
+                await _send_pieces(send, body, more_body=True)
+                body = await self._events(await self._generation.next())
         except YaieError as error:
             body = event(msgspec.json.encode(error_body(error)))
         except OSError:
@@ -151,4 +162,18 @@ class EventStream(Response):
             log.exception("a stream failed")
             told = RequestFailed(f"the request failed: {type(error).__name__}; send it again")
             body = event(msgspec.json.encode(error_body(told)))
-        await send({"type": "http.response.body", "body": body, "more_body": False})
+        await _send_pieces(send, body, more_body=False)
+
+    async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:
+        if self._form.num_scored(pieces) <= MOST_SCORED_ON_THE_LOOP:
+            return self._form.events(pieces)
+        return await self._in_thread(lambda: self._form.events(pieces))
+
+
+async def _send_pieces(send: Send, body: bytes, more_body: bool) -> None:
+    for at in range(0, max(len(body), 1), PIECE_BYTES):
+        piece = body[at : at + PIECE_BYTES]
+        is_last = at + PIECE_BYTES >= len(body)
+        await send(
+            {"type": "http.response.body", "body": piece, "more_body": more_body or not is_last}
+        )

@@ -56,7 +56,7 @@ class Call:
     stream: bool
     include_usage: bool
     return_token_ids: bool
-    ignored: tuple[str, ...]  # names of fields that are not known
+    ignored: tuple[str, ...]  # names of fields that changed nothing
     echoes: tuple[str, ...] = ()  # text of each prompt, where it is to be repeated
     prompt_only: bool = False  # max_tokens 0: the one token that is drawn is not shown
 
@@ -108,12 +108,16 @@ class Translator:
                 param="best_of",
             )
         prompt_only = body.max_tokens == 0 and bool(body.echo)
+        if prompt_only and (body.min_tokens or 0) > 0:
+            raise InvalidRequest("min_tokens must be at most max_tokens (0)", param="min_tokens")
         sampling = self._sampling(
             body,
             max_tokens=1 if prompt_only else body.max_tokens,
             logprobs=body.logprobs,
             prompt_logprobs=body.logprobs if body.echo else None,
         )
+        if prompt_only:  # what is drawn is not shown, so it must not tell how the answer ended
+            sampling = replace(sampling, stop=(), stop_token_ids=(), ignore_eos=True)
         texts, prompts = self._prompts(body)
         if len(prompts) * sampling.n > MAX_SEQUENCES_PER_REQUEST:
             raise InvalidRequest(
@@ -165,7 +169,7 @@ class Translator:
             stream=bool(body.stream),
             include_usage=include_usage,
             return_token_ids=bool(body.return_token_ids),
-            ignored=ignored(body, self._chat.reads),
+            ignored=ignored(body, self._chat.reads, self._info.policy),
             echoes=echoes,
             prompt_only=prompt_only,
         )

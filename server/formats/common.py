@@ -59,6 +59,10 @@ class AnswerForm:
             tail = b"," + msgspec.json.encode(extra)[1:-1] + tail
         return event(self._head + b"[" + msgspec.json.encode(choice) + b"]" + tail)
 
+    def num_scored(self, pieces: Mapping[int, TextPiece]) -> int:
+        """How many tokens `events` would write log-probabilities of."""
+        return sum(len(piece.logprobs) for piece in pieces.values())
+
     def closing(self) -> bytes:
         """The usage chunk, where it was asked for."""
         if not self.call.include_usage:

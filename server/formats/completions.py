@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from server.formats.common import AnswerForm
-from server.formats.logprobs import CompletionLogprobs
+from server.formats.logprobs import CompletionLogprobs, EchoedLogprobs
 from server.generation import Generation
 from yaie.text.assemble import TextPiece
 from yaie.text.tokenizer import Tokenizer
@@ -23,6 +23,7 @@ class CompletionForm(AnswerForm):
         super().__init__(generation, tokenizer)
         skips = generation.call.sampling.skip_special_tokens
         self._logprobs = [CompletionLogprobs(tokenizer, skips) for _ in self.choices]
+        self._echoed: dict[int, EchoedLogprobs] = {}  # by prompt
         self._is_opened = [False] * len(self.choices)
 
     def opening(self) -> bytes:
@@ -32,6 +33,14 @@ class CompletionForm(AnswerForm):
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
         """One chunk per choice; the last carries the finish reason."""
         return b"".join(self._event_of(index, piece) for index, piece in pieces.items())
+
+    def num_scored(self, pieces: Mapping[int, TextPiece]) -> int:
+        """How many tokens `events` would write log-probabilities of: with the prompts'."""
+        opened = {
+            index // self.call.sampling.n for index in pieces if not self._is_opened[index]
+        } - self._echoed.keys()
+        of_prompts = (self.generation.prompt_logprobs[prompt] for prompt in opened)
+        return super().num_scored(pieces) + sum(len(each or ()) for each in of_prompts)
 
     def _event_of(self, index: int, piece: TextPiece) -> bytes:
         text, token_ids, logprobs = self._shown(
@@ -87,19 +96,23 @@ class CompletionForm(AnswerForm):
         call = self.call
         if call.prompt_only:
             text, token_ids, logprobs = "", (), ()
-        listed: list[TokenLogprobs | None] = list(logprobs)
-        listed_ids = list(token_ids)
-        echo, num_echoed = "", 0
+        echoed: EchoedLogprobs | None = None
         if is_first and call.echoes:
             prompt = index // call.sampling.n
-            echo = call.echoes[prompt]
-            text = echo + text
-            of_prompt = self.generation.prompt_logprobs[prompt]
-            if of_prompt is not None:
-                num_echoed = len(of_prompt)
-                listed = [*of_prompt, *listed]
-                listed_ids = [*call.requests[prompt].prompt_token_ids, *listed_ids]
-        if call.sampling.logprobs is None or not listed:
+            text = call.echoes[prompt] + text
+            echoed = self._echoed_of(prompt)
+        if call.sampling.logprobs is None or not (logprobs or echoed):
             return text, token_ids, None
-        written = self._logprobs[index].write(listed_ids, listed, echo, num_echoed)
-        return text, token_ids, written
+        writer = self._logprobs[index]
+        if echoed is None:
+            return text, token_ids, writer.write(token_ids, logprobs)
+        writer.go_on_after(echoed)
+        return text, token_ids, echoed.before(writer.write(token_ids, logprobs))
+
+    def _echoed_of(self, prompt: int) -> EchoedLogprobs | None:
+        of_prompt = self.generation.prompt_logprobs[prompt]
+        if of_prompt is not None and prompt not in self._echoed:
+            token_ids = self.call.requests[prompt].prompt_token_ids
+            writer = CompletionLogprobs(self.tokenizer, self.call.sampling.skip_special_tokens)
+            self._echoed[prompt] = writer.echoed(token_ids, of_prompt, self.call.echoes[prompt])
+        return self._echoed.get(prompt)

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import TokenLogprobs
@@ -36,6 +39,23 @@ def _chat_token(tokenizer: Tokenizer, token_id: int, logprob: float) -> dict[str
     }
 
 
+@dataclass(frozen=True, slots=True)
+class EchoedLogprobs:
+    """`logprobs` of an echoed prompt: encoded once, since all its choices begin with them."""
+
+    lists: dict[str, bytes]  # the entries of each list as JSON, without its brackets
+    text_len: int
+    decoder_state: tuple[bytes, int]  # a prompt may end within a character
+
+    def before(self, own: dict[str, Any]) -> dict[str, Any]:
+        """The lists of the prompt and then of the answer, as one document holds them."""
+        joined = {}
+        for name, entries in self.lists.items():
+            both = filter(None, (entries, msgspec.json.encode(own[name])[1:-1]))
+            joined[name] = msgspec.Raw(b"[" + b",".join(both) + b"]")
+        return joined
+
+
 class CompletionLogprobs:
     """`logprobs` of a text completion's choices, whose offsets go on from chunk to chunk."""
 
@@ -45,29 +65,42 @@ class CompletionLogprobs:
         self._offset = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
+    def echoed(
+        self, token_ids: Sequence[int], given: Sequence[TokenLogprobs | None], echo: str
+    ) -> EchoedLogprobs:
+        """Those of a prompt whose text is `echo`."""
+        lists = self.write(token_ids, given, echo)
+        return EchoedLogprobs(
+            {name: msgspec.json.encode(entries)[1:-1] for name, entries in lists.items()},
+            len(echo),
+            self._decoder.getstate(),
+        )
+
+    def go_on_after(self, echoed: EchoedLogprobs) -> None:
+        """What is written next follows the prompt."""
+        self._offset = echoed.text_len
+        self._decoder.setstate(echoed.decoder_state)
+
     def write(
         self,
         token_ids: Sequence[int],
         given: Sequence[TokenLogprobs | None],
-        echo: str = "",
-        num_echoed: int = 0,
+        echo: str | None = None,
     ) -> dict[str, Any]:
         """The four parallel lists for some tokens; None for one that nothing preceded.
 
-        The first `num_echoed` of them are those of the text `echo`.
+        `echo`: the text, where they are a prompt's and not an answer's.
         """
         offsets = []
-        for place, token_id in enumerate(token_ids):
+        for token_id in token_ids:
             offsets.append(self._offset)
             raw = self._tokenizer.token_bytes(token_id)
             is_shown = not self._skips or token_id not in self._tokenizer.special_ids
-            if place < num_echoed and token_id in self._tokenizer.special_ids:
+            if echo is not None and token_id in self._tokenizer.special_ids:
                 # Written by the client, or put before what the client wrote?
                 is_shown = echo.startswith(raw.decode("utf-8", "replace"), self._offset)
             if is_shown:
                 self._offset += len(self._decoder.decode(raw))
-            if place == num_echoed - 1:
-                self._offset = len(echo)
         return {
             "tokens": [self._name(token_id) for token_id in token_ids],
             "token_logprobs": [None if one is None else max(one.logprob, LOWEST) for one in given],
@@ -77,7 +110,10 @@ class CompletionLogprobs:
 
     def _top(self, one: TokenLogprobs) -> dict[str, float]:
         top = one.top or ((one.token_id, one.logprob),)
-        named = {self._name(token_id): max(logprob, LOWEST) for token_id, logprob in top}
+        named: dict[str, float] = {}
+        for token_id, logprob in top:
+            # Of several tokens with the same text the first is the most likely.
+            named.setdefault(self._name(token_id), max(logprob, LOWEST))
         named.setdefault(self._name(one.token_id), max(one.logprob, LOWEST))
         return named
 

@@ -72,10 +72,12 @@ async def _answer(
     try:
         form = make_form(generation, service.tokenizer)
         if not call.stream:
-            return await answer_whole(request.receive, generation, form, headers, service.in_thread)
+            return await answer_whole(
+                request.receive, generation, form, headers, service.write_in_thread
+            )
         first = await unless_gone(request.receive, generation.next())
         is_streaming = True
-        return EventStream(generation, form, first, headers)
+        return EventStream(generation, form, first, headers, service.write_in_thread)
     except ClientGone:
         return Response(status_code=CLIENT_CLOSED)
     finally:

@@ -17,6 +17,7 @@ class StreamOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
     include_usage: bool | None = None
+    continuous_usage_stats: bool | None = None  # vLLM's; named as ignored
 
 
 class GenerationBody(BaseModel):

@@ -229,6 +229,38 @@ def test_how_hard_to_think_is_for_the_template(
         assert prompt.endswith(f"thinks {effort}")
 
 
+def test_what_the_template_or_the_policy_does_not_read_is_named(
+    make_app: MakeApp, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = ScriptedClient(tokenizer.encode(SAID))
+    http, _ = make_app(engine)
+    body = {
+        "messages": MESSAGES,
+        "tools": [{"type": "function", "function": {"name": "add_numbers"}}],
+        "chat_template_kwargs": {"shout": "hey", "enable_thinking": False, "a b\n": 1},
+        "stream": True,
+        "stream_options": {"continuous_usage_stats": True},
+        "priority": 3,
+    }
+
+    def named(**fields: Any) -> list[str]:
+        response = http.post("/v1/chat/completions", json={**body, **fields})
+        assert response.status_code == 200, response.text
+        return response.headers["X-YAIE-Ignored-Params"].split(", ")
+
+    unread = ["chat_template_kwargs.enable_thinking", "chat_template_kwargs.?"]
+    stats = "stream_options.continuous_usage_stats"
+    assert named() == ["priority", stats, *unread]
+    assert named(priority=0, stream_options={"include_usage": True}) == unread
+    loaded = http.app.state.service.tokenizer  # type: ignore[attr-defined]
+    monkeypatch.setattr(loaded.hf, "chat_template", "{{ messages[0].content }}")
+    assert engine.info is not None
+    engine.info = replace(engine.info, policy="priority")
+    unread = ["chat_template_kwargs.shout", *unread]
+    assert named() == [stats, "tools", *unread]
+    assert named(tool_choice="none") == [stats, *unread]
+
+
 def test_what_others_accept_is_accepted(make_app: MakeApp) -> None:
     http, engine = make_app()
     chat(http, top_p=0, prediction={"type": "content", "content": "The tree"})

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from server import streaming
+from server.formats.logprobs import CompletionLogprobs, EchoedLogprobs
 from tests.server.conftest import MakeApp
 from yaie.text.tokenizer import Tokenizer
+from yaie.types import TokenLogprobs
 
 SAID = "The tree 🙂 plan."
 
@@ -112,11 +117,66 @@ def test_scoring_a_prompt(http: TestClient, tokenizer: Tokenizer) -> None:
     assert answer["usage"]["completion_tokens"] == 0
 
 
+def test_nothing_ends_an_answer_of_no_tokens(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    body = {"prompt": "the is", "echo": True, "max_tokens": 0}
+    (choice,) = complete(http, **body, stop=["T", "The"], stop_token_ids=[5])["choices"]
+    assert (choice["text"], choice["finish_reason"]) == ("the is", "length")
+    assert choice["stop_reason"] is None
+    sampling = engine.requests[-1].sampling
+    assert (sampling.stop, sampling.stop_token_ids, sampling.ignore_eos) == ((), (), True)
+    response = http.post("/v1/completions", json={**body, "min_tokens": 2})
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["message"] == "min_tokens must be at most max_tokens (0)"
+    assert error["param"] == "min_tokens"
+
+
 def test_prompt_and_answer_scored_together(http: TestClient, tokenizer: Tokenizer) -> None:
     choice = complete(http, prompt="the ", echo=True, logprobs=1)["choices"][0]
     num_tokens = len(tokenizer.encode("the ")) + len(tokenizer.encode(SAID))
     assert all(len(each) == num_tokens for each in choice["logprobs"].values())
     assert choice["logprobs"]["token_logprobs"][0] is None
+
+
+def test_a_prompts_logprobs_are_written_once_for_all_choices_and_off_the_event_loop(
+    http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "MOST_SCORED_ON_THE_LOOP", 8)
+    written_in: list[str] = []
+    write = CompletionLogprobs.echoed
+
+    def watched(self: CompletionLogprobs, *arguments: Any) -> EchoedLogprobs:
+        written_in.append(threading.current_thread().name)
+        return write(self, *arguments)
+
+    monkeypatch.setattr(CompletionLogprobs, "echoed", watched)
+    prompts = ["the tree is the plan", "the 🙂"]
+    body = {"prompt": prompts, "n": 3, "echo": True, "logprobs": 1}
+    choices = complete(http, **body)["choices"]
+    for choice in choices:
+        text = prompts[choice["index"] // 3] + SAID
+        assert choice["text"] == text
+        logprobs = choice["logprobs"]
+        assert text[logprobs["text_offset"][-1] :] == logprobs["tokens"][-1]
+        assert logprobs["token_logprobs"][:2] == [None, -0.5]
+    streamed: list[dict[str, list[Any]]] = [{} for _ in choices]
+    for chunk in stream(http, **body):
+        (choice,) = chunk["choices"]
+        for name, values in (choice["logprobs"] or {}).items():
+            streamed[choice["index"]].setdefault(name, []).extend(values)
+    assert streamed == [choice["logprobs"] for choice in choices]
+    assert len(written_in) == 2 * len(prompts)
+    assert all(name.startswith("yaie-write") for name in written_in)
+
+
+def test_of_tokens_with_the_same_text_the_most_likely_is_shown() -> None:
+    tokenizer: Any = SimpleNamespace(token_bytes=lambda token_id: b"ab"[token_id % 2 :][:1])
+    tokenizer.special_ids = frozenset()
+    top = ((0, -0.1), (1, -2.0), (2, -3.0))  # the first and the last are both "a"
+    one = TokenLogprobs(token_id=1, logprob=-2.0, rank=2, top=top)
+    written = CompletionLogprobs(tokenizer, skip_special_tokens=True).write([1], [one])
+    assert written["top_logprobs"] == [{"a": -0.1, "b": -2.0}]
 
 
 def test_offsets_leave_out_what_the_text_does(http: TestClient, tokenizer: Tokenizer) -> None:

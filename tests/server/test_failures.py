@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
+from starlette.types import Send
 
 from server import errors as server_errors
-from server import streaming
+from server import generation, streaming
 from server.errors import STATUSES, error_body, error_response, status_of
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script, raising_script, silent_script
@@ -225,24 +227,13 @@ def test_a_drain_has_an_end(make_app: MakeApp, stream: bool) -> None:
     assert http.get("/readiness").json()["state"] == "draining"
 
 
-def test_a_client_that_takes_nothing_is_let_go(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its connection stays open, and its window is full: every write waits for ever."""
-    monkeypatch.setattr(streaming, "SILENT_READER_S", 0.2)
-    http, engine = make_app()
-    app: Any = http.app
+def ask_with(http: TestClient, send: Send) -> None:
+    """Ask for a stream over a connection that stays open and whose writes are `send`."""
     body = json.dumps({**BODY, "stream": True}).encode()
     arriving = [{"type": "http.request", "body": body, "more_body": False}]
-    sent: list[Any] = []
 
     async def receive() -> Any:
         return arriving.pop() if arriving else await asyncio.Event().wait()
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-        if message["type"] == "http.response.body":
-            await asyncio.Event().wait()
 
     async def ask() -> None:
         scope = {
@@ -255,10 +246,78 @@ def test_a_client_that_takes_nothing_is_let_go(
             "headers": [(b"content-type", b"application/json")],
         }
         async with asyncio.timeout(20):
-            await app(scope, receive, send)
+            await http.app(scope, receive, send)
 
     assert http.portal is not None
     http.portal.call(ask)
+
+
+def test_a_client_that_takes_nothing_is_let_go(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection stays open, and its window is full: every write waits for ever."""
+    monkeypatch.setattr(streaming, "SILENT_READER_S", 0.2)
+    http, engine = make_app()
+    app: Any = http.app
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    ask_with(http, send)
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert len(engine.ended) == 1
     assert app.state.service.num_active == 0
+
+
+def test_a_client_that_takes_a_large_event_slowly_gets_all_of_it(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each piece has the whole time that a client may take nothing."""
+    monkeypatch.setattr(streaming, "PIECE_BYTES", 50)
+    http, _ = make_app()
+    sent: list[Any] = []
+    deadlines: list[float | None] = []
+    limit = asyncio.timeout
+
+    def watched(delay: float | None) -> asyncio.Timeout:
+        deadlines.append(delay)
+        return limit(delay)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    monkeypatch.setattr(asyncio, "timeout", watched)
+    ask_with(http, send)
+    bodies = [message for message in sent if message["type"] == "http.response.body"]
+    assert max(len(message["body"]) for message in bodies) <= 50
+    assert [message["more_body"] for message in bodies] == [True] * (len(bodies) - 1) + [False]
+    text = b"".join(message["body"] for message in bodies).decode()
+    events = text.split("\n\n")
+    assert events[-2:] == ["data: [DONE]", ""]
+    assert max(map(len, events)) > 50
+    said = [json.loads(event[6:])["choices"][0]["text"] for event in events[:-2]]
+    assert "".join(said) == "The tree 🙂 plan."
+    assert deadlines.count(streaming.SILENT_READER_S) == len(sent)
+
+
+def test_what_may_wait_unread_is_counted_for_each_choice(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http, engine = make_app()
+
+    async def all_at_once(request: GenerationRequest) -> Any:
+        for delta in [delta async for delta in engine.say(request)]:
+            yield delta
+
+    engine.script = all_at_once
+    num_tokens = len(engine.answer)
+    monkeypatch.setattr(generation, "MAX_UNREAD_DELTAS", num_tokens)
+    response = http.post("/v1/completions", json={**BODY, "n": 8})
+    texts = [choice["text"] for choice in response.json()["choices"]]
+    assert texts == ["The tree 🙂 plan."] * 8
+    monkeypatch.setattr(generation, "MAX_UNREAD_DELTAS", num_tokens - 1)
+    response = http.post("/v1/completions", json={**BODY, "n": 8})
+    assert response.json()["error"]["code"] == "client_too_slow"

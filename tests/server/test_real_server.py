@@ -100,6 +100,17 @@ def test_openai_completions(client: openai.OpenAI) -> None:
     assert text == answer.choices[0].text
 
 
+def test_a_prompt_is_scored_alike_whatever_token_would_follow(server: Server) -> None:
+    body = {"prompt": "the is", "echo": True, "max_tokens": 0, "logprobs": 1}
+    answers = [
+        server.post("/v1/completions", {**body, **fields}).json()["choices"]
+        for fields in ({}, {"logit_bias": {"1": 100}}, {"logit_bias": {"1": 100}, "n": 3})
+    ]
+    for choice in [choice for answer in answers for choice in answer]:
+        assert (choice["text"], choice["finish_reason"]) == ("the is", "length")
+        assert choice["logprobs"] == answers[0][0]["logprobs"]
+
+
 def test_openai_models_and_errors(client: openai.OpenAI) -> None:
     (model,) = client.models.list().data
     assert client.models.retrieve("tiny") == model
