@@ -257,6 +257,8 @@ def test_a_chat_without_sampling_is_not_cut_at_sixteen_tokens(llm: LLM) -> None:
         (None, "NoneType"),
         (7.5, "float"),
         ({"text": "a"}, "NoneType"),
+        (b"abc", "bytes"),
+        ({"prompt": bytearray(b"abc")}, "bytearray"),
         ("half \ud800", "surrogate"),
         ([5] * 2048, "2048"),
     ],
@@ -280,6 +282,8 @@ def test_wrong_arguments_are_explained(llm: LLM) -> None:
         llm.generate(["a"], [{"max_tokens": 3}])  # type: ignore[list-item]
     with pytest.raises(InvalidRequest, match="text, token ids, or a list"):
         llm.generate(5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match="text, token ids, or a list of these, got bytes"):
+        llm.generate(b"abc")
     with pytest.raises(InvalidRequest, match=r"prompt 1: messages\[0\]\.role"):
         llm.chat([HELLO, [{"role": "wizard", "content": "a"}]])
     with pytest.raises(InvalidRequest, match="list of messages"):

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from yaie.config import EngineConfig
@@ -34,6 +35,15 @@ from yaie.types import SamplingParams
         ("stop", [""]),
         ("stop_token_ids", ["1"]),
         ("stop_token_ids", 7),
+        ("stop_token_ids", [10**5000]),
+        ("logit_bias", {10**5000: 1.0}),
+        pytest.param("seed", 10**5000, id="a seed too long to show"),
+        pytest.param("temperature", -(10**5000), id="a temperature too long to show"),
+        ("stop", {10**5000}),
+        ("seed", np.float32(1.0)),
+        ("ignore_eos", "no"),
+        ("skip_special_tokens", 0),
+        ("include_stop_str_in_output", "false"),
     ],
 )
 def test_sampling_params_name_the_field_that_is_wrong(name: str, value: Any) -> None:
@@ -46,6 +56,27 @@ def test_none_is_the_default_unless_it_has_a_meaning_of_its_own() -> None:
     nothing: dict[str, Any] = {field.name: None for field in dataclasses.fields(SamplingParams)}
     # For max_tokens it is "as many as there is room for".
     assert SamplingParams(**nothing) == SamplingParams(max_tokens=None)
+
+
+def test_numbers_of_array_libraries_become_plain_ones() -> None:
+    given: dict[str, Any] = {
+        "seed": np.int64(3),
+        "max_tokens": np.uint8(7),
+        "temperature": np.float32(0.5),
+        "top_p": np.float64(0.25),
+        "stop_token_ids": [np.int32(4)],
+        "logit_bias": {np.int64(5): np.float16(1.5)},
+    }
+    params = SamplingParams(**given)
+    assert params == SamplingParams(
+        seed=3,
+        max_tokens=7,
+        temperature=0.5,
+        top_p=0.25,
+        stop_token_ids=(4,),
+        logit_bias={5: 1.5},
+    )
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(params), type=SamplingParams) == params
 
 
 def test_lists_are_taken_where_tuples_are_kept() -> None:

@@ -15,6 +15,8 @@ from yaie.text.tokenizer import Tokenizer
 Prompt = str | Sequence[int] | Mapping[str, Any]
 Message = Mapping[str, Any]
 
+_BYTES = (bytes, bytearray)  # they iterate as whole numbers, but are meant as text
+
 
 @dataclass(frozen=True, slots=True)
 class ReadPrompt:
@@ -37,7 +39,7 @@ class PromptReader:
             prompt = prompt.get("prompt_token_ids", prompt.get("prompt"))
         if isinstance(prompt, str):
             return ReadPrompt(prompt, tuple(self._tokenizer.encode(prompt)))
-        if isinstance(prompt, Iterable):
+        if isinstance(prompt, Iterable) and not isinstance(prompt, _BYTES):
             return ReadPrompt(None, _as_token_ids(prompt))
         raise InvalidRequest(
             "a prompt must be text, a list of token ids, or a mapping with 'prompt' or"
@@ -72,7 +74,7 @@ def list_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
     """A list of prompts, whichever of the forms it came in. Raises `InvalidRequest`."""
     if isinstance(prompts, str | Mapping):
         return [prompts]
-    if not isinstance(prompts, Iterable):
+    if not isinstance(prompts, Iterable) or isinstance(prompts, _BYTES):
         raise InvalidRequest(
             f"prompts must be text, token ids, or a list of these, got {type(prompts).__name__}",
             param="prompt",

@@ -7,8 +7,9 @@ reads and writes dataclasses). Text does not exist here: front doors turn it int
 from __future__ import annotations
 
 import enum
+import numbers
 from dataclasses import dataclass, field, fields
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 from yaie.errors import InvalidRequest
 
@@ -22,7 +23,8 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 class SamplingParams:
     """How to continue a prompt. Field names are vLLM's, and so is None for "the default".
 
-    Raises `InvalidRequest` naming the field when a value is out of range.
+    Numbers of array libraries become plain ones. Raises `InvalidRequest` naming the field when a
+    value is of a wrong type or out of range.
     """
 
     n: int = 1
@@ -51,19 +53,28 @@ class SamplingParams:
                 object.__setattr__(self, name, default)
         if isinstance(self.stop, str):  # vLLM takes a single string too
             object.__setattr__(self, "stop", (self.stop,))
-        for name, kind in (("stop", str), ("stop_token_ids", int)):
-            object.__setattr__(self, name, _tuple_of(name, kind, getattr(self, name)))
+        plain: dict[str, object] = {
+            "stop": _texts("stop", self.stop),
+            "stop_token_ids": _token_ids("stop_token_ids", self.stop_token_ids),
+        }
+        if self.logit_bias is not None:
+            plain["logit_bias"] = _biases("logit_bias", self.logit_bias)
         for name, lowest, highest in _INT_RANGES:
-            _check_int(name, getattr(self, name), lowest, highest)
+            value = getattr(self, name)
+            if value is not None:  # only where it has a meaning: elsewhere it became the default
+                plain[name] = _whole_number(name, value, lowest, highest)
         for name, low, high in _FLOAT_RANGES:
-            _check_float(name, getattr(self, name), low, high)
+            plain[name] = _number(name, getattr(self, name), low, high)
+        for name in _BOOLS:
+            plain[name] = _boolean(name, getattr(self, name))
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
         if self.top_p <= 0:
             _refuse("top_p", self.top_p, "greater than 0 and at most 1")
-        _check_logit_bias(self.logit_bias)
         if self.max_tokens is not None and self.min_tokens > self.max_tokens:
             _refuse("min_tokens", self.min_tokens, f"at most max_tokens ({self.max_tokens})")
         if any(not piece for piece in self.stop):
-            _refuse("stop", "''", "non-empty strings")
+            _refuse("stop", "", "non-empty strings")
 
     @property
     def is_greedy(self) -> bool:
@@ -95,48 +106,75 @@ _FLOAT_RANGES = (
     ("presence_penalty", -2.0, 2.0),
     ("frequency_penalty", -2.0, 2.0),
 )
+_BOOLS = ("ignore_eos", "skip_special_tokens", "include_stop_str_in_output")
 
 
-def _check_int(name: str, value: object, lowest: int, highest: int) -> None:
-    if value is None:  # only where it has a meaning: elsewhere it became the default
-        return
-    if not isinstance(value, int) or isinstance(value, bool):
-        _refuse(name, value, "a whole number")
-    elif value < lowest:
+def _is_number(value: Any, kind: type) -> bool:
+    """Whether it is of that kind of the numeric tower, which array libraries have joined."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _whole_number(
+    name: str,
+    value: Any,
+    lowest: int = -_LARGEST_INT - 1,
+    highest: int = _LARGEST_INT,
+    wanted: str = "a whole number",
+) -> int:
+    if not _is_number(value, numbers.Integral):
+        _refuse(name, value, wanted)
+    if value < lowest:
         _refuse(name, value, f"at least {lowest}")
-    elif value > highest:
+    if value > highest:
         _refuse(name, value, f"at most {highest}")
+    return int(value)
 
 
-def _check_float(name: str, value: object, low: float, high: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    if not _is_number(value, numbers.Real):
         _refuse(name, value, "a number")
-    elif not low <= value <= high:  # also refuses NaN
+    if not low <= value <= high:  # also refuses NaN
         _refuse(name, value, f"between {low:g} and {high:g}")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
-def _tuple_of(name: str, kind: type, values: object) -> tuple[object, ...]:
+def _boolean(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        _refuse(name, value, "True or False")
+    return value
+
+
+def _texts(name: str, values: object) -> tuple[str, ...]:
     if not isinstance(values, list | tuple):
-        _refuse(name, repr(values), f"a list of {kind.__name__}")
+        _refuse(name, values, "a list of str")
     for value in values:
-        if not isinstance(value, kind) or isinstance(value, bool):
-            _refuse(name, repr(value), f"a list of {kind.__name__} only")
+        if not isinstance(value, str):
+            _refuse(name, value, "a list of str only")
     return tuple(values)
 
 
-def _check_logit_bias(biases: object) -> None:
-    if biases is None:
-        return
+def _token_ids(name: str, values: object) -> tuple[int, ...]:
+    if not isinstance(values, list | tuple):
+        _refuse(name, values, "a list of int")
+    return tuple(_whole_number(name, value, wanted="a list of int only") for value in values)
+
+
+def _biases(name: str, biases: object) -> dict[int, float]:
     if not isinstance(biases, dict):
-        _refuse("logit_bias", repr(biases), "a mapping from token ids to numbers")
-    for token_id, bias in biases.items():
-        if not isinstance(token_id, int) or isinstance(token_id, bool):
-            _refuse("logit_bias", repr(token_id), "keyed by token ids, which are whole numbers")
-        _check_float("logit_bias", bias, -100.0, 100.0)
+        _refuse(name, biases, "a mapping from token ids to numbers")
+    keyed = "keyed by token ids, which are whole numbers"
+    return {
+        _whole_number(name, token_id, wanted=keyed): _number(name, bias, -100.0, 100.0)
+        for token_id, bias in biases.items()
+    }
 
 
 def _refuse(name: str, value: object, wanted: str) -> NoReturn:
-    raise InvalidRequest(f"{name} must be {wanted}, got {value}", param=name)
+    try:
+        shown = repr(value)
+    except ValueError:  # Python does not write out whole numbers of thousands of digits
+        shown = "one with too many digits to show"
+    raise InvalidRequest(f"{name} must be {wanted}, got {shown}", param=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -404,6 +404,46 @@ def test_top_p_of_a_flat_row_longer_than_the_first_candidates():
             assert result.token_id in twin_tokens(x, params, uniform(i, 0, 0))
 
 
+def test_a_large_top_k_leaves_those_beside_it_alone(monkeypatch):
+    vocab_size = 3000
+    logits = torch.randn(4, vocab_size, generator=torch.Generator().manual_seed(6))
+    params = [
+        SamplingParams(top_k=20),
+        SamplingParams(top_k=1025, top_p=0.9),
+        SamplingParams(top_k=2900),
+        SamplingParams(top_k=7, top_p=0.5),
+    ]
+    draws = [Draw(i % 4, state_of(params[i % 4], vocab_size=vocab_size, seed=i)) for i in range(12)]
+    sampler = Sampler(vocab_size, CPU)
+    alone = [sampler.sample(logits, [draw])[0] for draw in draws]
+    sizes = []
+    real = sampler_module._largest
+    monkeypatch.setattr(
+        sampler_module,
+        "_largest",
+        lambda own, count: sizes.append((len(own), count)) or real(own, count),
+    )
+    assert sampler.sample(logits, draws) == alone
+    assert sizes == [(6, 20), (6, 2900)]
+    for draw, result in zip(draws[:4], alone, strict=False):
+        x = list(map(float, logits[draw.row]))
+        number = draw.state.next_uniform()
+        assert result.token_id in twin_tokens(x, draw.state.params, number)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 3), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_the_largest_are_those_of_topk_however_many(seed, num_lines, has_ties):
+    generator = torch.Generator().manual_seed(seed)
+    own = torch.randn(num_lines, 2000, generator=generator)
+    if has_ties:
+        own = own.round()
+    own[torch.rand(own.shape, generator=generator) < 0.2] = -math.inf
+    for count in (1, 1024, 1025, 1999, 2000):
+        found = sampler_module._largest(own, count)
+        assert torch.equal(found, own.topk(count, dim=-1).values)
+
+
 def test_logprobs_are_of_the_raw_logits_with_rank_and_top():
     logits = torch.randn(3, 50, generator=torch.Generator().manual_seed(8))
     logits[2] = torch.round(logits[2])
@@ -576,8 +616,9 @@ def test_the_kernel_draws_the_token_whose_share_the_number_falls_into(
     logits = rng.normal(size=(3, vocab_size)).astype(np.float32) * 3
     logits[1, rng.random(vocab_size) < 0.5] = -math.inf
     logits[:, rng.integers(vocab_size)] = 9.0
-    allowed = np.argsort(-logits.max(0))
-    forbidden = rng.choice(allowed[1:], 2) if forbids and vocab_size > 3 else np.empty(0, np.int64)
+    # Never a row's best one: the others are weighed against it.
+    others = np.setdiff1d(np.arange(vocab_size), logits.argmax(1))
+    forbidden = rng.choice(others, 2) if forbids and vocab_size > 3 else np.empty(0, np.int64)
     uniforms = [0.0, 1 - 2**-53, *rng.random(14)]
     rows = rng.integers(0, 3, len(uniforms)).tolist()
     tokens = draw_tokens(

@@ -5,6 +5,8 @@ Used by the engine process and by the two doors within this process; importing i
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Protocol
 
 from yaie.config import EngineConfig
@@ -57,6 +59,11 @@ def load_engine_core(config: EngineConfig) -> Core:
     folder = resolve_model_path(config.model)
     check_supported(read_config(folder))
     read_checkpoint(folder)
+
+    if "torch" not in sys.modules:
+        # Its OpenMP threads read this once, when they are loaded. They would spin for
+        # milliseconds after each operation, on the cores that the kernel library needs.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
     from yaie.engine.core import EngineCore
 

@@ -119,6 +119,8 @@ class _Scored(AdmissionPolicy):
 
     Costs change as the tree changes. A remembered one is looked up again when its request comes
     to the top, and a few others in turn, so that requests whose prefix got held meanwhile rise.
+    The oldest is looked up each time: equal prompts that came later are never cheaper than it
+    only because their costs are newer. Of equal scores the one that arrived first goes first.
     """
 
     def __init__(self, cost: CostFunction) -> None:
@@ -163,6 +165,7 @@ class _Scored(AdmissionPolicy):
             return None
         self._turn = (self._turn + 1) % count
         self._refresh(self._turn)
+        self._refresh(int(self._arrival[:count].argmin()))
         best = 0
         for _ in range(_TRIES):
             best = self._best(clock, count)
@@ -181,12 +184,18 @@ class _Scored(AdmissionPolicy):
     def _best(self, clock: int, count: int) -> int:
         raise NotImplementedError
 
+    def _oldest_of(self, are_best: np.ndarray) -> int:
+        """Of those that are equally good the first by number: places say nothing about age."""
+        ties = np.flatnonzero(are_best)
+        return int(ties[self._arrival[ties].argmin()])
+
 
 class LongestPrefixMatch(_Scored):
     """`lpm`: most held tokens first. May let requests with nothing held wait for ever."""
 
     def _best(self, clock: int, count: int) -> int:
-        return int((self._length[:count] - self._cost[:count]).argmax())
+        held = self._length[:count] - self._cost[:count]
+        return self._oldest_of(held == held.max())
 
 
 class PrefixAware(_Scored):
@@ -198,16 +207,12 @@ class PrefixAware(_Scored):
 
     def _best(self, clock: int, count: int) -> int:
         arrived = self._arrived[:count]
-        oldest = int(arrived.argmin())
-        if clock - arrived[oldest] > self.patience:
-            return self._oldest_of(arrived)
+        earliest = arrived.min()
+        if clock - earliest > self.patience:
+            return self._oldest_of(arrived == earliest)
         cost = self._cost[:count]
-        return int(((clock - arrived + cost) / cost).argmax())
-
-    def _oldest_of(self, arrived: np.ndarray) -> int:
-        """Of those that arrived at the same clock, the first by number."""
-        ties = np.flatnonzero(arrived == arrived.min())
-        return int(ties[self._arrival[ties].argmin()])
+        ratio = (clock - arrived + cost) / cost
+        return self._oldest_of(ratio == ratio.max())
 
 
 def make_policy(name: str, cost: CostFunction, max_step_rows: int) -> AdmissionPolicy:

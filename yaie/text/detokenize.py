@@ -51,15 +51,19 @@ class ByteDetokenizer:
         # A prompt may end inside a character: its last bytes wait for the rest.
         tail = b"".join(map(self._token_bytes, prompt_token_ids[-4:]))[-4:]
         self._decoder.decode(tail)
+        self._has_own_bytes = False  # so far only the prompt's can be unfinished
 
     def push(self, token_ids: Sequence[int]) -> str:
         """Take more tokens; return the text that is certain now."""
         kept = (token_id for token_id in token_ids if token_id not in self._skipped)
-        return self._decoder.decode(b"".join(map(self._token_bytes, kept)))
+        own_bytes = b"".join(map(self._token_bytes, kept))
+        self._has_own_bytes = self._has_own_bytes or bool(own_bytes)
+        return self._decoder.decode(own_bytes)
 
     def flush(self) -> str:
-        """At the end: unfinished characters as U+FFFD."""
-        return self._decoder.decode(b"", final=True)
+        """At the end: unfinished characters as U+FFFD, but nothing that is all the prompt's."""
+        rest = self._decoder.decode(b"", final=True)
+        return rest if self._has_own_bytes else ""
 
 
 class StreamDetokenizer:
