@@ -43,20 +43,19 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         build = _load_build(Path(self.root))
         self._folder = Path(tempfile.mkdtemp(prefix="yaie-kernels-"))
         library = self._folder / build.LIBRARY_NAME
-        compiler = build.find_compiler()
-        if compiler is None:
-            self.app.display_warning("no C++ compiler: the wheel holds no compiled kernels")
+        for compiler in build.find_compilers():
+            try:
+                build.compile_library(compiler, library, flags=FLAGS)
+                tag = platform_tag(library)
+            except (build.BuildFailed, OSError, subprocess.SubprocessError, ValueError) as error:
+                self.app.display_warning(f"no kernels from this compiler: {error}")
+                continue
+            library.chmod(0o755)
+            build_data["force_include"][str(library)] = f"{KERNELS}/{build.LIBRARY_NAME}"
+            build_data["pure_python"] = False
+            build_data["tag"] = f"py3-none-{tag}"
             return
-        try:
-            build.compile_library(compiler, library, flags=FLAGS)
-            tag = platform_tag(library)
-        except (build.BuildFailed, OSError, subprocess.SubprocessError, ValueError) as error:
-            self.app.display_warning(f"the wheel holds no compiled kernels: {error}")
-            return
-        library.chmod(0o755)
-        build_data["force_include"][str(library)] = f"{KERNELS}/{build.LIBRARY_NAME}"
-        build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{tag}"
+        self.app.display_warning("no C++ compiler that works: the wheel holds no compiled kernels")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was compiled; it is in the wheel now."""

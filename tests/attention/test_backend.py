@@ -1,13 +1,16 @@
-"""The choice of a backend where there is no kernel library: it is told, once, and with a reason."""
+"""The choice of a backend where there is no kernel library, and how many threads one gets."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 
 from yaie.attention import backend
 from yaie.attention.backend import choose_backend
-from yaie.kernels import loader
+from yaie.kernels import control_groups, loader
 
 CPU = torch.device("cpu")
 
@@ -39,3 +42,58 @@ def test_what_was_asked_for_is_no_warning(
     assert choose_backend(CPU, "reference").name == "reference"
     assert not loader.status().loaded
     assert caplog.records == []
+
+
+@pytest.fixture
+def four_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+def limit(groups: Path, version: int, path: str, quota: int | None, period: int = 100_000) -> None:
+    """A control group with a quota of processor time, or with none."""
+    folder = groups / path if version == 2 else groups / "cpu" / path
+    folder.mkdir(parents=True, exist_ok=True)
+    if version == 2:
+        (folder / "cpu.max").write_text(f"{'max' if quota is None else quota} {period}\n")
+        return
+    (folder / "cpu.cfs_quota_us").write_text(f"{-1 if quota is None else quota}\n")
+    (folder / "cpu.cfs_period_us").write_text(f"{period}\n")
+
+
+@pytest.mark.usefixtures("four_threads")
+@pytest.mark.parametrize("version", [1, 2])
+def test_there_are_no_more_threads_than_a_quota_of_any_group_above_has_time_for(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control_groups, "CONTROL_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(control_groups, "OWN_CONTROL_GROUPS", tmp_path / "self")
+    own = "0::/a/b\n" if version == 2 else "3:cpu,cpuacct:/a/b\n0::/\n"
+    (tmp_path / "self").write_text(f"1:name=systemd:/a/b\n{own}")
+    found = []
+    for path, quota in [
+        ("a/b", None),
+        ("other", 100),
+        ("a", 6_400_000),  # more than there are
+        ("a", 250_000),
+        ("a/b", 150_000),
+        ("a/b", 1_000),
+    ]:
+        limit(tmp_path / "groups", version, path, quota)
+        backend.use_threads(None)
+        found.append(torch.get_num_threads())
+    assert found == [4, 4, 4, 3, 2, 1]
+
+
+@pytest.mark.usefixtures("four_threads")
+def test_where_no_control_groups_are_seen_all_threads_compute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for own in (tmp_path / "none", tmp_path / "self"):
+        monkeypatch.setattr(control_groups, "OWN_CONTROL_GROUPS", own)
+        monkeypatch.setattr(control_groups, "CONTROL_GROUPS", tmp_path / "groups")
+        backend.use_threads(None)
+        assert torch.get_num_threads() == 4
+        (tmp_path / "self").write_text("0::/somewhere\n")

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.kernels.compiler import needs_compiler
-from yaie.kernels import build, instruction_sets, loader
+from yaie.kernels import build, instruction_sets, leftovers, loader
 from yaie.kernels.loader import Library
 from yaie.kernels.structures import ABI
 
@@ -254,7 +255,68 @@ def test_a_damaged_library_is_compiled_anew_unless_that_was_of_no_use(
     os.utime(marker, (0, 0))
     assert loader._find("portable")[0] is not None
     assert compiled == [("portable",)]
-    assert [path.name for path in target.parent.iterdir()] == [target.name]
+    assert {path.name for path in target.parent.iterdir()} == {
+        target.name,
+        target.name + build.DIGEST,
+    }
+
+
+@needs_compiler
+def test_a_library_that_was_damaged_on_disk_is_compiled_anew_and_never_loaded(
+    small_source: Path, compiled: list[tuple[str, ...]]
+) -> None:
+    """Cut short, or with zeros where blocks were not written yet: loading it would be a signal."""
+    (small_source / "kernels.cpp").write_text(STUBS)
+    assert loader._find("portable")[0] is not None
+    (target,) = small_source.parent.rglob(build.LIBRARY_NAME)
+    whole = target.read_bytes()
+    half = len(whole) // 2
+    for damaged in (whole[:half], whole[:half] + bytes(len(whole) - half), b""):
+        target.unlink()  # this process has mapped it
+        target.write_bytes(damaged)
+        compiled.clear()
+        found, reason = loader._find("portable")
+        assert found is not None and "compiled with" in reason
+        assert compiled == [("portable",)]
+        assert loader._find("portable")[1].endswith("compiled before")
+
+
+@needs_compiler
+def test_a_library_whose_digest_is_not_there_is_compiled_anew(
+    small_source: Path, compiled: list[tuple[str, ...]]
+) -> None:
+    (small_source / "kernels.cpp").write_text(STUBS)
+    for _ in range(2):
+        assert "compiled with" in loader._find("portable")[1]
+        (digest,) = small_source.parent.rglob(f"*{build.DIGEST}")
+        digest.unlink()
+    assert compiled == [("portable",), ("portable",)]
+
+
+@needs_compiler
+def test_where_one_compiler_fails_the_next_is_tried(
+    small_source: Path,
+    compiled: list[tuple[str, ...]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (small_source / "kernels.cpp").write_text(STUBS)
+    works = build.find_compiler()
+    assert works is not None
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho error: no headers >&2\nexit 1\n")
+    broken.chmod(0o755)
+    (tmp_path / "another name").symlink_to(broken)
+    monkeypatch.delenv("CXX", raising=False)
+    names = (broken, tmp_path / "another name", tmp_path / "none")
+    monkeypatch.setattr(build, "COMPILERS", (*(f"'{name}'" for name in names), works))
+    assert build.find_compilers() == [str(broken), works]
+    found, reason = loader._find("portable")
+    assert found is not None and reason == f"portable, compiled with {works}"
+    assert loader._find("portable")[1] == "portable, compiled before"
+    assert len(compiled) == 2
+    monkeypatch.setenv("CXX", str(broken))  # was chosen: no other will do
+    assert loader._find("portable")[0] is None
 
 
 @needs_compiler
@@ -347,7 +409,10 @@ def test_a_damaged_library_in_the_cache_is_compiled_anew() -> None:
     target.write_bytes(b"\x7fELF but not much more")
     build.compile_library(compiler, target)
     assert target.stat().st_size > 1000
-    assert [path.name for path in target.parent.iterdir()] == [target.name]
+    assert {path.name for path in target.parent.iterdir()} == {
+        target.name,
+        target.name + build.DIGEST,
+    }
 
 
 @needs_compiler
@@ -375,12 +440,57 @@ def test_what_does_not_compile_leaves_nothing_behind_and_says_why(small_source: 
 
 
 @needs_compiler
-@pytest.mark.usefixtures("small_source")
-def test_a_cache_that_cannot_be_written_is_a_reason_and_no_crash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_where_the_cache_cannot_be_written_a_process_has_a_library_of_its_own(
+    small_source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    (small_source / "kernels.cpp").write_text(STUBS)
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    found, reason = loader._find("auto")
+    (own := tmp_path / "own").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(own))
+    found, reason = loader._find("portable")
+    assert found is not None and found.instruction_set == "portable"
+    assert "for this process alone" in reason and "cannot be written" in reason
+    (warning,) = caplog.records
+    assert "cannot be written" in warning.message and "XDG_CACHE_HOME" in warning.message
+    assert list(own.iterdir()) == []
+
+
+@needs_compiler
+def test_where_no_folder_can_be_written_there_is_a_reason_and_no_crash(
+    small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (small_source / "kernels.cpp").write_text(STUBS)
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    found, reason = loader._find("portable")
     assert found is None
     assert "cannot be written" in reason
+
+
+@needs_compiler
+def test_a_compilation_removes_what_nobody_has_used_for_long(
+    small_source: Path,
+) -> None:
+    (small_source / "kernels.cpp").write_text(STUBS)
+    days = {"old": 91, "used": 91, "young": 89}
+    folders = {name: build.cache_folder() / name for name in days}
+    for name, folder in folders.items():
+        folder.mkdir(parents=True)
+        for file in (build.LIBRARY_NAME, "tmp1.so", loader.FAILED):
+            (folder / file).touch()
+        for path in (*folder.iterdir(), folder):
+            then = time.time() - days[name] * leftovers.DAY_S
+            os.utime(path, (then, then))
+    (folders["young"] / "tmp2.so").touch()  # by a process that compiles now
+    leftovers.note_use(folders["used"] / build.LIBRARY_NAME)
+    assert loader._find("portable")[0] is not None
+    assert not folders["old"].exists()
+    assert {path.name for path in folders["used"].iterdir()} == {build.LIBRARY_NAME, loader.FAILED}
+    kept = {build.LIBRARY_NAME, loader.FAILED, "tmp2.so"}
+    assert {path.name for path in folders["young"].iterdir()} == kept
+    assert loader._find("portable")[1].endswith("compiled before")

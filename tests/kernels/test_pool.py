@@ -21,7 +21,7 @@ MIB = 1024**2
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program, compiled."""
-    compiler = build.require_compiler()
+    compiler = build.require_compilers()[0]
     target = tmp_path_factory.mktemp("pool") / "pool"
     flags = ["-std=c++17", "-O1", "-pthread", f"-I{build.SOURCES}"]
     command = [*shlex.split(compiler), *flags, str(PROGRAM), "-o", str(target)]

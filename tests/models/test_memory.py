@@ -18,7 +18,7 @@ from transformers import AutoConfig
 import yaie.kernels
 from yaie.config import BUILTIN_MODEL, EngineConfig
 from yaie.errors import NotEnoughMemory
-from yaie.models import memory
+from yaie.kernels import control_groups
 from yaie.models.loader import plan_for
 from yaie.models.locate import resolve_model_path
 from yaie.models.memory import (
@@ -57,8 +57,8 @@ class ControlGroups:
         self.root = folder / "cgroup" if version == 2 else folder / "cgroup" / "memory"
         self._version = version
         self._own = folder / "self"
-        monkeypatch.setattr(memory, "CONTROL_GROUPS", folder / "cgroup")
-        monkeypatch.setattr(memory, "OWN_CONTROL_GROUPS", self._own)
+        monkeypatch.setattr(control_groups, "CONTROL_GROUPS", folder / "cgroup")
+        monkeypatch.setattr(control_groups, "OWN_CONTROL_GROUPS", self._own)
 
     def limit(self, path: str, limit: int | None, used: int, cache: int = 0) -> None:
         """A group; its unlimited ones say so in the way of their version."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from tests.conformance.zoo import CASES, save
 from tests.rounding_sets import ROUNDING_SETS
+from yaie.attention.spec import AttentionSpec
 from yaie.bench.attention import Workload
 from yaie.bench.exact import step_of
 from yaie.config import EngineConfig
@@ -21,7 +23,11 @@ from yaie.kernels.loader import load
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.rewrites import decoder as rewrite
 from yaie.models.rewrites.decoder import DecoderDiffers, comparison_plan
-from yaie.models.rewrites.structure import NotRecognised, recognise
+from yaie.models.rewrites.structure import (
+    NotRecognised,
+    recognise,
+    require_plain_attention,
+)
 
 _CASES = {case.name: case for case in CASES}
 RECOGNISED = [
@@ -66,6 +72,72 @@ def test_structure_is_recognised(name: str) -> None:
 def test_other_structures_are_left_alone(name: str) -> None:
     with pytest.raises(NotRecognised):
         recognise(_CASES[name].build())
+
+
+@pytest.mark.parametrize("name", ["input", "post_attention", "q", "k"])
+def test_a_layer_whose_norms_have_several_epsilons_is_left_alone(name: str) -> None:
+    model: Any = _CASES["qwen3"].build()
+    layer = model.model.layers[-1]
+    norms = {
+        "input": layer.input_layernorm,
+        "post_attention": layer.post_attention_layernorm,
+        "q": layer.self_attn.q_norm,
+        "k": layer.self_attn.k_norm,
+    }
+    norms[name].variance_epsilon = 1e-2
+    with pytest.raises(NotRecognised, match="several epsilons"):
+        recognise(model)
+
+
+def test_a_head_with_a_bias_whose_logits_are_scaled_is_left_alone() -> None:
+    model: Any = _CASES["granite"].build()
+    model.lm_head.bias = torch.nn.Parameter(torch.ones(model.lm_head.out_features))
+    with pytest.raises(NotRecognised, match="bias"):
+        recognise(model)
+
+
+def test_attention_that_is_more_than_the_decoder_computes_is_left_alone() -> None:
+    parts = recognise(_CASES["qwen3"].build())
+    norm = parts.layers[0].query_norm
+    assert norm is not None
+    width = norm.weight.numel()
+    plain = [
+        AttentionSpec(
+            layer=layer, num_heads=4, num_kv_heads=2, key_width=width, value_width=width, scale=1.0
+        )
+        for layer in range(len(parts.layers))
+    ]
+    require_plain_attention(parts, plain)
+    for changes, reason in [
+        ({"has_sinks": True}, "has sinks"),
+        ({"kv_layer": 0}, "reads the keys of layer 0"),
+        ({"key_width": 2 * width}, "not as wide as a head"),
+    ]:
+        odd = replace(plain[-1], **changes)  # type: ignore[arg-type]
+        with pytest.raises(NotRecognised, match=reason):
+            require_plain_attention(parts, [*plain[:-1], odd])
+    with pytest.raises(NotRecognised, match="attentions"):
+        require_plain_attention(parts, plain[:-1])
+
+
+@needs_library
+def test_logits_take_the_memory_of_the_last_step_unless_somebody_holds_them(
+    tmp_path: Path,
+) -> None:
+    loaded = load_case("llama", tmp_path)
+    runner, plan = ModelRunner(loaded), comparison_plan(loaded)
+    held = runner.execute(plan)
+    address, expected = held.data_ptr(), held.clone()
+    row = held[3]
+    del held
+    fewer = runner.execute(replace(plan, logit_rows=plan.logit_rows[::-1][:5].copy()))
+    assert torch.equal(fewer, expected.flip(0)[:5])
+    assert torch.equal(row, expected[3])  # one row is enough to hold all
+    del row
+    again = fewer.data_ptr()
+    assert again != address
+    del fewer
+    assert runner.execute(plan).data_ptr() == again
 
 
 @needs_library

@@ -18,10 +18,24 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import AttentionBackendName
 from yaie.errors import ConfigError
-from yaie.kernels import loader
+from yaie.kernels import control_groups, loader
 from yaie.kvcache.quantized import StoredRows
 
 log = logging.getLogger(__name__)
+
+
+def use_threads(wanted: int | None) -> None:
+    """Have torch, and so the backends, use so many threads; None: as many as help.
+
+    torch counts the processors that this process may run on, and a container's quota of their time
+    leaves it all of them. Threads beyond it are stopped in the middle of a step, and the others
+    wait for them.
+    """
+    if wanted is None:
+        allowed = control_groups.allowed_processors()
+        wanted = min(torch.get_num_threads(), allowed or torch.get_num_threads())
+    if wanted != torch.get_num_threads():
+        torch.set_num_threads(wanted)
 
 
 class PreparedStep(Protocol):

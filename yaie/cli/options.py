@@ -91,7 +91,7 @@ ENGINE_FLAGS = (
     Flag("policy", str, "who is admitted first: prefix-aware, fcfs, lpm or priority"),
     Flag("eviction", str, "what leaves the cache first: lru, lfu or cost"),
     Flag("prefix_cache", bool, "share the KV of common prefixes between requests [on]"),
-    Flag("threads", parse_count, "torch threads [all cores]"),
+    Flag("threads", parse_count, "threads that compute [all cores]"),
     Flag("attention_backend", str, "auto, reference or cpu [the best for the device]"),
     Flag("exact", bool, "bitwise equal logits in any batch, cold or warm; slower [off]"),
     Flag("audit", bool, "check every invariant after every step; slow [off]"),

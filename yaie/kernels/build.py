@@ -23,6 +23,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parent / "csrc"
 MAIN_SOURCE = SOURCES / "kernels.cpp"
 LIBRARY_NAME = "libyaie_kernels.so"
+DIGEST = ".sha256"  # of a file that lies beside the library and ends in this
 COMPILERS = ("g++", "c++", "clang++")
 TIMEOUT_S = 600  # compiling takes seconds; minutes on a machine that is overloaded
 
@@ -39,6 +40,10 @@ class BuildFailed(Exception):
     """There is no library, and this is why."""
 
 
+class CannotWrite(BuildFailed):
+    """The folder for the library cannot be written."""
+
+
 def source_digest() -> str:
     """Identifies the source that a library was compiled from; it is part of the library."""
     digest = hashlib.sha256(" ".join(FLAGS).encode())
@@ -47,23 +52,29 @@ def source_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def find_compiler() -> str | None:
-    """The command of a C++ compiler, as a shell would read it: $CXX if set, else the usual ones."""
+def find_compilers() -> list[str]:
+    """Commands of C++ compilers, as a shell would read them: $CXX if set, else the usual ones."""
+    found: dict[Path, str] = {}  # one of several names of a compiler is enough
     chosen = os.environ.get("CXX", "").strip()
     for command in (chosen,) if chosen else COMPILERS:
         with contextlib.suppress(ValueError):  # a quote that is not closed
             program, *arguments = shlex.split(command)  # such as `ccache g++`
             path = shutil.which(program)
             if path is not None:
-                return shlex.join((path, *arguments))
-    return None
+                found.setdefault(Path(path).resolve(), shlex.join((path, *arguments)))
+    return list(found.values())
 
 
-def require_compiler() -> str:
-    """The command of a C++ compiler. Raises `BuildFailed` where there is none."""
-    compiler = find_compiler()
-    if compiler is not None:
-        return compiler
+def find_compiler() -> str | None:
+    """The first of them."""
+    return next(iter(find_compilers()), None)
+
+
+def require_compilers() -> list[str]:
+    """As `find_compilers`, one at least. Raises `BuildFailed` where there is none."""
+    compilers = find_compilers()
+    if compilers:
+        return compilers
     chosen = os.environ.get("CXX", "").strip()
     if chosen:
         raise BuildFailed(f"$CXX is {chosen!r}, which is not there; name another or unset it")
@@ -112,14 +123,14 @@ def compile_library(
 ) -> None:
     """Compile to `target`, which appears whole or not at all. Raises `BuildFailed`.
 
-    `compiler` is a command as `find_compiler` gives it. With the instruction sets named only, or
+    `compiler` is a command as `find_compilers` gives it. With the instruction sets named only, or
     with all; `flags` are added to those that belong to it.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(suffix=".so", dir=target.parent)
     except OSError as error:
-        raise BuildFailed(f"{target.parent} cannot be written: {error.strerror}") from None
+        raise CannotWrite(f"{target.parent} cannot be written: {error.strerror}") from None
     os.close(handle)
     unfinished = Path(name)
     defines = [f'-DYAIE_SOURCE="{source_digest()}"', f"-DYAIE_CHOSEN_SETS={int(bool(sets))}"]
@@ -134,13 +145,42 @@ def compile_library(
             first = next((line for line in done.stderr.splitlines() if "error" in line), "")
             raise BuildFailed(f"{compiler} failed: {first or f'exit code {done.returncode}'}")
         unfinished.chmod(0o700)
+        _digest_file(target).write_text(_digest(unfinished))
+        _put_on_disk(unfinished)
         unfinished.replace(target)
+        _put_on_disk(target.parent)
     except subprocess.TimeoutExpired:
         raise BuildFailed(f"{compiler} took longer than {TIMEOUT_S} s") from None
     except OSError as error:
         raise BuildFailed(f"{compiler}: {error.strerror}") from None
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def is_whole(library: Path) -> bool:
+    """Whether a library is what was compiled. To load one that is not may end the process."""
+    try:
+        return _digest_file(library).read_bytes() == _digest(library).encode()
+    except OSError:
+        return False
+
+
+def _digest(library: Path) -> str:
+    return hashlib.sha256(library.read_bytes()).hexdigest()
+
+
+def _digest_file(library: Path) -> Path:
+    return library.with_name(library.name + DIGEST)
+
+
+def _put_on_disk(path: Path) -> None:
+    """Wait until a file or folder is on disk, as far as its file system knows how."""
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def is_supported_platform() -> bool:

@@ -1,27 +1,32 @@
 """Finds, loads and describes the kernel library. Called by the CPU attention backend and `doctor`.
 
 In order: a library that lies prebuilt in the package and fits this source, one compiled earlier by
-this user, one compiled now. Where none of it works there is no library, torch serves instead, and
-`status()` says why. YAIE_KERNELS=off refuses the library; the name of an instruction set
-(amx, bf16, vnni, avx512, avx2, portable) forces that one; of several, separated by commas, and of
-`all` the best is used, and the library that is compiled has each.
+this user, one compiled now (for this process alone where it cannot be kept). Where none of it works
+there is no library, torch serves instead, and `status()` says why. YAIE_KERNELS=off refuses the
+library; the name of an instruction set (amx, bf16, vnni, avx512, avx2, portable) forces that one;
+of several, separated by commas, and of `all` the best is used, and the library that is compiled has
+each.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import os
+import tempfile
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from yaie.errors import ConfigError
-from yaie.kernels import build, instruction_sets
+from yaie.kernels import build, instruction_sets, leftovers
 from yaie.kernels.decoder import Decoder, DecoderCall, Linear
 from yaie.kernels.sampling import Best, Draws
 from yaie.kernels.structures import ABI, Layer, Step, Write
+
+log = logging.getLogger(__name__)
 
 VARIABLE = "YAIE_KERNELS"
 AUTO, ALL, OFF = "auto", "all", "off"
@@ -204,17 +209,30 @@ def _open(wish: str) -> tuple[Library, str]:
             return Library(PREBUILT), "prebuilt"
         except OSError:
             pass  # made for another machine or source: compile instead
-    compiler = build.require_compiler()
+    compilers = build.require_compilers()
     failures: dict[tuple[str, ...], Exception] = {}
     for sets in _choices(wish):
         try:
-            library, origin = _compiled(compiler, sets)
+            library, origin = _compiled_by_any(compilers, sets)
         except (build.BuildFailed, OSError) as error:
             failures[sets] = error
         else:
             without = (f"; without {', '.join(sets)}: {why}" for sets, why in failures.items())
             return library, "".join((origin, *without))
     raise next(iter(failures.values()))
+
+
+def _compiled_by_any(compilers: list[str], sets: tuple[str, ...]) -> tuple[Library, str]:
+    """By the first that can; raises what the first said where none can."""
+    failures: list[Exception] = []
+    for compiler in compilers:
+        try:
+            return _compiled(compiler, sets)
+        except NoUsableSet:
+            raise  # another compiler would make the same of it
+        except (build.BuildFailed, OSError) as error:
+            failures.append(error)
+    raise failures[0]
 
 
 def _choices(wish: str) -> list[tuple[str, ...]]:
@@ -235,19 +253,23 @@ def _compiled(compiler: str, sets: tuple[str, ...]) -> tuple[Library, str]:
     """
     target = build.cached_library(compiler, sets)
     for found in (target, build.cached_library(compiler)):
-        if found.is_file():
+        if build.is_whole(found):
             try:
-                return Library(found), "compiled before"
+                library = Library(found)
+                leftovers.note_use(found)
+                return library, "compiled before"
             except NoUsableSet:
                 if found == target:
                     raise  # compiled anew it would have the same
             except OSError:
-                pass  # damaged: compile anew
+                pass  # of no use here: compile anew
     marker = target.parent / FAILED
     _raise_remembered(marker)
     try:
         build.compile_library(compiler, target, sets)
         library = Library(target)
+    except build.CannotWrite as error:
+        return _compiled_for_this_process(compiler, sets, str(error))
     except NoUsableSet:
         raise  # the file is there and says so by itself
     except (build.BuildFailed, OSError) as error:
@@ -255,7 +277,28 @@ def _compiled(compiler: str, sets: tuple[str, ...]) -> tuple[Library, str]:
             marker.write_text(str(error), encoding="utf-8")
         raise
     marker.unlink(missing_ok=True)
+    leftovers.remove(build.cache_folder())
     return library, f"compiled with {compiler}"
+
+
+def _compiled_for_this_process(
+    compiler: str, sets: tuple[str, ...], reason: str
+) -> tuple[Library, str]:
+    """A library in a folder that only this user can enter, and that is gone once it is loaded."""
+    try:
+        temporary = tempfile.TemporaryDirectory(prefix="yaie-kernels-")
+    except OSError as error:
+        raise build.BuildFailed(f"{reason}; nor a temporary folder: {error.strerror}") from None
+    with temporary as folder:
+        target = Path(folder) / build.LIBRARY_NAME
+        build.compile_library(compiler, target, sets)
+        library = Library(target)
+    log.warning(
+        "the kernel library is compiled anew at each start, as it cannot be kept: %s; make the "
+        "folder writable, or set XDG_CACHE_HOME to one that is",
+        reason,
+    )
+    return library, f"compiled with {compiler} for this process alone: {reason}"
 
 
 def _raise_remembered(marker: Path) -> None:

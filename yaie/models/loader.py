@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from yaie.attention.backend import choose_backend
+from yaie.attention.backend import choose_backend, use_threads
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
@@ -99,8 +99,7 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     Raises `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory` or `ConfigError`; each within
     seconds, and all but damage in the weights themselves before weights are read.
     """
-    if config.threads is not None:
-        torch.set_num_threads(config.threads)
+    use_threads(config.threads)
     path = resolve_model_path(config.model)
     stored = read_config(path)
     check_supported(stored)

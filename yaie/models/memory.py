@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from yaie.errors import NotEnoughMemory
+from yaie.kernels.control_groups import own_groups
 
 GIB = 1024**3
 _MIB = 1024**2
@@ -26,9 +27,6 @@ _POOL_SHARE = {"cpu": 0.5, "cuda": 0.9}
 _MOST_POOL_BYTES_ON_CPU = 8 * GIB  # a CPU is shared with other programs
 _MOST_CONTEXTS = 64  # full-length sequences that an automatic pool has room for, at least 64 Ki
 _LEAST_AUTOMATIC_SLOTS = 64 * 1024
-
-OWN_CONTROL_GROUPS = Path("/proc/self/cgroup")
-CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 _MADV_DONTNEED = 4
 # Lines of /proc/PID/smaps: a mapping's addresses and file; that it has pages of its own.
@@ -161,35 +159,15 @@ class _ControlGroupFiles:
         return max(0, int(limit) - usage + reclaimable)
 
 
-_VERSION_1 = _ControlGroupFiles(
-    "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
-)
-_VERSION_2 = _ControlGroupFiles("memory.max", "memory.current", "inactive_file")
+_FILES_OF_VERSION = {
+    1: _ControlGroupFiles("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: _ControlGroupFiles("memory.max", "memory.current", "inactive_file"),
+}
 
 
 def _available_in_cgroups() -> int | None:
-    """What this process's control groups leave it, a container's among them; None without a limit.
-
-    A limit of a group holds for all groups in it, so the tightest one counts.
-    """
-    try:
-        lines = OWN_CONTROL_GROUPS.read_text().splitlines()
-    except OSError:
-        return None  # another system
-    rooms = []
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            root, files = CONTROL_GROUPS, _VERSION_2
-        elif "memory" in controllers.split(","):
-            root, files = CONTROL_GROUPS / "memory", _VERSION_1
-        else:
-            continue
-        inner = Path(path.lstrip("/"))
-        if ".." not in inner.parts:  # else it lies beside what a container sees
-            rooms += [files.room(root / inner), *(files.room(root / up) for up in inner.parents)]
-        else:
-            rooms.append(files.room(root))
+    """What this process's control groups leave it, the tightest of them; None without a limit."""
+    rooms = [_FILES_OF_VERSION[version].room(group) for version, group in own_groups("memory")]
     return min((room for room in rooms if room is not None), default=None)
 
 

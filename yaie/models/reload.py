@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from yaie.attention.backend import use_threads
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
 from yaie.models.generation import read_default_sampling
@@ -28,8 +29,7 @@ def reload_model(
 
     The memory is planned anew. Raises as `load_model` does.
     """
-    if config.threads is not None:
-        torch.set_num_threads(config.threads)
+    use_threads(config.threads)
     device = torch.device("cpu")
     plan = plan_for(
         config,

@@ -13,18 +13,19 @@ struct NormCall {
     const float* weight;
     int64_t width, count;
     float epsilon;
+    float factor;         // of the result
     RoundedRows rounded;  // where the rows go as bf16, instead of y, if it has memory
 };
 
-// y = x / sqrt(mean(x^2) + epsilon) * weight
+// y = x / sqrt(mean(x^2) + epsilon) * weight * factor
 YAIE_INLINE void norm_row(const float* x, const float* weight, float* y, int64_t width,
-                          float epsilon) {
+                          float epsilon, float factor = 1.0f) {
     Vec squares{};
     int64_t i = 0;
     for (; i + kLanes <= width; i += kLanes) squares += load(x + i) * load(x + i);
     float total = sum_of_lanes(squares);
     for (; i < width; ++i) total += x[i] * x[i];
-    float factor = 1.0f / __builtin_sqrtf(total / static_cast<float>(width) + epsilon);
+    factor /= __builtin_sqrtf(total / static_cast<float>(width) + epsilon);
     for (i = 0; i + kLanes <= width; i += kLanes)
         store(y + i, load(x + i) * factor * load(weight + i));
     for (; i < width; ++i) y[i] = x[i] * factor * weight[i];
@@ -36,18 +37,19 @@ static void norm_task(void* context, int64_t index, Scratch& scratch) {
     for (int64_t row = index * kRowsInTask; row < end; ++row) {
         bool rounds = call.rounded.bytes != nullptr;
         float* y = rounds ? (float*)scratch.get(call.width * sizeof(float)) : call.y + row * call.width;
-        norm_row(call.x + row * call.width, call.weight, y, call.width, call.epsilon);
+        norm_row(call.x + row * call.width, call.weight, y, call.width, call.epsilon, call.factor);
 #ifdef YAIE_BF16
         if (rounds) round_row(y, call.width, call.rounded, row);
 #endif
     }
 }
 
-// A linear layer of normed rows of x, which are `linear.num_inputs` wide.
+// A linear layer of normed rows of x, which are `linear.num_inputs` wide, times a factor.
 static void normed_linear(Pool& pool, DecoderSpace& space, const YaieLinear& linear, const float* x,
-                          int64_t count, const float* weight, float epsilon, const Target& target) {
+                          int64_t count, const float* weight, float epsilon, const Target& target,
+                          float factor = 1.0f) {
     int64_t width = linear.num_inputs;
-    NormCall call{x, nullptr, weight, width, count, epsilon, {}};
+    NormCall call{x, nullptr, weight, width, count, epsilon, factor, {}};
 #ifdef YAIE_BF16
     if (linear.weights_kind == YAIE_WEIGHTS_BFLOAT16)
         call.rounded = bf16_rows(linear, space.bytes(DecoderSpace::kNormed, bf16_bytes(linear, count)));
@@ -375,9 +377,7 @@ static void run_decoder(Pool& pool, const YaieDecoder& decoder, const YaieStep& 
     }
     int64_t rows = call.num_logit_rows;
     if (!rows) return;
+    // Before the head, as there are fewer numbers: where there is a factor, the head has no bias.
     normed_linear(pool, space, decoder.head, hidden, rows, decoder.final_norm, decoder.epsilon,
-                  Target{call.logits, decoder.head.num_outputs, YAIE_SET, 0.0f});
-    if (decoder.logit_factor != 1.0f)
-        for (int64_t i = 0; i < rows * decoder.head.num_outputs; ++i)
-            call.logits[i] *= decoder.logit_factor;
+                  Target{call.logits, decoder.head.num_outputs, YAIE_SET, 0.0f}, decoder.logit_factor);
 }

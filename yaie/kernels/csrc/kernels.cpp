@@ -190,7 +190,7 @@ const InstructionSet*& chosen() {
 
 // Kept from call to call, under the lock of shared().
 struct AttentionState {
-    Schedule schedule;
+    Schedules schedules;
     Scratch partials;
 };
 
@@ -213,8 +213,8 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer,
                    const RoundedOutput& rounded) {
     AttentionKernels kernels = chosen()->attention(layer.pool_dtype);
     AttentionState& state = attention_state();
-    Schedule& schedule = state.schedule;
-    schedule.make(step, layer, pool.threads(), chosen()->has_tiles(layer));
+    const Schedule& schedule =
+        state.schedules.get(step, layer, pool.threads(), chosen()->has_tiles(layer));
     AttentionCall call{};
     call.step = &step;
     call.layer = &layer;

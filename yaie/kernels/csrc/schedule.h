@@ -36,11 +36,15 @@ public:
     std::vector<int32_t> merged_rows;     // rows with more than one piece, or span
     int64_t num_partials = 0;
 
-    // Does nothing where it was made for an equal step and layer already.
+    // Whether it was made for an equal step and layer; `tiles`: as for `make`.
+    bool serves(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) const {
+        return key_ == key_of(step, layer, threads, tiles);
+    }
+
+    bool is_of(const YaieStep& step) const { return key_.step == step.id; }
+
     // `tiles`: whether many query vectors meet keys laid out in tiles.
     void make(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) {
-        Key key{step.id, layer.num_kv_heads, layer.num_heads, layer.sliding_window, threads, tiles};
-        if (key == key_) return;
         key_ = Key{};
         group_ = layer.num_heads / layer.num_kv_heads;
         num_partials = 0;
@@ -55,7 +59,7 @@ public:
         }
         // The keys of an exact piece are not cut any further, so its heads are shared out earlier.
         make_tasks(layer, threads, step.exact ? threads * kPiecesPerThread : threads);
-        key_ = key;
+        key_ = key_of(step, layer, threads, tiles);
     }
 
     // Whether a piece hands partial results to another or to the merge.
@@ -74,6 +78,10 @@ private:
                    window == other.window && threads == other.threads && tiles == other.tiles;
         }
     };
+
+    static Key key_of(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) {
+        return {step.id, layer.num_kv_heads, layer.num_heads, layer.sliding_window, threads, tiles};
+    }
 
     // KV heads in one task: for few query vectors all, because they lie together in memory.
     int64_t heads_together(const Piece& piece, const YaieLayer& layer) const {
@@ -233,6 +241,32 @@ private:
     int64_t group_ = 1;
     bool has_levels_ = false;
     ExactPieces exact_pieces_;
+};
+
+// The schedules of a step, one for each kind of layer: models that alternate between layers with and
+// without a window would else make the same two again and again.
+class Schedules {
+public:
+    const Schedule& get(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) {
+        for (const Schedule& schedule : schedules_)
+            if (schedule.serves(step, layer, threads, tiles)) return schedule;
+        Schedule& schedule = to_replace(step);
+        schedule.make(step, layer, threads, tiles);
+        return schedule;
+    }
+
+private:
+    static constexpr size_t kKinds = 4;
+
+    // One of an earlier step; in a step of more kinds they take turns.
+    Schedule& to_replace(const YaieStep& step) {
+        for (Schedule& schedule : schedules_)
+            if (!schedule.is_of(step)) return schedule;
+        return schedules_[turn_++ % kKinds];
+    }
+
+    Schedule schedules_[kKinds];
+    size_t turn_ = 0;
 };
 
 }  // namespace yaie

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from yaie.attention.cpu import CpuBackend, pool_layer
 from yaie.attention.plan import Segment, StepPlan
 from yaie.kernels.decoder import GATED, Decoder, DecoderCall, DecoderLayer
+from yaie.kernels.loader import Library
 from yaie.kernels.structures import DTYPES, Layer
 from yaie.kvcache.pool import KVPool
 from yaie.models.loader import LoadedModel
@@ -32,6 +34,7 @@ from yaie.models.rewrites.structure import (
     LinearParts,
     NotRecognised,
     recognise,
+    require_plain_attention,
 )
 
 log = logging.getLogger(__name__)
@@ -58,6 +61,30 @@ class DecoderDiffers(Exception):
     """The packed decoder does not compute what the original does; the original is gone."""
 
 
+class _LogitsMemory:
+    """Memory for the logits of one step after the other. Grows, never shrinks.
+
+    The C library gives large memory back to the system when it is freed, and each step would wait
+    until the system has cleared it anew. No step has more rows than memory was planned for.
+    """
+
+    def __init__(self, library: Library, vocab_size: int) -> None:
+        self._library = library
+        self._vocab_size = vocab_size
+        self._memory = np.empty((0, vocab_size), dtype=np.float32)
+
+    def take(self, num_rows: int) -> torch.Tensor:
+        """[num_rows, vocab_size], not cleared: that of the last step, unless somebody holds it."""
+        is_held = sys.getrefcount(self._memory) > 2  # the attribute and the argument
+        if is_held or num_rows > len(self._memory):
+            # A power of two, as each size between would be new memory. Unused rows take up none.
+            rows = max(len(self._memory), 1 << (num_rows - 1).bit_length())
+            memory = torch.empty((rows, self._vocab_size), dtype=torch.float32)
+            self._library.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
+            self._memory = memory.numpy()  # whose references can be counted
+        return torch.from_numpy(self._memory[:num_rows])
+
+
 class NativeDecoder:
     """A decoder whose weights the kernel library has packed."""
 
@@ -73,14 +100,14 @@ class NativeDecoder:
         self.held = held
         self.sample = np.empty(0, dtype=np.float32)  # of the logits of the comparison
         self._backend = backend
-        self._vocab_size = vocab_size
+        self._logits = _LogitsMemory(backend.kernels, vocab_size)
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """See `ModelRunner.execute`."""
         step = self._backend.prepare(plan, _CPU)
         token_ids = np.ascontiguousarray(plan.token_ids)
         logit_rows = np.ascontiguousarray(plan.logit_rows)
-        logits = torch.empty((len(logit_rows), self._vocab_size), dtype=torch.float32)
+        logits = self._logits.take(len(logit_rows))
         call = DecoderCall(
             token_ids.ctypes.data, logit_rows.ctypes.data, len(logit_rows), logits.data_ptr()
         )
@@ -163,6 +190,7 @@ def build_native_decoder(
                 "bfloat16 it runs the model, several times faster"
             )
         parts = recognise(loaded.model)
+        require_plain_attention(parts, loaded.specs)
     except NotRecognised as reason:
         if backend.exact:
             raise not_exact(str(reason)) from None

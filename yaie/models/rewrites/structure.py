@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from yaie.attention.spec import AttentionSpec
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
 
 _LINEAR = (nn.Linear, QuantizedLinear)
@@ -95,6 +96,12 @@ class LayerParts:
     rotates: bool
     residual_factor: float
 
+    @property
+    def norms(self) -> tuple[NormParts, ...]:
+        """Those that it has."""
+        every = (self.attention_norm, self.mlp_norm, self.query_norm, self.key_norm)
+        return tuple(norm for norm in every if norm is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class DecoderParts:
@@ -125,6 +132,9 @@ def recognise(model: Any) -> DecoderParts:
         raise NotRecognised("not a stack of layers below a linear head")
     _require_children(base, {"embed_tokens", "layers", "norm", "rotary_emb"}, "the decoder")
     config = getattr(model, "config", None)
+    scaling = float(getattr(config, "logits_scaling", 1.0))
+    if scaling != 1.0 and head.bias is not None:  # the head's inputs are scaled, a bias is not
+        raise NotRecognised("the head has a bias, and its logits are scaled")
     return DecoderParts(
         embedding=base.embed_tokens,
         layers=tuple(_layer(layer) for layer in layers),
@@ -132,8 +142,22 @@ def recognise(model: Any) -> DecoderParts:
         rotary=base.rotary_emb,
         head=head,
         embedding_factor=float(getattr(base, "embedding_multiplier", 1.0)),
-        logit_factor=1.0 / float(getattr(config, "logits_scaling", 1.0)),
+        logit_factor=1.0 / scaling,
     )
+
+
+def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec]) -> None:
+    """Raises `NotRecognised` where a layer's attention is more than the decoder computes."""
+    if len(specs) != len(parts.layers):
+        raise NotRecognised(f"{len(parts.layers)} layers have {len(specs)} attentions")
+    for layer, spec in zip(parts.layers, specs, strict=True):
+        if spec.has_sinks:
+            raise NotRecognised(f"the attention of layer {spec.layer} has sinks")
+        if spec.kv_layer is not None:
+            raise NotRecognised(f"layer {spec.layer} reads the keys of layer {spec.kv_layer}")
+        for norm in (layer.query_norm, layer.key_norm):
+            if norm is not None and norm.weight.shape != (spec.key_width,):
+                raise NotRecognised(f"a norm of layer {spec.layer} is not as wide as a head")
 
 
 def _layer(layer: Any) -> LayerParts:
@@ -143,7 +167,7 @@ def _layer(layer: Any) -> LayerParts:
     gate_up = _linears(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
     if gate_up.bias() is not None:  # gates and values are interleaved; a bias would have to be too
         raise NotRecognised(f"the gate of {type(mlp).__name__} has a bias")
-    return LayerParts(
+    parts = LayerParts(
         attention_norm=_norm(layer.input_layernorm),
         mlp_norm=_norm(layer.post_attention_layernorm),
         query_norm=_head_norm(attention, "q_norm"),
@@ -156,6 +180,9 @@ def _layer(layer: Any) -> LayerParts:
         rotates=bool(getattr(attention, "use_rope", True)),
         residual_factor=float(getattr(layer, "residual_multiplier", 1.0)),
     )
+    if any(norm.epsilon != parts.attention_norm.epsilon for norm in parts.norms):
+        raise NotRecognised(f"the norms of {type(layer).__name__} have several epsilons")
+    return parts
 
 
 def _require_children(
