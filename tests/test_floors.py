@@ -23,6 +23,7 @@ FLOORS = {
     "yaie.config": 0,
     "yaie.errors": 0,
     "yaie.subprocesses": 0,
+    "yaie.control_groups": 0,
     "yaie.text": 1,
     "yaie.kvcache": 2,
     "yaie.kernels": 2,

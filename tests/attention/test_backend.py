@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from yaie import control_groups
 from yaie.attention import backend
 from yaie.attention.backend import choose_backend
-from yaie.kernels import control_groups, loader
+from yaie.kernels import loader
 
 CPU = torch.device("cpu")
 

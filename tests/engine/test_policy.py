@@ -45,6 +45,10 @@ class Queue:
         self.policy.add(request)
         return request
 
+    def add_equal(self, count: int) -> list[str]:
+        """Requests that only their arrival tells apart; returns their names."""
+        return [self.add(f"r{number}", cost=100).request_id for number in range(count)]
+
     def order(self, clock: int) -> list[str]:
         """Everybody, in the order in which they would be admitted now."""
         names = []
@@ -104,9 +108,7 @@ def test_prefix_aware_lets_age_decide_in_the_end() -> None:
 @pytest.mark.parametrize("name", ["prefix-aware", "lpm"])
 def test_equal_requests_go_by_arrival(name: str) -> None:
     queue = Queue(name)
-    names = [f"r{number}" for number in range(12)]
-    for each in names:
-        queue.add(each, cost=100)
+    names = queue.add_equal(12)
     assert queue.order(50) == names
 
 
@@ -114,9 +116,7 @@ def test_equal_requests_go_by_arrival(name: str) -> None:
 def test_equal_prompts_go_by_arrival_also_once_they_are_held(name: str) -> None:
     """Their remembered costs are of different age then."""
     queue = Queue(name)
-    names = [f"r{number}" for number in range(12)]
-    for each in names:
-        queue.add(each, cost=100)
+    names = queue.add_equal(12)
     served = []
     while (request := queue.policy.next(50)) is not None:
         served.append(request.request_id)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kernels.compiler import find_compiler
 from yaie.kernels import build, loader
 from yaie.kernels.loader import Library
 
@@ -72,7 +73,7 @@ def library() -> Library:
 @pytest.fixture(scope="module")
 def usual(library: Library, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The program with that library."""
-    compiler = build.find_compiler()
+    compiler = find_compiler()
     if compiler is None:
         pytest.skip("a prebuilt library, and no C++ compiler to build the program with")
     program = tmp_path_factory.mktemp("usual") / "driver"

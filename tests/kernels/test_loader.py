@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.compiler import needs_compiler
+from tests.kernels.compiler import find_compiler, needs_compiler
 from yaie.kernels import build, instruction_sets, leftovers, loader
 from yaie.kernels.loader import Library
 from yaie.kernels.structures import ABI
@@ -243,7 +243,7 @@ def test_a_damaged_library_is_compiled_anew_unless_that_was_of_no_use(
     small_source: Path, compiled: list[tuple[str, ...]]
 ) -> None:
     (small_source / "kernels.cpp").write_text(STUBS)
-    compiler = build.find_compiler()
+    compiler = find_compiler()
     assert compiler is not None
     target = build.cached_library(compiler, ("portable",))
     target.parent.mkdir(parents=True)
@@ -301,7 +301,7 @@ def test_where_one_compiler_fails_the_next_is_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     (small_source / "kernels.cpp").write_text(STUBS)
-    works = build.find_compiler()
+    works = find_compiler()
     assert works is not None
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho error: no headers >&2\nexit 1\n")
@@ -322,7 +322,7 @@ def test_where_one_compiler_fails_the_next_is_tried(
 @needs_compiler
 @pytest.mark.usefixtures("small_source")
 def test_each_choice_of_sets_has_a_file_of_its_own() -> None:
-    compiler = build.find_compiler()
+    compiler = find_compiler()
     assert compiler is not None
     files = {build.cached_library(compiler, sets) for sets in ((), ("portable",), ("avx2",))}
     assert len(files) == 3
@@ -356,7 +356,7 @@ def test_the_chosen_compiler_may_be_a_command_with_arguments(
     small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (small_source / "kernels.cpp").write_text("#ifndef MORE\n#error no MORE\n#endif\n" + STUBS)
-    plain = build.find_compiler()
+    plain = find_compiler()
     launcher = tmp_path / "a launcher"  # as ccache is one
     launcher.write_text('#!/bin/sh\nexec "$@"\n')
     launcher.chmod(0o755)
@@ -402,7 +402,7 @@ def test_without_a_home_there_is_a_reason_that_says_what_to_set(
 @needs_compiler
 @pytest.mark.usefixtures("small_source")
 def test_a_damaged_library_in_the_cache_is_compiled_anew() -> None:
-    compiler = build.find_compiler()
+    compiler = find_compiler()
     assert compiler is not None
     target = build.cached_library(compiler)
     target.parent.mkdir(parents=True)
@@ -417,7 +417,7 @@ def test_a_damaged_library_in_the_cache_is_compiled_anew() -> None:
 
 @needs_compiler
 def test_a_library_of_another_source_is_refused(small_source: Path) -> None:
-    compiler = build.find_compiler()
+    compiler = find_compiler()
     assert compiler is not None
     target = build.cached_library(compiler)
     build.compile_library(compiler, target)
@@ -431,7 +431,7 @@ def test_a_library_of_another_source_is_refused(small_source: Path) -> None:
 @needs_compiler
 def test_what_does_not_compile_leaves_nothing_behind_and_says_why(small_source: Path) -> None:
     (small_source / "kernels.cpp").write_text("#error broken on purpose\n")
-    compiler = build.find_compiler()
+    compiler = find_compiler()
     assert compiler is not None
     target = build.cached_library(compiler)
     with pytest.raises(build.BuildFailed, match="broken on purpose"):

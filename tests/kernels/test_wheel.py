@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernels.compiler import needs_compiler
+from tests.kernels.compiler import find_compiler, needs_compiler
 from tests.kernels.test_loader import REPORT
 from yaie.kernels import build, instruction_sets
 
@@ -53,7 +53,7 @@ def compiler_of(name: str, folder: Path) -> str:
     """A compiler that makes the library with one set only, which takes a third of the time."""
     compiler = folder / "compiler"
     defines = f"-UYAIE_CHOSEN_SETS -DYAIE_CHOSEN_SETS=1 -DYAIE_WITH_{name}=1"
-    compiler.write_text(f'#!/bin/sh\nexec {build.find_compiler()} "$@" {defines}\n')
+    compiler.write_text(f'#!/bin/sh\nexec {find_compiler()} "$@" {defines}\n')
     compiler.chmod(0o755)
     return str(compiler)
 
@@ -117,7 +117,7 @@ def test_an_installed_wheel_has_kernels_without_a_compiler(project: Path, tmp_pa
 @needs_compiler
 @pytest.mark.slow
 def test_the_whole_wheel_has_every_instruction_set(project: Path, tmp_path: Path) -> None:
-    wheel = build_wheel(project, tmp_path, str(build.find_compiler()))
+    wheel = build_wheel(project, tmp_path, str(find_compiler()))
     check_library(wheel)
     install(wheel, tmp_path / "installed")
     (empty := tmp_path / "empty").mkdir()

@@ -16,9 +16,9 @@ import torch
 from transformers import AutoConfig
 
 import yaie.kernels
+from yaie import control_groups
 from yaie.config import BUILTIN_MODEL, EngineConfig
 from yaie.errors import NotEnoughMemory
-from yaie.kernels import control_groups
 from yaie.models.loader import plan_for
 from yaie.models.locate import resolve_model_path
 from yaie.models.memory import (

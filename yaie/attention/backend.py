@@ -12,13 +12,14 @@ from typing import Protocol
 
 import torch
 
+from yaie import control_groups
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import AttentionBackendName
 from yaie.errors import ConfigError
-from yaie.kernels import control_groups, loader
+from yaie.kernels import loader
 from yaie.kvcache.quantized import StoredRows
 
 log = logging.getLogger(__name__)

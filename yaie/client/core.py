@@ -62,7 +62,7 @@ def load_engine_core(config: EngineConfig) -> Core:
 
     if "torch" not in sys.modules:
         # Its OpenMP threads read this once, when they are loaded. They would spin for
-        # milliseconds after each operation, on the cores that the kernel library needs.
+        # milliseconds after each operation, on the cores that the kernel library and a server need.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
     from yaie.engine.core import EngineCore

@@ -71,9 +71,7 @@ class EngineProcess(asyncio.Protocol):
                     stdout=2,  # standard output belongs to the answers of the parent
                     pass_fds=(theirs.fileno(),),
                     start_new_session=True,  # Ctrl-C is for the parent, which then asks us to end
-                    # torch's threads would spin for milliseconds after each operation, on the
-                    # cores that the kernel library and the server need.
-                    env={"OMP_WAIT_POLICY": "PASSIVE", **module_environment()},
+                    env=module_environment(),
                 )
             except BaseException:
                 ours.close()

@@ -65,11 +65,6 @@ def find_compilers() -> list[str]:
     return list(found.values())
 
 
-def find_compiler() -> str | None:
-    """The first of them."""
-    return next(iter(find_compilers()), None)
-
-
 def require_compilers() -> list[str]:
     """As `find_compilers`, one at least. Raises `BuildFailed` where there is none."""
     compilers = find_compilers()
