@@ -5,8 +5,20 @@
 // elements; query vectors are taken up to YAIE_TILE_ROWS at a time.
 
 #ifdef YAIE_AMX
+// Of keys or values. Large blocks are read past the L1 cache, which holds what meets all of a block.
+template <bool is_large>
+YAIE_INLINE void load_block_tiles(const uint32_t* first, const uint32_t* second) {
+    if (is_large) {
+        _tile_stream_loadd(6, first, 64);
+        _tile_stream_loadd(7, second, 64);
+    } else {
+        _tile_loadd(6, first, 64);
+        _tile_loadd(7, second, 64);
+    }
+}
+
 // scores[q, k - begin] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors, k from begin to end.
-template <int Tiles>
+template <int Tiles, bool is_large>
 static void score_tiles(const TileBlock& block, const TileState& state, int width, int lane,
                         int begin, int end, float* scores) {
     const uint16_t* queries = state.queries + static_cast<int64_t>(lane) * width;
@@ -25,9 +37,8 @@ static void score_tiles(const TileBlock& block, const TileState& state, int widt
         }
         for (int t = 0; t < steps; ++t) {
             _tile_loadd(4, queries + t * kTileDepth, stride);
-            _tile_loadd(6, keys + t * kTileWords, 64);
+            load_block_tiles<is_large>(keys + t * kTileWords, next + t * kTileWords);
             _tile_dpbf16ps(0, 4, 6);
-            _tile_loadd(7, next + t * kTileWords, 64);
             _tile_dpbf16ps(1, 4, 7);
             if (Tiles == 2) {
                 _tile_loadd(5, queries + kTileRows * width + t * kTileDepth, stride);
@@ -45,7 +56,7 @@ static void score_tiles(const TileBlock& block, const TileState& state, int widt
 }
 
 // sums[q, :] += weights[q, k - begin] * values[k, :], as above.
-template <int Tiles>
+template <int Tiles, bool is_large>
 static void add_tiles(const TileBlock& block, const TileState& state, int width, int lane,
                       int begin, int end, const float* weights) {
     float* sums = state.sums + static_cast<int64_t>(lane) * width;
@@ -66,9 +77,8 @@ static void add_tiles(const TileBlock& block, const TileState& state, int width,
                 block.values + (static_cast<int64_t>(k / kTileDepth) * columns + c) * kTileWords;
             const uint16_t* from = rows + k - begin;
             _tile_loadd(4, from, kTileScores * 4);
-            _tile_loadd(6, values, 64);
+            load_block_tiles<is_large>(values, values + kTileWords);
             _tile_dpbf16ps(0, 4, 6);
-            _tile_loadd(7, values + kTileWords, 64);
             _tile_dpbf16ps(1, 4, 7);
             if (Tiles == 2) {
                 _tile_loadd(5, from + kTileRows * 2 * kTileScores, kTileScores * 4);
@@ -87,18 +97,22 @@ static void add_tiles(const TileBlock& block, const TileState& state, int width,
 
 YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width, int lane,
                                  int lanes, int begin, int end, float* scores) {
-    if (lanes > kTileRows)
-        score_tiles<2>(block, state, width, lane, begin, end, scores);
+    if (lanes <= kTileRows)
+        score_tiles<1, false>(block, state, width, lane, begin, end, scores);
+    else if (block.is_large)
+        score_tiles<2, true>(block, state, width, lane, begin, end, scores);
     else
-        score_tiles<1>(block, state, width, lane, begin, end, scores);
+        score_tiles<2, false>(block, state, width, lane, begin, end, scores);
 }
 
 YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width, int lane,
                                  int lanes, int begin, int end, const float* weights) {
-    if (lanes > kTileRows)
-        add_tiles<2>(block, state, width, lane, begin, end, weights);
+    if (lanes <= kTileRows)
+        add_tiles<1, false>(block, state, width, lane, begin, end, weights);
+    else if (block.is_large)
+        add_tiles<2, true>(block, state, width, lane, begin, end, weights);
     else
-        add_tiles<1>(block, state, width, lane, begin, end, weights);
+        add_tiles<2, false>(block, state, width, lane, begin, end, weights);
 }
 #else
 // sums[r] += rows[r] . words for `pairs` pairs of numbers that follow each other in rows, and in two

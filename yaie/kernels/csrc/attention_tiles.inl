@@ -45,6 +45,7 @@ struct TileBlock {
     uint32_t* keys;
     uint32_t* values;
     int n;
+    bool is_large;  // of kManyTileKeys
     BlockScales<Int8, kManyTileKeys> scales;
 };
 
@@ -322,6 +323,7 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
     char* memory =
         scratch.get(block_bytes + score_bytes + position_bytes + heads * padded_lanes * lane_bytes);
     TileBlock block;
+    block.is_large = block_keys == kManyTileKeys;
     block.keys = reinterpret_cast<uint32_t*>(memory);
     block.values = block.keys + block_keys * layer.keys / 2;
     float* scores = reinterpret_cast<float*>(memory + block_bytes);

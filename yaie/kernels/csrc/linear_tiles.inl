@@ -221,27 +221,107 @@ YAIE_INLINE bool goes_past_caches(const LinearCall& call) {
            call.rows * row_bytes >= kLargeResult;
 }
 
+// How sums become results, a row at a time: a row of a task's panel, then the row below it. What follows
+// AnyEnding are the common ways in few instructions: they stand between products, and the processor looks
+// only some hundred instructions ahead for the next ones.
+template <bool past_caches>
+struct AnyEnding {
+    const LinearCall& call;
+    int64_t panel = 0, row = 0;
+
+    YAIE_MEMBER void begin(int64_t of_panel, int64_t first_row) {
+        panel = of_panel;
+        row = first_row;
+    }
+
+    YAIE_MEMBER void one(Pair sum) {
+        finish_row<past_caches>(call.target, *call.linear, row, panel * kChunk, sum.a, sum.b);
+        ++row;
+    }
+};
+
+// Added to float32 numbers.
+struct AddingEnding {
+    const LinearCall& call;
+    float* y = nullptr;
+
+    YAIE_MEMBER void begin(int64_t panel, int64_t row) {
+        y = call.target.y + row * call.target.y_stride + panel * kChunk;
+    }
+
+    YAIE_MEMBER void one(Pair sum) {
+        Vec factor = splat(call.target.factor);
+        store(y, fma(sum.a, factor, load(y)));
+        store(y + kLanes, fma(sum.b, factor, load(y + kLanes)));
+        y += call.target.y_stride;
+    }
+};
+
+// bf16 numbers, past the caches.
+struct HalvesEnding {
+    const LinearCall& call;
+    Bf16* to = nullptr;
+
+    YAIE_MEMBER void begin(int64_t panel, int64_t row) {
+        to = (Bf16*)call.target.halves + row * call.target.y_stride + panel * kChunk;
+    }
+
+    YAIE_MEMBER void one(Pair sum) {
+        __m512bh both = _mm512_cvtne2ps_pbh((__m512)sum.b, (__m512)sum.a);
+        put_line(to, &both, true);
+        to += call.target.y_stride;
+    }
+};
+
+// Gated by silu, as the next layer of bf16 weights reads them.
+struct GatedEnding {
+    const LinearCall& call;
+    char* to = nullptr;
+    int64_t row = 0;
+
+    YAIE_MEMBER void begin(int64_t panel, int64_t first_row) {
+        const RoundedRows& rounded = *call.target.rounded;
+        row = first_row;
+        to = byte_of(rounded, row_of(rounded, row), panel * kLanes * (int64_t)sizeof(Bf16));
+    }
+
+    YAIE_MEMBER void one(Pair sum) {
+        const RoundedRows& rounded = *call.target.rounded;
+        __m256bh numbers = _mm512_cvtneps_pbh((__m512)(sigmoid_times(sum.a) * sum.b));
+        __builtin_memcpy(to, &numbers, sizeof numbers);
+        to += rounded.row_stride;
+        if (++row % kRowsInBlock == 0) to += rounded.block_stride - kRowsInBlock * rounded.row_stride;
+    }
+};
+
 // The sums of a pair of blocks with a panel, on their way into the result: they are finished row by row
 // beside the products of the next pair.
-template <class Products, bool past_caches>
+template <class Products, class Ending>
 struct Finishing {
     const LinearCall& call;
+    Ending ending;
     const char* sums = nullptr;
     int64_t panel = 0, row = 0, left = 0;
 
+    YAIE_MEMBER void begin(const char* from, int64_t of_panel, int64_t first_row, int64_t count) {
+        sums = from;
+        panel = of_panel;
+        row = first_row;
+        left = count;
+        ending.begin(panel, row);
+    }
+
     YAIE_MEMBER void one() {
-        const YaieLinear& linear = *call.linear;
         Pair sum;
         if (Products::kIntegers) {
             IntPair products{(Int)load_bits(sums), (Int)load_bits(sums + 2 * kChunk)};
-            GroupScales scales(linear, panel * kChunk, kByteOffset);
-            sum = add_scaled_sum(call.rounded, row, scales, products, Pair{});
+            GroupScales scales(*call.linear, panel * kChunk, kByteOffset);
+            sum = add_scaled_sum(call.rounded, row++, scales, products, Pair{});
         } else {
             sum = load_chunk((const float*)sums);
         }
-        finish_row<past_caches>(call.target, linear, row, panel * kChunk, sum.a, sum.b);
+        ending.one(sum);
         sums += kChunk * 4;
-        ++row;
         --left;
     }
 
@@ -252,7 +332,7 @@ struct Finishing {
 
 // Some panels with one group of inputs. Where there are more steps than the L1 cache holds, sums wait in
 // `sums` for the next steps; the last ones go to one of the two pairs behind it.
-template <class Products, bool past_caches>
+template <class Products, class Ending>
 static void tile_panels(const LinearCall& call, const LinearPart& part, char* sums) {
     const YaieLinear& linear = *call.linear;
     const RoundedRows& x = call.rounded;
@@ -269,7 +349,7 @@ static void tile_panels(const LinearCall& call, const LinearPart& part, char* su
     // While rows meet a part of a panel the next part comes nearer, where there are rows enough for it.
     bool is_hidden = passes > kFewPasses;
     from.ahead_bytes = is_hidden ? round_up(from.weight_step / passes, 64) : 0;
-    Finishing<Products, past_caches> finishing{call};
+    Finishing<Products, Ending> finishing{call, {call}};
     for (int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
         for (int64_t step = 0; step < steps; step += depth) {
             from.steps = least_of(depth, steps - step);
@@ -295,11 +375,8 @@ static void tile_panels(const LinearCall& call, const LinearPart& part, char* su
                     continue;
                 }
                 store_sums(last_sums[turn], both);
-                finishing.sums = last_sums[turn];
+                finishing.begin(last_sums[turn], panel, row, count);
                 turn ^= 1;
-                finishing.panel = panel;
-                finishing.row = row;
-                finishing.left = count;
             }
         }
     }
@@ -321,16 +398,27 @@ static void nibble_panels(const LinearCall& call, LinearPart part, Scratch& scra
     }
 }
 
+// Which of the common ways leads to the target, for whole panels without a bias.
 template <class Products>
 static void simple_panels(const LinearCall& call, const LinearPart& part, Scratch& scratch) {
+    const YaieLinear& linear = *call.linear;
+    const Target& target = call.target;
     int64_t pairs = (part.end_row - part.first_row + 2 * kTileRows - 1) / (2 * kTileRows);
     char* sums = scratch.get((pairs + 2) * kBlockPairBytes);
-    if (goes_past_caches(call)) {
-        tile_panels<Products, true>(call, part, sums);
-        finish_past_caches();
-    } else {
-        tile_panels<Products, false>(call, part, sums);
-    }
+    bool is_plain = !linear.bias && part.end_panel * kChunk <= linear.num_outputs;
+    bool has_whole_gates = is_plain && linear.num_outputs % (2 * kChunk) == 0;  // nothing to pad
+    bool past_caches = goes_past_caches(call);
+    if (is_plain && target.halves && past_caches)
+        tile_panels<Products, HalvesEnding>(call, part, sums);
+    else if (target.rounded && target.store == YAIE_GATED_SILU && has_whole_gates)
+        tile_panels<Products, GatedEnding>(call, part, sums);
+    else if (is_plain && target.store == YAIE_ADD)
+        tile_panels<Products, AddingEnding>(call, part, sums);
+    else if (past_caches)
+        tile_panels<Products, AnyEnding<true>>(call, part, sums);
+    else
+        tile_panels<Products, AnyEnding<false>>(call, part, sums);
+    if (past_caches) finish_past_caches();
 }
 
 static void tile_task(void* context, int64_t index, Scratch& scratch) {
