@@ -68,10 +68,11 @@ def test_rows_rounded_to_bf16_are_near_to_float32(kernels: Library) -> None:
     assert float((found - truth).norm() / truth.norm()) < 2**-9
 
 
-@pytest.mark.parametrize("rows", [3, 40])
-def test_sums_are_added_to_what_is_there(kernels: Library, rows: int) -> None:
-    weight = torch.randn(40, 70).bfloat16()
-    x, before = torch.randn(rows, 70), torch.randn(rows, 40)
+@pytest.mark.parametrize("rows", [3, 33, 40])
+@pytest.mark.parametrize("outputs", [40, 64])
+def test_sums_are_added_to_what_is_there(kernels: Library, outputs: int, rows: int) -> None:
+    weight = torch.randn(outputs, 70).bfloat16()
+    x, before = torch.randn(rows, 70), torch.randn(rows, outputs)
     found = compute(kernels, weight, x, before.clone(), store=ADD)
     assert_near(found, before.double() + 0.5 * (as_read(kernels, x) @ weight.double().T))
 

@@ -251,13 +251,13 @@ def by_steps(model: Path, shared: int, sequences_in_step: int, **settings: objec
     return torch.cat(found)
 
 
-@pytest.fixture(scope="module")
-def wide_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Little but attention: 16 heads of 128, with bias in the QKV layer."""
+@pytest.fixture(scope="module", params=[True, False], ids=["bias", "no bias"])
+def wide_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Little but attention: 16 heads of 128, with and without bias in the QKV layer."""
     torch.manual_seed(0)
     config = Qwen3Config(
         vocab_size=1024, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
-        num_attention_heads=16, num_key_value_heads=8, head_dim=128, attention_bias=True,
+        num_attention_heads=16, num_key_value_heads=8, head_dim=128, attention_bias=request.param,
         initializer_range=0.2,
     )  # fmt: skip
     folder = tmp_path_factory.mktemp("wide")

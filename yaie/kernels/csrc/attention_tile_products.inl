@@ -5,7 +5,8 @@
 // elements; query vectors are taken up to YAIE_TILE_ROWS at a time.
 
 #ifdef YAIE_AMX
-// Of keys or values. Large blocks are read past the L1 cache, which holds what meets all of a block.
+// Two tiles of keys or values. Those of large blocks come from the L2 cache, with the hint to leave the L1
+// cache to the queries, scores and sums that meet the whole block.
 template <bool is_large>
 YAIE_INLINE void load_block_tiles(const uint32_t* first, const uint32_t* second) {
     if (is_large) {
@@ -95,6 +96,7 @@ static void add_tiles(const TileBlock& block, const TileState& state, int width,
     }
 }
 
+// One tile of query vectors alone, the last of many, is not worth copies of its own.
 YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width, int lane,
                                  int lanes, int begin, int end, float* scores) {
     if (lanes <= kTileRows)

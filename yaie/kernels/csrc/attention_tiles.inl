@@ -45,7 +45,7 @@ struct TileBlock {
     uint32_t* keys;
     uint32_t* values;
     int n;
-    bool is_large;  // of kManyTileKeys
+    bool is_large;  // has room for kManyTileKeys, so it lies in the L2 cache
     BlockScales<Int8, kManyTileKeys> scales;
 };
 

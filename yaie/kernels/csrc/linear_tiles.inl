@@ -223,7 +223,7 @@ YAIE_INLINE bool goes_past_caches(const LinearCall& call) {
 
 // How sums become results, a row at a time: a row of a task's panel, then the row below it. What follows
 // AnyEnding are the common ways in few instructions: they stand between products, and the processor looks
-// only some hundred instructions ahead for the next ones.
+// only some five hundred instructions ahead for the next ones.
 template <bool past_caches>
 struct AnyEnding {
     const LinearCall& call;
@@ -257,8 +257,8 @@ struct AddingEnding {
     }
 };
 
-// bf16 numbers, past the caches.
-struct HalvesEnding {
+// bf16 numbers.
+struct HalvesPastCachesEnding {
     const LinearCall& call;
     Bf16* to = nullptr;
 
@@ -316,12 +316,13 @@ struct Finishing {
         if (Products::kIntegers) {
             IntPair products{(Int)load_bits(sums), (Int)load_bits(sums + 2 * kChunk)};
             GroupScales scales(*call.linear, panel * kChunk, kByteOffset);
-            sum = add_scaled_sum(call.rounded, row++, scales, products, Pair{});
+            sum = add_scaled_sum(call.rounded, row, scales, products, Pair{});
         } else {
             sum = load_chunk((const float*)sums);
         }
         ending.one(sum);
         sums += kChunk * 4;
+        ++row;
         --left;
     }
 
@@ -398,21 +399,22 @@ static void nibble_panels(const LinearCall& call, LinearPart part, Scratch& scra
     }
 }
 
-// Which of the common ways leads to the target, for whole panels without a bias.
+// Chooses how sums become results: in one of the common ways where panels are whole and there is no bias.
 template <class Products>
 static void simple_panels(const LinearCall& call, const LinearPart& part, Scratch& scratch) {
     const YaieLinear& linear = *call.linear;
     const Target& target = call.target;
     int64_t pairs = (part.end_row - part.first_row + 2 * kTileRows - 1) / (2 * kTileRows);
     char* sums = scratch.get((pairs + 2) * kBlockPairBytes);
-    bool is_plain = !linear.bias && part.end_panel * kChunk <= linear.num_outputs;
-    bool has_whole_gates = is_plain && linear.num_outputs % (2 * kChunk) == 0;  // nothing to pad
+    bool is_simple = !linear.bias && part.end_panel * kChunk <= linear.num_outputs;
+    bool needs_no_padding = linear.num_outputs % (2 * kChunk) == 0;  // of gated rows: see put_bf16
     bool past_caches = goes_past_caches(call);
-    if (is_plain && target.halves && past_caches)
-        tile_panels<Products, HalvesEnding>(call, part, sums);
-    else if (target.rounded && target.store == YAIE_GATED_SILU && has_whole_gates)
+    bool is_gated = target.store == YAIE_GATED_SILU && target.rounded && needs_no_padding;
+    if (is_simple && target.halves && past_caches)
+        tile_panels<Products, HalvesPastCachesEnding>(call, part, sums);
+    else if (is_simple && !target.halves && is_gated)
         tile_panels<Products, GatedEnding>(call, part, sums);
-    else if (is_plain && target.store == YAIE_ADD)
+    else if (is_simple && !target.halves && target.store == YAIE_ADD)
         tile_panels<Products, AddingEnding>(call, part, sums);
     else if (past_caches)
         tile_panels<Products, AnyEnding<true>>(call, part, sums);
