@@ -97,6 +97,7 @@ PARITIES = [PARITY, *asked_choices.PARITY, *wide.PARITY]
 IS_PARITY = ["is {a} [an {w} number|{w}]", "is the number {a} {w}", "does {a} count as {w}"]
 IS_LARGER = "is [the number |]{a} {w} than {b}"
 IS_KIND = ["[is|would you call] {w} {f}", *more_asked.IS_KIND]
+BARE = "[|so, |well, |tell me, |quick one: |i wonder, ]{q}?"  # nothing says that it is yes or no
 
 
 def asked_shape(rng: Random) -> str:
@@ -104,6 +105,11 @@ def asked_shape(rng: Random) -> str:
     if rng.random() < 0.5:
         return rng.choice(everyday.YES_NO)
     return rng.choice(PLAIN_YES_NO if rng.random() < 0.4 else YES_NO)
+
+
+def known_shape(rng: Random) -> str:
+    """A shape of a question about what everyone knows, which needs no word of yes or no."""
+    return BARE if rng.random() < 0.25 else asked_shape(rng)
 
 
 def article(word: str) -> str:
@@ -218,7 +224,7 @@ def parity(rng: Random) -> tuple[str, str]:
 def _is_odd(rng: Random) -> tuple[str, str]:
     a, word = rng.randint(0, 99), rng.choice(["odd", "even"])
     fact = expand(rng.choice(IS_PARITY), rng, {"a": str(a), "w": word})
-    text = written(asked_shape(rng), rng, {"q": fact})
+    text = written(known_shape(rng), rng, {"q": fact})
     said = "Yes" if (a % 2 == 1) == (word == "odd") else "No"
     return text, f"{said}, {a} is {'odd' if a % 2 else 'even'}."
 
@@ -253,7 +259,7 @@ def _is_kind(rng: Random) -> tuple[str, str]:
     fact = expand(rng.choice(IS_KIND), rng, slots)
     said = "Yes" if value else "No"
     reason = f"{word} names {article(kind if value else name)}"
-    return written(asked_shape(rng), rng, {"q": fact}), f"{said}, {reason}."
+    return written(known_shape(rng), rng, {"q": fact}), f"{said}, {reason}."
 
 
 def _is_larger(rng: Random) -> tuple[str, str]:
@@ -261,7 +267,7 @@ def _is_larger(rng: Random) -> tuple[str, str]:
     word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
     truth = a > b if word in LARGER else a < b
     slots = {"w": word, "a": str(a), "b": str(b)}
-    text = written(asked_shape(rng), rng, {"q": expand(IS_LARGER, rng, slots)})
+    text = written(known_shape(rng), rng, {"q": expand(IS_LARGER, rng, slots)})
     reason = f"{a} is {'more' if a > b else 'less'} than {b}"
     return text, f"{'Yes' if truth else 'No'}, {reason}."
 

@@ -56,7 +56,7 @@ def _is_odd(rng: Random) -> list[Pair]:
 
     number = rng.randint(0, 99)
     fact = expand(rng.choice(choices.IS_PARITY), rng, {"a": str(number), "w": word})
-    asked = written(choices.asked_shape(rng), rng, {"q": fact})
+    asked = written(choices.known_shape(rng), rng, {"q": fact})
     return _several((asked, said(number)), more, rng)
 
 
@@ -116,7 +116,7 @@ def _is_kind(rng: Random) -> list[Pair]:
 
     slots = {"w": choices.shown_word(word, rng), "f": choices.article(name), "k": name}
     asked = written(
-        choices.asked_shape(rng), rng, {"q": expand(rng.choice(choices.IS_KIND), rng, slots)}
+        choices.known_shape(rng), rng, {"q": expand(rng.choice(choices.IS_KIND), rng, slots)}
     )
     return _several((asked, said(word, name)), more, rng)
 

@@ -184,7 +184,7 @@ def _whole() -> list[re.Pattern[str]]:
     facts += [to_regex(fact, KINDS) for fact in choices.IS_KIND]
     found += [
         to_regex(frame, {"q": "(?:" + "|".join(facts) + ")"})
-        for frame in choices.YES_NO + daily.YES_NO
+        for frame in [*choices.YES_NO, *daily.YES_NO, choices.BARE]
     ]
     found += [to_regex(p, KINDS) for p in KIND_WORDINGS]
     found += [to_regex(choices.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
