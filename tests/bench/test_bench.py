@@ -77,7 +77,7 @@ def test_without_the_cache_every_row_is_computed(tiny_model_dir: Path) -> None:
 def test_the_report_is_json_with_the_machine_and_the_workload(report: dict[str, Any]) -> None:
     read = json.loads(json.dumps(report))
     assert read["workload"] == {"requests": 4, "shared_prefix": 100, "own": 10, "output": 5}
-    assert {"cpu", "cores", "python", "yaie", "device"} <= set(read["machine"])
+    assert {"cpu", "instruction_set", "cores", "python", "yaie", "device"} <= set(read["machine"])
     assert 0 < read["cold"]["scheduler_share_of_step"] < 1
 
 

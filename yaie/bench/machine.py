@@ -8,11 +8,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from yaie.kernels import instruction_sets
+
 
 def describe_machine() -> dict[str, Any]:
-    """The processor, the cores this process may use, and the versions that matter."""
+    """The processor, the cores this process may use, and the versions that matter.
+
+    The best of the kernels' instruction sets stands beside the name: processors of one name differ
+    in what a virtual machine lets them do.
+    """
     return {
         "cpu": _cpu_name(),
+        "instruction_set": instruction_sets.of_this_machine()[0],
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),

@@ -116,13 +116,14 @@ def test_a_file_gathers_commands_workload_by_workload(
     assert merged["workloads"]["w7"]["command"] == "later"
 
 
+@pytest.mark.parametrize("what", ["cpu", "instruction_set"])
 def test_figures_of_another_model_or_machine_are_neither_mixed_nor_lost(
-    report: dict[str, Any], tmp_path: Path
+    report: dict[str, Any], tmp_path: Path, what: str
 ) -> None:
     path = tmp_path / "figures.json"
     add_to_file(report, path)
     before = path.read_text()
-    report["machine"]["cpu"] = "another"
+    report["machine"][what] = "another"
     for expected in ("figures-2.json", "figures-3.json"):
         merged, written = add_to_file(report, path)
         assert written.name == expected
