@@ -250,6 +250,7 @@ def test_a_chat_without_sampling_is_not_cut_at_sixteen_tokens(llm: LLM) -> None:
         ("", "empty"),
         ([1, 420], "420"),
         ([-1], "-1"),
+        pytest.param([10**5000], "too many digits", id="too many digits"),
         ([1.5], "whole numbers"),
         (torch.tensor([1.5]), "whole numbers"),
         ([torch.tensor([5])], "whole numbers"),
@@ -466,7 +467,13 @@ def test_the_builtin_model_is_what_one_gets_by_saying_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("cache_salt", [1]), ("priority", "high"), ("priority", 2**70)]
+    ("name", "value"),
+    [
+        ("cache_salt", [1]),
+        ("priority", "high"),
+        ("priority", 2**70),
+        pytest.param("priority", 10**5000, id="too many digits"),
+    ],
 )
 def test_a_salt_or_priority_of_a_wrong_kind_is_refused_and_nothing_is_harmed(
     llm: LLM, name: str, value: Any

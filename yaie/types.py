@@ -169,12 +169,16 @@ def _biases(name: str, biases: object) -> dict[int, float]:
     }
 
 
-def _refuse(name: str, value: object, wanted: str) -> NoReturn:
+def as_shown(value: object) -> str:
+    """A value as an error message shows it."""
     try:
-        shown = repr(value)
+        return repr(value)
     except ValueError:  # Python does not write out whole numbers of thousands of digits
-        shown = "one with too many digits to show"
-    raise InvalidRequest(f"{name} must be {wanted}, got {shown}", param=name)
+        return "(too many digits to show)"
+
+
+def _refuse(name: str, value: object, wanted: str) -> NoReturn:
+    raise InvalidRequest(f"{name} must be {wanted}, got {as_shown(value)}", param=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

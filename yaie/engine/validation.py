@@ -7,7 +7,7 @@ hears of it at once; the engine checks again, since it trusts nobody.
 from __future__ import annotations
 
 from yaie.errors import ContextLengthExceeded, InvalidRequest
-from yaie.types import EngineInfo, GenerationRequest
+from yaie.types import EngineInfo, GenerationRequest, as_shown
 
 
 def validate_request(request: GenerationRequest, info: EngineInfo, max_running: int) -> int:
@@ -23,7 +23,7 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
         )
     if not isinstance(request.priority, int) or not -(2**63) <= request.priority < 2**63:
         raise InvalidRequest(
-            f"priority must be a whole number of 64 bits, got {request.priority!r:.40}",
+            f"priority must be a whole number of 64 bits, got {as_shown(request.priority):.40}",
             param="priority",
         )
     if not prompt:
@@ -36,7 +36,8 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
         if token_ids and not (min(token_ids) >= 0 and max(token_ids) < info.vocab_size):
             wrong = next(i for i in token_ids if not 0 <= i < info.vocab_size)
             raise InvalidRequest(
-                f"{name} has the token id {wrong}; this model's ids are 0 to {info.vocab_size - 1}",
+                f"{name} has the token id {as_shown(wrong)}; "
+                f"this model's ids are 0 to {info.vocab_size - 1}",
                 param=name,
             )
     if sampling.n > max_running:

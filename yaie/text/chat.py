@@ -82,7 +82,8 @@ class ChatTemplate:
         """As `render`, before the text is encoded."""
         if not self._tokenizer.has_chat_template:
             raise InvalidRequest(
-                "this model has no chat template; send its prompt to /v1/completions instead",
+                "this model has no chat template; give it a prompt instead of messages "
+                "(/v1/completions, LLM.generate, yaie run --raw)",
                 param="messages",
             )
         _check_shapes(tools, template_kwargs)
