@@ -301,15 +301,15 @@ class EngineStats:
     # counters
     num_steps: int = 0
     num_requests: int = 0
-    num_finished: int = 0
+    num_finished: int = 0  # this and the next two are sequences, of which a request has n
     num_failed: int = 0
-    num_aborted: int = 0
+    num_aborted: int = 0  # ended from outside: callers that left, and stop strings, read out there
     prompt_tokens: int = 0  # of requests that have had their first token
     cached_tokens: int = 0  # of those, not computed on their behalf
     output_tokens: int = 0
     rows_computed: int = 0
     prompt_rows_computed: int = 0
-    decode_rows_computed: int = 0
+    decode_rows_computed: int = 0  # with what a preempted sequence computes again
     kv_tokens_read: int = 0  # KV tokens that attention read, shared ones once
     kv_tokens_unshared: int = 0  # what it would have read without sharing
     num_preemptions: int = 0
