@@ -301,8 +301,8 @@ class EngineStats:
     # counters
     num_steps: int = 0
     num_requests: int = 0
-    num_finished: int = 0  # this and the next two are sequences, of which a request has n
-    num_failed: int = 0
+    num_finished: int = 0  # here and below sequences, of which a request has n
+    num_failed: int = 0  # with requests that were refused, each once
     num_aborted: int = 0  # ended from outside: callers that left, and stop strings, read out there
     prompt_tokens: int = 0  # of requests that have had their first token
     cached_tokens: int = 0  # of those, not computed on their behalf

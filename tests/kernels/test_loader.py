@@ -183,6 +183,20 @@ def test_a_system_that_tells_nothing_has_the_portable_set(
     assert instruction_sets.of_this_machine.__wrapped__() == ("portable",)
 
 
+@pytest.mark.parametrize(
+    ("vendor", "first"), [("GenuineIntel", ("vnni", "bf16")), ("AuthenticAMD", ("bf16", "vnni"))]
+)
+def test_intel_multiplies_float32_numbers_faster_than_bf16_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vendor: str, first: tuple[str, ...]
+) -> None:
+    description = tmp_path / "cpuinfo"
+    flags = " ".join(instruction_sets.X86_64["bf16"])
+    description.write_text(f"vendor_id\t: {vendor}\nflags\t\t: {flags} avx2\n")
+    monkeypatch.setattr(instruction_sets.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(instruction_sets, "CPU_DESCRIPTION", description)
+    assert instruction_sets.of_this_machine.__wrapped__() == (*first, "avx512", "avx2", "portable")
+
+
 @needs_compiler
 @pytest.mark.usefixtures("small_source")
 def test_a_set_that_the_compiler_does_not_know_leaves_the_next_one(

@@ -110,7 +110,9 @@ class Library:
         found: list[bytes] = []
         while (name := self._handle.yaie_instruction_set(len(found))) is not None:
             found.append(name)
-        return [name.decode() for name in found if self._handle.yaie_is_available(name)]
+        available = [name.decode() for name in found if self._handle.yaie_is_available(name)]
+        known = instruction_sets.of_this_machine()
+        return sorted(available, key=lambda set: known.index(set) if set in known else len(known))
 
     @property
     def instruction_set(self) -> str:

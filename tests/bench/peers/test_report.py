@@ -123,6 +123,7 @@ def test_figures_of_another_model_or_machine_are_neither_mixed_nor_lost(
     path = tmp_path / "figures.json"
     add_to_file(report, path)
     before = path.read_text()
+    assert report["machine"][what]
     report["machine"][what] = "another"
     for expected in ("figures-2.json", "figures-3.json"):
         merged, written = add_to_file(report, path)

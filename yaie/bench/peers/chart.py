@@ -47,7 +47,8 @@ def draw_chart(report: Mapping[str, Any]) -> str:
             top += _HEAD + _STEP * len(medians[name]) + _PANEL_GAP
         bottom = max(bottom, top)
     machine, model = report["machine"], report["model"]["name"]
-    where = f"{machine['cores']} cores of {machine['cpu']} ({machine['instruction_set']})"
+    instructions = f"{machine['instruction_set']} instructions"
+    where = f"{machine['cores']} cores of {machine['cpu']} ({instructions})"
     height = bottom + _FOOT
     label = f"Bars of wall time for {model}: " + "; ".join(_spoken(report, medians))
     return "\n".join(

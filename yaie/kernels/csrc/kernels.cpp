@@ -155,7 +155,7 @@ struct InstructionSet {
      __builtin_cpu_supports("avx512bf16"))
 #define YAIE_HAS_AMX (YAIE_HAS_BF16 && has_tile_registers() && may_use_tiles())
 
-// Best first.
+// Best first, but for is_behind_the_next.
 const InstructionSet kInstructionSets[] = {
 #if defined(__x86_64__) && YAIE_WITH(amx)
     YAIE_ROW(amx, YAIE_HAS_AMX),
@@ -177,10 +177,23 @@ const InstructionSet kInstructionSets[] = {
 #endif
 };
 
+// Intel's processors multiply bf16 numbers in vectors at less than the rate of float32 ones.
+bool is_behind_the_next(const InstructionSet& set) {
+#if defined(__x86_64__)
+    return std::strcmp(set.name, "bf16") == 0 && __builtin_cpu_is("intel");
+#else
+    return false;
+#endif
+}
+
 const InstructionSet* best() {
-    for (const InstructionSet& set : kInstructionSets)
-        if (set.available()) return &set;
-    return nullptr;
+    const InstructionSet* passed_over = nullptr;
+    for (const InstructionSet& set : kInstructionSets) {
+        if (!set.available()) continue;
+        if (!is_behind_the_next(set)) return &set;
+        passed_over = &set;
+    }
+    return passed_over;
 }
 
 const InstructionSet*& chosen() {
