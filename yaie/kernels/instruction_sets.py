@@ -33,8 +33,8 @@ def of_this_machine() -> tuple[str, ...]:
     has = _described("flags")
     found = [name for name, needed in X86_64.items() if has.issuperset(needed)]
     if INTEL in _described("vendor_id") and "bf16" in found:
-        # Its vectors of bf16 products take twice as long as those of float32, which there are two
-        # units for: measured 1.1 (one row) to 1.7 times (32 rows) as slow.
+        # Float32 products were 1.1 (one row) to 1.7 times (32 rows) as fast as bf16 ones on a Xeon
+        # without tiles: docs/benchmarks/cpu.md. csrc/kernels.cpp has the same rule.
         found.remove("bf16")
         found.insert(found.index("vnni") + 1, "bf16")
     return (*found, PORTABLE)

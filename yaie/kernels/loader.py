@@ -112,7 +112,7 @@ class Library:
             found.append(name)
         available = [name.decode() for name in found if self._handle.yaie_is_available(name)]
         known = instruction_sets.of_this_machine()
-        return sorted(available, key=lambda set: known.index(set) if set in known else len(known))
+        return sorted(available, key=lambda n: known.index(n) if n in known else len(known))
 
     @property
     def instruction_set(self) -> str:
