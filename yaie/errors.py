@@ -12,6 +12,7 @@
     │   ├── EngineDraining        503  the server is shutting down
     │   └── EngineDied            503  the engine process ended; it is being restarted
     ├── RequestFailed             500  this one request failed inside the engine; others go on
+    │   └── LogitsNotFinite       500  the model gave no numbers to draw from
     ├── StartupError                   the service cannot start (never seen by an HTTP client)
     │   ├── ConfigError                a setting is wrong                            exit code 2
     │   ├── ModelNotFound              no such model folder or repository            exit code 3
@@ -124,6 +125,12 @@ class RequestFailed(YaieError):
     """One request failed inside the engine; it was ended and the others went on."""
 
     code = "request_failed"
+
+
+class LogitsNotFinite(RequestFailed):
+    """The model gave no numbers to draw from: what was computed for the request is no good."""
+
+    code = "logits_not_finite"
 
 
 class StartupError(YaieError):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
+from tests.engine.chaotic_model import write_chaotic_model
 from tests.tiny_model import VOCAB_SIZE
+from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
 from yaie.engine.sampling_state import SamplingState
 from yaie.errors import InvariantViolated, RequestFailed
@@ -130,17 +135,100 @@ def test_refusals_say_what_is_wrong(make_core: MakeCore) -> None:
 
 
 def test_a_full_queue_is_told_at_once(make_core: MakeCore) -> None:
+    """Of five at once one runs and two wait; while one waits beside it, the line is two long."""
     core = make_core(max_waiting=2, max_running=1)
-    for number in range(4):
+    for number in range(5):
         core.add(ask(f"r{number}", tokens_of(number, 20)))
     answers = Answers()
     answers.take(core.step())
-    for number in (2, 3):
+    core.add(ask("r5", tokens_of(5, 20)))
+    answers.take(core.step())
+    for number in (3, 4, 5):
         last = answers.last(f"r{number}")
         assert (last.error_status, last.error_code) == (429, "overloaded")
     while core.has_work:
         answers.take(core.step())
+    assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(3))
+
+
+def test_a_burst_that_has_room_is_no_queue(make_core: MakeCore) -> None:
+    core = make_core(max_waiting=1, max_running=8)
+    for number in range(8):
+        core.add(ask(f"r{number}", tokens_of(number, 20)))
+    answers = run(core)
+    assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(8))
+
+
+def test_free_places_are_no_room_where_the_pool_has_none(make_core: MakeCore) -> None:
+    core = make_core(max_waiting=1, max_running=8, num_slots=128, max_model_len=128)
+    for number in range(2):
+        core.add(ask(f"r{number}", tokens_of(number, 90)))
+    answers = Answers()
+    answers.take(core.step())
+    core.add(ask("late", tokens_of(3, 20)))
+    answers.take(core.step())
+    assert answers.last("late").error_code == "overloaded"
+    while core.has_work:
+        answers.take(core.step())
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(2))
+
+
+def test_preempted_sequences_do_not_fill_the_line(make_core: MakeCore) -> None:
+    core = make_core(max_waiting=4, max_running=64, num_slots=130, max_model_len=120)
+    core.add(ask("big", tokens_of(1, 50), n=16, max_tokens=50, temperature=1.0, seed=1))
+    while len(core.scheduler.preempted) < 5:
+        assert core.step()
+    core.add(ask("small", tokens_of(2, 5)))
+    assert len(run(core).tokens("small")) == 6
+
+
+def test_siblings_are_admitted_together(make_core: MakeCore) -> None:
+    """Those that ride on a prompt of several steps do not wait in the line meanwhile."""
+    core = make_core(max_step_rows=8)
+    answers = run(core, ask("r", tokens_of(1, 48), n=2, max_tokens=1))
+    first, second = (answers.last("r", index).timings for index in range(2))
+    assert first is not None and second is not None
+    assert second.queued_s - first.queued_s < 0.2 * first.total_s
+
+
+def _write_overflowing_model(folder: Path, token_id: int) -> None:
+    """A model to which this token, and no other, gives values that float32 cannot hold."""
+    write_chaotic_model(folder)
+    weights = load_file(folder / "model.safetensors")
+    embeddings = weights["model.embed_tokens.weight"]
+    embeddings[:, 0] = embeddings[token_id] = 0.0
+    embeddings[token_id, 0] = 1.0
+    for name, tensor in weights.items():
+        if name.endswith(("o_proj.weight", "down_proj.weight")):
+            tensor[0] = 0.0  # feature 0 stays the token's own
+    weights["model.layers.0.input_layernorm.weight"][0] = 1.0
+    values = weights["model.layers.0.self_attn.v_proj.weight"][:, 0]
+    values[::2], values[1::2] = 1e38, -1e38  # the sum over a damaged tensor would not be finite
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+@pytest.mark.parametrize("attention_backend", ["auto", "reference"])
+def test_what_gave_no_numbers_is_not_kept_for_others(
+    tmp_path: Path, attention_backend: str
+) -> None:
+    """A value beyond all numbers reaches every row of its segment, and so the prefix of others."""
+    _write_overflowing_model(tmp_path, token_id=5)
+    prefix = tuple(6 + token % 100 for token in tokens_of(1, 40))
+    core = EngineCore(
+        EngineConfig(
+            model=str(tmp_path),
+            device="cpu",
+            dtype="float32",
+            num_slots=1024,
+            audit=True,
+            weights_cache="off",
+            attention_backend=attention_backend,
+        )
+    )
+    wanted = run(core, ask("alone", (*prefix, 9))).tokens("alone")
+    core.clear_cache()
+    assert run(core, ask("bad", (*prefix, 5))).last("bad").error_code == "logits_not_finite"
+    assert run(core, ask("next", (*prefix, 9))).tokens("next") == wanted
 
 
 def test_an_id_in_use_is_refused_and_may_be_used_again(make_core: MakeCore) -> None:

@@ -477,6 +477,17 @@ def test_logprobs_zero_means_the_chosen_one_and_none_means_none():
     assert len(few[0].logprobs.top) == 3
 
 
+def test_the_most_likely_token_does_not_depend_on_how_many_a_neighbour_wants():
+    """Two logits whose difference is lost beside the normaliser: the larger is still first."""
+    logits = torch.full((1, 50), 1.0)
+    logits[0, 9] = torch.nextafter(torch.tensor(1.0), torch.tensor(2.0))
+    one, five = (state_of(SamplingParams(**GREEDY, logprobs=k)) for k in (1, 5))
+    alone = Sampler(50, CPU).sample(logits, [Draw(0, one)])[0]
+    beside = Sampler(50, CPU).sample(logits, [Draw(0, one), Draw(0, five)])
+    assert [drawn.logprobs.top[0][0] for drawn in (alone, *beside)] == [9, 9, 9]
+    assert beside[1].logprobs.top[0][1] == beside[1].logprobs.top[1][1]
+
+
 @pytest.mark.parametrize("poison", [math.nan, math.inf, "all -inf"])
 @pytest.mark.parametrize("extra", [GREEDY, {}, {"top_p": 0.5, "presence_penalty": 1.0}])
 def test_an_unusable_row_harms_only_its_own_draws(poison, extra):

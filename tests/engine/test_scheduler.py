@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, digest
+from yaie.engine.lookups import unpinned_tokens
 from yaie.engine.request import Sequence, SequenceState
 from yaie.engine.scores import LEAST_SCORES
 from yaie.engine.step import ScheduledStep
+from yaie.kvcache.node import as_tokens
 from yaie.types import TokenDelta
 
 POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
@@ -192,6 +194,33 @@ def test_a_held_answer_is_walked_into() -> None:
     assert [step.plan.num_rows for step in steps] == [1] * 6
     # The last token of an answer is never computed, and neither is it needed again.
     assert [len(step.plan.written_rows) for step in steps] == [0] * 6
+
+
+def test_what_a_held_answer_has_behind_its_reader_is_room_for_others() -> None:
+    """It is pinned as part of an edge, and goes where it is wanted."""
+    bench = Bench(num_slots=400, max_step_rows=64)
+    bench.add("first", prompt(1, 20), max_new=250)
+    bench.run()
+    bench.add("again", prompt(1, 20), max_new=60)
+    bench.step()
+    bench.add("other", prompt(2, 150), max_new=2)
+    bench.step()
+    assert [seq.request.request_id for seq in bench.scheduler.running] == ["again", "other"]
+    bench.run()
+    bench.expect_all()
+
+
+def test_a_request_does_not_count_as_room_what_it_reads_itself() -> None:
+    """Of an edge that a reader has ahead of it, what the request matches would be pinned by it."""
+    bench = Bench(num_slots=280, max_step_rows=64)
+    bench.add("first", prompt(1, 20), max_new=250)
+    bench.run()
+    bench.add("again", prompt(1, 20), max_new=30)
+    bench.step()
+    tree, held = bench.tree, [*prompt(1, 20), *continuation(prompt(1, 20), 240)]
+    match = tree.match(bench.sequences["again"][0].request.namespace, as_tokens(held))
+    assert match.num_known == 260
+    assert tree.num_available - unpinned_tokens(match) == 280 - 260
 
 
 def test_prompt_logprobs_have_rows_for_all_of_a_held_prompt() -> None:

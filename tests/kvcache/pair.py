@@ -186,7 +186,7 @@ class Pair:
         ]  # fmt: skip
         require(tree.num_live == sum(length for length, _ in live), "num_live is", tree.num_live)
         unneeded = tree.num_slots - len(model.needed())
-        require(tree.num_available <= unneeded, "num_available promises too much")
+        require(tree.num_available == unneeded, "num_available is", tree.num_available)
         require(tree.num_free + tree.num_cached + tree.num_live == tree.num_slots, "counts differ")
         require(set(tree.roots) == {name for name, _ in [*model.held, *model.live.values()]})
 

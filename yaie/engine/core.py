@@ -97,11 +97,7 @@ class EngineCore:
         return bool(self._pending) or self.scheduler.has_work
 
     def _make_request(self, request: GenerationRequest) -> Request:
-        if self.scheduler.num_waiting >= self._config.max_waiting:
-            raise Overloaded(
-                f"{self.scheduler.num_waiting} requests are waiting, which is the limit "
-                "(max_waiting); try again later"
-            )
+        self._refuse_if_full()
         max_new_tokens = validate_request(request, self.info, self._config.max_running)
         namespace: Hashable = request.cache_salt
         if not self._config.prefix_cache:
@@ -122,6 +118,22 @@ class EngineCore:
             samplings=[first, *others],
         )
 
+    def _refuse_if_full(self) -> None:
+        """Raise `Overloaded` if the line is full: more wait than may, behind those who get in.
+
+        Between two steps everybody waits, so places that are free are taken off, unless the last
+        admission left somebody waiting beside them: then the pool has no room.
+        """
+        waiting, limit = len(self.scheduler.waiting), self._config.max_waiting
+        places = 0
+        if not self.scheduler.num_held_up:
+            places = max(0, self._config.max_running - len(self.scheduler.running))
+        if waiting >= limit + places:
+            raise Overloaded(
+                f"{waiting} requests are waiting, and the line is full (max_waiting {limit}); "
+                "try again later"
+            )
+
     # -- a step ---------------------------------------------------------------------------------
 
     def step(self) -> list[TokenDelta]:
@@ -131,7 +143,7 @@ class EngineCore:
         step = self.scheduler.schedule()
         scheduled = time.perf_counter()
         if step is not None:
-            self._note_admissions(step)
+            self._note_admissions()
             deltas += [self._stamp(delta) for delta in self._execute(step)]
         self._spent.schedule_s += scheduled - began
         self._spent.step_s += time.perf_counter() - began
@@ -240,9 +252,9 @@ class EngineCore:
             self._saver.close()
         del self._runner, self._sampler
 
-    def _note_admissions(self, step: ScheduledStep) -> None:
+    def _note_admissions(self) -> None:
         now = time.monotonic()
-        for sequence in step.members:
+        for sequence in self.scheduler.running:
             clock = self._clocks.get((sequence.request.request_id, sequence.index))
             if clock is not None and clock.admitted is None:
                 clock.admitted = now

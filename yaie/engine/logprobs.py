@@ -77,8 +77,17 @@ def _top_tokens(own: Tensor, normaliser: Tensor, count: int) -> list[list[tuple[
             exact, exact_ids = own[torn].sort(dim=-1, descending=True, stable=True)
             values[torn] = exact[:, : values.shape[1]]
             ids[torn] = exact_ids[:, : values.shape[1]]
-    logprobs = (values - normaliser)[:, :count].tolist()
+    values, ids = values[:, :count], ids[:, :count]
+    logprobs = (values - normaliser).tolist()
+    lines = zip(values.tolist(), ids.tolist(), logprobs, strict=True)
+    # By logits: two of them may round to one log-probability, and then not by likelihood but by
+    # how many are asked for would it be decided which is first.
     return [
-        sorted(zip(line_ids, line, strict=True), key=lambda pair: (-pair[1], pair[0]))
-        for line_ids, line in zip(ids[:, :count].tolist(), logprobs, strict=True)
+        [
+            (token_id, logprob)
+            for _, token_id, logprob in sorted(
+                zip(logits, line_ids, line, strict=True), key=lambda top: (-top[0], top[1])
+            )
+        ]
+        for logits, line_ids, line in lines
     ]

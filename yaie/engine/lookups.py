@@ -5,7 +5,7 @@ from __future__ import annotations
 from yaie.engine.request import Sequence
 from yaie.engine.step import PromptLogits
 from yaie.kvcache.node import Node
-from yaie.kvcache.radix_tree import Match, RadixTree
+from yaie.kvcache.radix_tree import Match, RadixTree, loose_tokens
 
 
 def pending_rows(sequence: Sequence) -> int:
@@ -73,4 +73,6 @@ def unpinned_tokens(match: Match) -> int:
         tokens += end
         node = node.parent
         end = len(node.tokens) if node else 0
+    if node is not None:
+        tokens += max(0, end - (len(node.tokens) - loose_tokens(node)))
     return tokens

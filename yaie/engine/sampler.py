@@ -25,7 +25,13 @@ from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import DrawnToken
 from yaie.engine.tails import cut_tails
-from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed, YaieError
+from yaie.errors import (
+    InvalidRequest,
+    InvariantViolated,
+    LogitsNotFinite,
+    RequestFailed,
+    YaieError,
+)
 from yaie.kernels.loader import Library
 from yaie.kernels.sampling import best_tokens, draw_tokens
 from yaie.types import TokenLogprobs
@@ -341,10 +347,9 @@ def _checked_row(row: int, num_rows: int) -> int:
 
 
 def _unusable_logits(state: SamplingState) -> YaieError:
-    return RequestFailed(
+    return LogitsNotFinite(
         f"the model's logits for output token {state.num_drawn} are not finite numbers; the "
-        "weights or the numeric type are at fault, try dtype float32",
-        code="logits_not_finite",
+        "weights or the numeric type are at fault, try dtype float32"
     )
 
 

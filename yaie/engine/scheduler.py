@@ -27,7 +27,7 @@ from yaie.engine.step import (
     ScheduledStep,
     SchedulerCounters,
 )
-from yaie.errors import RequestFailed, YaieError
+from yaie.errors import LogitsNotFinite, RequestFailed, YaieError
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
 from yaie.types import FinishReason, TokenDelta
@@ -56,6 +56,7 @@ class Scheduler:
         self.waiting: AdmissionPolicy = make_policy(policy, self._uncached_tokens, max_step_rows)
         self.running: list[Sequence] = []  # in order of admission
         self.preempted: list[Sequence] = []
+        self.num_held_up = 0  # requests that the last admission had no room for
         self._requests: dict[str, Request] = {}
         self._folding = folding
 
@@ -107,6 +108,7 @@ class Scheduler:
     def schedule(self) -> ScheduledStep | None:
         """Admit what fits, then choose the rows of a step; None if there is nothing to compute."""
         self._admit()
+        self.num_held_up = len(self.waiting)
         if not self.running:
             return None
         selection = RowSelection(self.max_step_rows)
@@ -240,7 +242,8 @@ class Scheduler:
         """The one way in which sequences end: drop the refs, report."""
         request = sequence.request
         if sequence.state is SequenceState.RUNNING:
-            self._leave_tree(sequence)
+            # What led to logits that are no numbers would do the same to whoever comes next.
+            self._leave_tree(sequence, keep=not isinstance(error, LogitsNotFinite))
         elif sequence.state is SequenceState.PREEMPTED:
             self.preempted.remove(sequence)
         was_waiting = sequence.state is SequenceState.WAITING
@@ -262,9 +265,9 @@ class Scheduler:
             sequence, drawn, reason, stop_token_id=stop_token_id, error=error, first=first
         )
 
-    def _leave_tree(self, sequence: Sequence) -> None:
+    def _leave_tree(self, sequence: Sequence, *, keep: bool = True) -> None:
         assert sequence.cursor is not None
-        self.tree.close(sequence.cursor)
+        self.tree.close(sequence.cursor, keep=keep)
         sequence.cursor = None
         self.running.remove(sequence)
 

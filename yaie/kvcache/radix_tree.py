@@ -71,7 +71,7 @@ class RadixTree:
     @property
     def num_available(self) -> int:
         """Slots that are free or can be made free at once."""
-        return self.num_slots - self.num_live
+        return self.num_slots - self.num_live + sum(loose_tokens(node) for node in self.inside)
 
     def nodes(self) -> Iterator[Node]:
         """Every node but the roots, parents before children."""
@@ -183,11 +183,12 @@ class RadixTree:
         self._detach(cursor)
         self._attach(cursor, child, 1)
 
-    def close(self, cursor: Cursor) -> None:
+    def close(self, cursor: Cursor, *, keep: bool = True) -> None:
         """End a live sequence, whatever the reason: drop its refs.
 
         Its computed tokens stay held until their slots are wanted; tokens that were never
-        computed give their slots back now.
+        computed give their slots back now. Without `keep` all that nobody else needs goes too,
+        for keys and values that are no good.
         """
         node: Node | None = cursor.node
         assert node is not None, "the cursor is closed"
@@ -199,6 +200,8 @@ class RadixTree:
             if node.refs == 0:
                 self.num_live -= len(node.tokens)
                 if node.children is None:
+                    if not keep:
+                        node.num_computed = 0
                     self._settle(node)
             node = parent
 
@@ -428,14 +431,9 @@ class RadixTree:
 
     def _release_tails(self) -> bool:
         """Under pressure: split live edges behind their deepest cursor, so that the rest may go."""
-        edges = [
-            node
-            for node, count in self.inside.items()
-            if node.cursors and node.refs == len(node.cursors) == count
-        ]
-        for node in edges:
-            assert node.cursors is not None
-            self._split(node, max(cursor.offset for cursor in node.cursors))
+        edges = [(node, count) for node in self.inside if (count := loose_tokens(node))]
+        for node, count in edges:
+            self._split(node, len(node.tokens) - count)
         return bool(edges)
 
     def _allocate(self, count: int) -> list[Extent]:
@@ -497,6 +495,13 @@ class RadixTree:
             self.inside[node] = count
         else:
             del self.inside[node]
+
+
+def loose_tokens(node: Node) -> int:
+    """Tokens of a live edge behind all the cursors that keep it alive: they can be cut off."""
+    if not node.cursors or node.refs != len(node.cursors):
+        return 0  # nobody's, or somebody stands further down
+    return len(node.tokens) - max(cursor.offset for cursor in node.cursors)
 
 
 def _common_length(node: Node, tokens: Tokens, first: int, length: int) -> int:
