@@ -194,6 +194,24 @@ def test_triple_quotes_make_one_turn_of_several_lines(monkeypatch: pytest.Monkey
         read_turn(typed_by_hand=False)
 
 
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ('"""first\nsecond\n', "first\nsecond"),
+        ('"""first\nsecond', "first\nsecond"),
+        ('"""first', "first"),
+        ('"""', ""),
+    ],
+)
+def test_the_end_of_piped_input_closes_quotes(
+    typed: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert read_turn(typed_by_hand=False) == text
+    with pytest.raises(EOFError):
+        read_turn(typed_by_hand=False)
+
+
 def test_piped_lines_are_turns_and_the_end_of_the_input_is_the_end(
     state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

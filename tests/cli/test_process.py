@@ -130,6 +130,50 @@ def test_a_reader_that_leaves_early_is_no_failure(environment: dict[str, str]) -
     assert done.stderr == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("typed", ["models", "--version", "--help", "run --help"])
+@pytest.mark.parametrize(
+    ("to", "why"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
+)
+def test_output_that_cannot_be_written_is_exit_code_1_and_one_line(
+    typed: str, to: str, why: str, environment: dict[str, str]
+) -> None:
+    done = _in_a_shell(f"{sys.executable} -m yaie.cli {typed} {to}", environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error[output]: cannot write the answer: {why}\n"
+
+
+def test_without_stderr_no_message_gets_among_the_answers(environment: dict[str, str]) -> None:
+    done = _in_a_shell(f"{sys.executable} -m yaie.cli serv 2>&-", environment)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(("command", "exit_code"), [("run", 2), ("chat", 5)])
+def test_without_stdin_nothing_is_piped_in(
+    command: str, exit_code: int, environment: dict[str, str]
+) -> None:
+    server = "--url http://127.0.0.1:9"  # nobody listens there
+    done = _in_a_shell(f"{sys.executable} -m yaie.cli {command} {server} <&-", environment)
+    assert done.returncode == exit_code, done.stderr
+    assert "internal" not in done.stderr
+
+
+def _in_a_shell(line: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", line],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_help_says_how_to_ask_in_a_loop_that_reads_lines(yaie: Cli) -> None:
+    assert "</dev/null" in yaie("run", "--help").stdout
+
+
 def test_no_colour_reaches_a_pipe(yaie: Cli) -> None:
     for done in (yaie("models"), yaie("serv")):
         assert "\x1b" not in done.stdout + done.stderr

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import http.server
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +21,7 @@ from server.errors import error_body
 from tests.cli.conftest import Cli
 from yaie.cli.answers import Question, Wishes
 from yaie.cli.failures import CommandFailed
+from yaie.cli.main import run_command_line
 from yaie.cli.remote import ServerAnswers, find_server, read_url
 from yaie.errors import ContextLengthExceeded, EngineDied, EngineDraining, RequestFailed
 
@@ -34,6 +39,8 @@ class RecordingServer(http.server.ThreadingHTTPServer):
         self.asked: list[tuple[str, str | None]] = []  # path and Authorization
         self.has_room = True  # else whoever asks for a number of tokens is refused
         self.models = b'{"data": [{"id": "m", "owned_by": "yaie"}]}'
+        self.refuses_with = 0  # the status for whoever asks for more than the health
+        self.refusal = b'{"error": {"message": "no", "code": "not_so"}}'
         self.moved_to = ""  # where requests are sent on to, in front of their path
         self.events: list[Any] = [
             {"choices": [{"text": "hi", "delta": {"content": "hi"}, "finish_reason": "stop"}]}
@@ -61,6 +68,8 @@ class _Recorder(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes, status: int = 200) -> None:
         self.server.asked.append((self.path, self.headers["Authorization"]))
+        if self.server.refuses_with and self.path != "/health":
+            status, body = self.server.refuses_with, self.server.refusal
         moves = self.server.moved_to and not self.path.startswith(self.server.moved_to)
         self.send_response(307 if moves else status)
         if moves:
@@ -225,6 +234,136 @@ def test_an_error_inside_an_answer_has_the_exit_code_it_has_before_one(
         ask(server.url)
     assert failure.value.exit_code == exit_code
     assert failure.value.message == (error if isinstance(error, str) else error["message"])
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        {"choices": [{"finish_reason": "stop"}]},
+        {"choices": [{"delta": None, "finish_reason": "stop"}]},
+        {"choices": [{"delta": {"content": None}, "finish_reason": "stop"}]},
+        {"choices": [{"delta": {"content": [{"type": "text"}]}, "finish_reason": "stop"}]},
+        {"choices": [None, {"delta": {}, "finish_reason": "stop"}], "error": None},
+    ],
+    ids=json.dumps,
+)
+def test_answers_of_other_servers_are_read_also_with_nulls_and_gaps(
+    last: Any, server: RecordingServer, yaie: Cli
+) -> None:
+    counts: tuple[Any, ...] = (
+        {"prompt_tokens": None, "completion_tokens": None, "prompt_tokens_details": None},
+        {"prompt_tokens": 3, "prompt_tokens_details": {"cached_tokens": None}},
+        {"prompt_tokens": "3", "completion_tokens": 1.0, "prompt_tokens_details": []},
+        [3, 1],
+    )
+    server.events = [
+        {"choices": None, "error": None},
+        {"choices": [], "error": None},
+        None,
+        {"choices": [{"delta": {"content": "hi"}}], "error": None},
+        last,
+        *({"choices": None, "usage": usage} for usage in counts),
+    ]
+    done = yaie("run", "hello", "--url", server.url, "--stats")
+    assert (done.returncode, done.stdout) == (0, "hi\n"), done.stderr
+    assert done.stderr.startswith("m · ")
+
+
+@pytest.mark.parametrize("last", [{"text": None, "finish_reason": "stop"}, {"finish_reason": "e"}])
+def test_a_raw_answer_may_end_without_a_text(last: Any, server: RecordingServer) -> None:
+    server.events = [{"choices": [{"text": "hi"}]}, {"choices": [last]}]
+    assert ask(server.url, "raw text") == "hi"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 413, 422, 429, 500, 503])
+def test_a_refusal_has_the_exit_code_of_its_status(status: int, server: RecordingServer) -> None:
+    source = ServerAnswers(server.url)
+    server.refuses_with = status
+    with pytest.raises(CommandFailed, match="no") as failure:
+        source.stream("hello", Wishes(max_tokens=4)).finish()
+    source.close()
+    expected = {404: 3, 408: 1, 429: 1, 500: 1, 503: 5}
+    assert failure.value.exit_code == expected.get(status, 2)
+
+
+@pytest.mark.parametrize("refusal", [b'{"error": null}', b'{"error": {}}', b"[]", b"<html>", b""])
+def test_a_refusal_without_words_is_told_by_its_status(
+    refusal: bytes, server: RecordingServer
+) -> None:
+    server.refuses_with, server.refusal = 413, refusal
+    with pytest.raises(CommandFailed, match="HTTP 413") as failure:
+        ask(server.url)
+    assert failure.value.exit_code == 2
+
+
+@pytest.mark.parametrize("refusal", [b'{"error": {"message": "no key"}}', b"<html>"])
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_yaie_server_that_wants_a_key_is_not_passed_over_for_the_model_here(
+    status: int,
+    refusal: bytes,
+    server: RecordingServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("yaie.cli.remote.PROBE_S", 30.0)  # a busy machine shall not fail the test
+    found = functools.partial(find_server, server.server_port)
+    monkeypatch.setattr("yaie.cli.remote.find_server", found)
+    monkeypatch.setattr("yaie.cli.local.ModelAnswers", pytest.fail)
+    server.refuses_with, server.refusal = status, refusal
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        assert run_command_line(["what is a tree?"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"127.0.0.1:{server.server_port}" in shown.err
+    assert "YAIE_API_KEY" in shown.err and "--local" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "stdout"),
+    [
+        ("ascii", "é €", b"\\xe9 \\u20ac\n"),
+        ("latin-1", "é €", b"\xe9 \\u20ac\n"),
+        ("ascii:replace", "é €", b"? ?\n"),
+        ("utf-8", "é \ud83d", b"\xc3\xa9 \\ud83d\n"),
+    ],
+)
+def test_letters_that_stdout_has_no_bytes_for_are_escaped(
+    encoding: str, text: str, stdout: bytes, server: RecordingServer, environment: dict[str, str]
+) -> None:
+    server.events = [{"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}]
+    command = [sys.executable, "-m", "yaie.cli", "hello", "--url", server.url]
+
+    def output(*flags: str) -> bytes:
+        done = subprocess.run(
+            [*command, *flags],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment | {"PYTHONIOENCODING": encoding},
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+        return done.stdout
+
+    assert output() == stdout
+    assert json.loads(output("--json"))["text"] == text
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("command", ["run", "run --json", "chat"])
+@pytest.mark.parametrize(
+    ("to", "why"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
+)
+def test_an_answer_that_cannot_be_written_is_no_fault_of_ours(
+    command: str, to: str, why: str, server: RecordingServer, environment: dict[str, str]
+) -> None:
+    shell = f"echo hello | {sys.executable} -m yaie.cli {command} --url {server.url} {to}"
+    done = subprocess.run(
+        ["bash", "-c", shell], capture_output=True, text=True, env=environment, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error[output]: cannot write the answer: {why}\n"
 
 
 @pytest.mark.parametrize("command", ["run", "chat"])

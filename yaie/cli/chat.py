@@ -124,14 +124,23 @@ def answer_turn(source: AnswerSource, state: ChatState) -> None:
 
 
 def read_turn(typed_by_hand: bool) -> str:
-    """One line, or several between triple quotes. Raises EOFError at the end of the input."""
+    """One line, or several between triple quotes. Raises EOFError at the end of the input.
+
+    The end of piped input closes quotes that are open: nobody is left to close them. A person who
+    types Ctrl-D there leaves.
+    """
     line = _read_line("> " if typed_by_hand else "")
     if not line.lstrip().startswith(_QUOTES):
         return line
     rest = line.lstrip()[len(_QUOTES) :]
     lines = [rest]
     while _QUOTES not in lines[-1]:
-        lines.append(_read_line(". " if typed_by_hand else ""))
+        try:
+            lines.append(_read_line(". " if typed_by_hand else ""))
+        except EOFError:
+            if typed_by_hand:
+                raise
+            break
     lines[-1] = lines[-1].partition(_QUOTES)[0]
     return "\n".join(lines).strip("\n")
 

@@ -45,6 +45,11 @@ def usage_error(what: str, *, why: str = "", advice: str = "yaie --help") -> Com
     return CommandFailed(what, why=why, advice=advice, code="usage", exit_code=USAGE)
 
 
+def output_error(error: OSError) -> CommandFailed:
+    """Standard output took no more (its disk is full, or it is closed): exit code 1."""
+    return CommandFailed(f"cannot write the answer: {error.strerror or error}", code="output")
+
+
 def show_failure(error: BaseException) -> int:
     """Print an error to stderr as at most one screen, and return the exit code it asks for."""
     if wants_traceback():

@@ -53,6 +53,7 @@ def _root(
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    terminal.prepare_streams()
     sys.exit(run_command_line(sys.argv[1:]))
 
 
@@ -71,7 +72,11 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 def _exit_code_of(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
-        return _leave_quietly()
+        _discard_output()  # the reader has seen enough (`yaie … | head`): that is no failure
+        return 0
+    if isinstance(error, terminal.CannotWrite):
+        _discard_output()
+        return failures.show_failure(failures.output_error(error))
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return _interrupted()
     if isinstance(error, SystemExit):
@@ -137,11 +142,10 @@ def _as_usage_error(error: typer.TyperException) -> failures.CommandFailed:
     return failures.usage_error(error.format_message(), advice=f"{path} --help")
 
 
-def _leave_quietly() -> int:
-    """The reader of our output has seen enough (`yaie … | head`): that is no failure."""
+def _discard_output() -> None:
+    """Let Python's last flush of what is still in the buffer find somebody who takes it."""
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - a device, not a file
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
-    return 0
 
 
 def _interrupted() -> int:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8000
 PROBE_S = 0.05
 _CONNECT_S = 5.0
-_EXIT_CODES = {400: USAGE, 401: USAGE, 404: 3, 503: SERVER_UNREACHABLE}
+# Other replies from 400 to 499 say that the request is wrong; not these: it may be right later.
+_EXIT_CODES = {404: 3, 408: FAILED, 429: FAILED, 503: SERVER_UNREACHABLE}
+_KEY_WANTED = (http.client.UNAUTHORIZED, http.client.FORBIDDEN)
 # An error inside a stream has no status of its own.
 _STATUSES = {kind.type: kind.status for kind in (InvalidRequest, EngineUnavailable)}
 
@@ -34,35 +36,38 @@ def find_server(port: int = DEFAULT_PORT) -> str | None:
     """The address of the YAIE server on this port of this machine, or None.
 
     Waits at most a moment, and believes only a server whose health says that it is YAIE and that
-    lists a model `owned_by` yaie, which it does as soon as it begins to load. Whoever else listens
-    there is not sent the API key.
+    lists a model `owned_by` yaie, which it does as soon as it begins to load. One that wants
+    another API key is found as well, so that whoever asks it hears so, and is not answered by
+    another model instead. Whoever else listens there is not sent the API key.
     """
+    address = f"http://127.0.0.1:{port}"
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PROBE_S)
     try:
         # 503 says that it takes no requests now, not that it is nobody.
-        health = _read(connection, "/health", {}, (http.client.SERVICE_UNAVAILABLE,))
-        if health.get("server") != "yaie":
+        status, body = _get(connection, "/health", {})
+        answers = status in (http.client.OK, http.client.SERVICE_UNAVAILABLE)
+        if not answers or json.loads(body).get("server") != "yaie":
             return None
-        models = _read(connection, "/v1/models", _headers())
-        owners = {model["owned_by"] for model in models["data"]}
+        status, body = _get(connection, "/v1/models", _headers())
+        if status in _KEY_WANTED:
+            return address
+        if status != http.client.OK:
+            return None
+        owners = {model["owned_by"] for model in json.loads(body)["data"]}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, http.client.HTTPException):
         return None  # nobody there, or somebody else
     finally:
         connection.close()
-    return f"http://127.0.0.1:{port}" if owners == {"yaie"} else None
+    return address if owners == {"yaie"} else None
 
 
-def _read(
-    connection: http.client.HTTPConnection,
-    path: str,
-    headers: dict[str, bytes],
-    statuses: tuple[int, ...] = (),
-) -> Any:
-    """A JSON object that the server answers with 200 or one of `statuses`, else an empty one."""
+def _get(
+    connection: http.client.HTTPConnection, path: str, headers: dict[str, bytes]
+) -> tuple[int, bytes]:
+    """The status and the body of the server's reply."""
     connection.request("GET", path, headers=headers)
     reply = connection.getresponse()
-    body = reply.read(65536)
-    return json.loads(body) if reply.status in (http.client.OK, *statuses) else {}
+    return reply.status, reply.read(65536)
 
 
 class ServerAnswers:
@@ -106,9 +111,10 @@ class ServerAnswers:
         with self._begin(route, body, wishes.may_be_shorter) as reply:
             for event in self._events(reply):
                 for choice in event.get("choices") or ():
-                    piece = choice.get("text") if raw else choice["delta"].get("content")
-                    reason = choice.get("finish_reason") or reason
-                    if piece:
+                    part = _object(choice) if raw else _object(_object(choice).get("delta"))
+                    piece = part.get("text" if raw else "content")
+                    reason = _object(choice).get("finish_reason") or reason
+                    if piece and isinstance(piece, str):
                         first_s = time.perf_counter() - began if first_s is None else first_s
                         text += piece
                         yield piece
@@ -148,8 +154,12 @@ class ServerAnswers:
         if longest is None:
             return {}
         counted = {"model": self._model, "prompt": prompt, "max_tokens": 1}
-        usage = self._send("POST", "/v1/completions", json=counted).json().get("usage") or {}
-        return {"max_tokens": longest - _usage(usage).prompt_tokens}
+        try:
+            reply = _object(self._send("POST", "/v1/completions", json=counted).json())
+        except ValueError:  # no JSON
+            return {}
+        prompt_tokens = _usage(reply.get("usage")).prompt_tokens
+        return {"max_tokens": longest - prompt_tokens} if prompt_tokens else {}
 
     def _events(self, reply: requests.Response) -> Iterator[dict[str, Any]]:
         import requests
@@ -161,8 +171,8 @@ class ServerAnswers:
                 data = line[len(b"data:") :].strip()
                 if data == b"[DONE]":
                     return
-                event = json.loads(data)
-                if "error" in event:
+                event = _object(json.loads(data))
+                if event.get("error"):  # some servers say in every event that there is none
                     raise self._refused(_exit_code_in_stream(event["error"]), event["error"])
                 yield event
         except (requests.RequestException, ValueError) as error:
@@ -197,15 +207,22 @@ class ServerAnswers:
         try:
             detail = reply.json()["error"]
         except (ValueError, LookupError, TypeError):
-            detail = {"message": f"HTTP {reply.status_code}: {reply.text[:200]}"}
-        raise self._refused(_EXIT_CODES.get(reply.status_code, FAILED), detail)
+            detail = None
+        raise self._refused(
+            _exit_code(reply.status_code),
+            detail or f"HTTP {reply.status_code}: {reply.text[:200]}",
+            wants_key=reply.status_code in _KEY_WANTED,
+        )
 
-    def _refused(self, exit_code: int, detail: Any) -> CommandFailed:
+    def _refused(self, exit_code: int, detail: Any, *, wants_key: bool = False) -> CommandFailed:
         detail = detail if isinstance(detail, dict) else {"message": str(detail)}
+        advice = "again in a moment, or --local" if exit_code == SERVER_UNREACHABLE else ""
+        if wants_key:
+            advice = "YAIE_API_KEY set to a key of that server, or --local to answer here"
         return CommandFailed(
-            str(detail.get("message")),
+            str(detail.get("message") or detail),
             why=f"said the server at {self.url}",
-            advice="again in a moment, or --local" if exit_code == SERVER_UNREACHABLE else "",
+            advice=advice,
             code=str(detail.get("code") or "refused"),
             exit_code=exit_code,
         )
@@ -291,17 +308,23 @@ def _headers() -> dict[str, bytes]:
 
 def _exit_code_in_stream(detail: Any) -> int:
     """As if the error had come as a reply; some servers give the status as its code."""
-    detail = detail if isinstance(detail, dict) else {}
+    detail = _object(detail)
     status = _STATUSES.get(str(detail.get("type")), detail.get("code"))
-    return _EXIT_CODES.get(status, FAILED) if isinstance(status, int) else FAILED
+    return _exit_code(status) if isinstance(status, int) else FAILED
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
-    details = usage.get("prompt_tokens_details") or {}
+def _exit_code(status: int) -> int:
+    return _EXIT_CODES.get(status, USAGE if 400 <= status < 500 else FAILED)
+
+
+def _usage(usage: Any) -> Usage:
+    """What the server counted; 0 for what it did not."""
+    counts = _object(usage)
+    details = _object(counts.get("prompt_tokens_details"))
     return Usage(
-        prompt_tokens=usage.get("prompt_tokens", 0),
-        completion_tokens=usage.get("completion_tokens", 0),
-        cached_tokens=details.get("cached_tokens", 0),
+        prompt_tokens=_whole(counts.get("prompt_tokens")) or 0,
+        completion_tokens=_whole(counts.get("completion_tokens")) or 0,
+        cached_tokens=_whole(details.get("cached_tokens")) or 0,
     )
 
 
@@ -313,6 +336,11 @@ def _root_cause(error: BaseException) -> str:
             return str(seen.strerror)
         seen = seen.__cause__ or seen.__context__
     return str(error)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """An object of the reply, empty where the server gave null, nothing or something else."""
+    return value if isinstance(value, dict) else {}
 
 
 def _whole(value: object) -> int | None:

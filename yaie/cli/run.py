@@ -5,6 +5,7 @@ Never interactive: what is piped in is read, and nothing is asked.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import os
@@ -96,6 +97,9 @@ def run(
     The prompt is the text of -f files, then piped text, then PROMPT. It is answered by the server
     of --url or YAIE_BASE_URL (-m is then one of its models), else by a YAIE server on
     127.0.0.1:8000, else here. --local, -m or another flag of the engine load the model here.
+
+    What is piped in is read to its end also beside PROMPT: in a loop that reads lines, add
+    </dev/null.
     """
     if raw and system:
         raise usage_error(
@@ -124,7 +128,9 @@ def run(
         finally:
             stream.close()
     if as_json:
-        print(json.dumps(answer.as_json(), ensure_ascii=False))
+        # Where stdout is no UTF-8, letters are escaped here as JSON has it, and not by the stream.
+        plain = codecs.lookup(sys.stdout.encoding).name != "utf-8"
+        print(json.dumps(answer.as_json(), ensure_ascii=plain))
     show_stats(answer, stats)
 
 

@@ -6,11 +6,63 @@ Colour respects NO_COLOR.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from typing import TextIO
+from typing import Any, Literal, TextIO
 
 _quiet = False
+
+
+class CannotWrite(OSError):
+    """Standard output takes no more: its disk is full, or it is closed."""
+
+
+class _Output(io.FileIO):
+    """Standard output, whose errors can be told from those of other files."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise CannotWrite(error.errno, error.strerror) from error
+
+
+def prepare_streams() -> None:
+    """Make the standard streams of this process usable, whatever the shell made of them."""
+    _open_closed_streams()
+    # What the encoding has no bytes for is written as an escape, as on stderr: an answer that was
+    # computed is not thrown away for one letter, and which letter it was can still be read, where
+    # a `?` would hide it. Other handlers were chosen on purpose (PYTHONIOENCODING=ascii:replace).
+    chosen = sys.stdout.errors not in ("strict", "surrogateescape")
+    at_once = is_terminal(sys.stdout) or getattr(sys.stdout, "write_through", False)  # python -u
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Output(sys.stdout.fileno(), "w", closefd=False)),
+        encoding=sys.stdout.encoding,
+        errors=sys.stdout.errors if chosen else "backslashreplace",
+        line_buffering=at_once,
+    )
+
+
+def _open_closed_streams() -> None:
+    """Put something where a standard stream is closed (`>&-`), lest a file or socket gets there.
+
+    Python has None for such a stream. In the order of their numbers: the lowest free one is given.
+    """
+    if sys.stdin is None:
+        sys.stdin = _open_null(os.O_RDONLY, "r")
+    if sys.stdout is None:
+        sys.stdout = _open_null(os.O_RDONLY, "w")  # for reading: then writing fails, as it should
+    if sys.stderr is None:
+        sys.stderr = _open_null(os.O_WRONLY, "w")
+
+
+def _open_null(flags: int, mode: Literal["r", "w"]) -> TextIO:
+    number = os.open(os.devnull, flags)
+    os.set_inheritable(number, True)
+    return os.fdopen(number, mode, encoding="utf-8", closefd=False)  # the number stays taken
 
 
 def be_quiet() -> None:
