@@ -188,8 +188,8 @@ def test_help_names_every_command(state: ChatState, capsys: pytest.CaptureFixtur
 
 def test_triple_quotes_make_one_turn_of_several_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO('"""first\n/second\nthird"""\nnext\n'))
-    assert read_turn(typed_by_hand=False) == "first\n/second\nthird"
-    assert read_turn(typed_by_hand=False) == "next"
+    assert read_turn(typed_by_hand=False).text == "first\n/second\nthird"
+    assert read_turn(typed_by_hand=False).text == "next"
     with pytest.raises(EOFError):
         read_turn(typed_by_hand=False)
 
@@ -207,9 +207,17 @@ def test_the_end_of_piped_input_closes_quotes(
     typed: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    assert read_turn(typed_by_hand=False) == text
+    assert read_turn(typed_by_hand=False).text == text
     with pytest.raises(EOFError):
         read_turn(typed_by_hand=False)
+
+
+def test_text_in_quotes_is_no_command(
+    state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO('"""/undo it all"""\n'))
+    converse(LoudAnswers(), state, typed_by_hand=False)
+    assert capsys.readouterr().out == "/UNDO IT ALL\n"
 
 
 def test_piped_lines_are_turns_and_the_end_of_the_input_is_the_end(

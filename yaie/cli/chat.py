@@ -7,7 +7,7 @@ a turn, and the end of the input is the end of the chat.
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -66,7 +66,7 @@ def converse(source: AnswerSource, state: ChatState, typed_by_hand: bool) -> Non
     """Take turns until the person leaves."""
     while True:
         try:
-            text = read_turn(typed_by_hand)
+            typed = read_turn(typed_by_hand)
         except EOFError:
             if typed_by_hand:
                 print(file=sys.stderr)
@@ -78,7 +78,7 @@ def converse(source: AnswerSource, state: ChatState, typed_by_hand: bool) -> Non
             terminal.note("Ctrl-D or /exit leaves")
             continue
         try:
-            if take_turn(text, state):
+            if take_turn(typed.text, state, is_quoted=typed.is_quoted):
                 answer_turn(source, state)
         except Leave:
             return
@@ -88,9 +88,9 @@ def converse(source: AnswerSource, state: ChatState, typed_by_hand: bool) -> Non
             show_failure(error)  # one turn failed; the chat goes on
 
 
-def take_turn(text: str, state: ChatState) -> bool:
+def take_turn(text: str, state: ChatState, *, is_quoted: bool = False) -> bool:
     """Put what was typed into the conversation; whether the model is to answer now."""
-    if text.startswith("/"):
+    if text.startswith("/") and not is_quoted:
         return obey(text, state)
     if not text.strip():
         return False
@@ -123,7 +123,14 @@ def answer_turn(source: AnswerSource, state: ChatState) -> None:
         print(terminal.dim(stream.answer.as_line(), sys.stderr), file=sys.stderr)
 
 
-def read_turn(typed_by_hand: bool) -> str:
+class Typed(NamedTuple):
+    """A turn as it was typed; in quotes it is no command, whatever it begins with."""
+
+    text: str
+    is_quoted: bool
+
+
+def read_turn(typed_by_hand: bool) -> Typed:
     """One line, or several between triple quotes. Raises EOFError at the end of the input.
 
     The end of piped input closes quotes that are open: nobody is left to close them. A person who
@@ -131,7 +138,7 @@ def read_turn(typed_by_hand: bool) -> str:
     """
     line = _read_line("> " if typed_by_hand else "")
     if not line.lstrip().startswith(_QUOTES):
-        return line
+        return Typed(line, is_quoted=False)
     rest = line.lstrip()[len(_QUOTES) :]
     lines = [rest]
     while _QUOTES not in lines[-1]:
@@ -142,7 +149,7 @@ def read_turn(typed_by_hand: bool) -> str:
                 raise
             break
     lines[-1] = lines[-1].partition(_QUOTES)[0]
-    return "\n".join(lines).strip("\n")
+    return Typed("\n".join(lines).strip("\n"), is_quoted=True)
 
 
 def _read_line(prompt: str) -> str:
