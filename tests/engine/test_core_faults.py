@@ -257,3 +257,18 @@ def test_what_an_idle_audit_finds_is_mended(
     assert core.stats.num_audit_failures == 2
     assert run(core, ask("after", tokens_of(1, 40))).tokens("after") == expected
     core._tree.check()
+
+
+def test_a_large_tree_is_not_walked_while_somebody_may_come(
+    make_core: MakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its counts are still looked at."""
+    monkeypatch.setattr("yaie.engine.core._STEPS_BETWEEN_AUDITS", 1)
+    monkeypatch.setattr("yaie.engine.core._MOST_NODES_AUDITED", 0)
+    core = make_core(audit=False)
+    monkeypatch.setattr(core._tree, "check", lambda: pytest.fail("walked"))
+    expected = run(core, ask("before", tokens_of(1, 40))).tokens("before")
+    assert core.stats.num_audit_failures == 0
+    core._tree.open("", as_tokens(tokens_of(2, 30)))  # nobody will close this cursor
+    assert run(core, ask("leaked", tokens_of(1, 40))).tokens("leaked") == expected
+    assert core.stats.num_audit_failures == 1
