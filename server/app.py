@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
 
@@ -34,6 +35,11 @@ from yaie.errors import InvalidRequest, YaieError
 
 logger = logging.getLogger(__name__)
 
+EXIT_S = 1.0  # much more than the event loop takes to end
+
+# What a page from elsewhere may read: all that docs/api.md names.
+EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")
+
 
 def create_app(
     settings: Settings | None = None,
@@ -44,7 +50,7 @@ def create_app(
 
     `settings`: None reads `YAIE_*`; raises `ConfigError` where they are wrong. `make_client`:
     None runs the engine in a child process. `on_fatal` is told why the engine cannot start; None
-    stops the server as SIGTERM would.
+    stops the server as SIGTERM would, and ends the process with the error's exit code.
     """
     warnings = unknown_variables() if settings is None else []
     settings = settings or load_settings()
@@ -58,6 +64,7 @@ def create_app(
     )
     app.state.service = service
     app.state.warnings = warnings
+    app.state.ends_process = on_fatal is None
     for module in (completions, models, health):
         app.include_router(module.router)
     app.add_exception_handler(YaieError, _answer_error)
@@ -71,7 +78,7 @@ def _in_process_of_its_own(settings: Settings) -> Callable[[EngineConfig], Engin
 
 
 def _stop(error: YaieError) -> None:
-    """The engine cannot start, as the log says: end the process as SIGTERM would."""
+    """The engine cannot start, as the log says: stop the web server; `_lifespan` does the rest."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -85,7 +92,7 @@ def _layers(settings: Settings, service: Service) -> list[Middleware]:
                 allow_origins=origins,
                 allow_methods=["GET", "POST"],
                 allow_headers=["*"],
-                expose_headers=["X-Request-ID", "X-YAIE-Ignored-Params"],
+                expose_headers=EXPOSED_HEADERS,
             )
         )
     layers.append(Middleware(ApiKeys, keys=settings.api_keys))
@@ -105,6 +112,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             yield
         finally:
             await asyncio.shield(service.stop())
+        if app.state.ends_process and service.failure is not None:
+            await _exit(service.failure.exit_code)
+
+
+async def _exit(code: int) -> None:
+    """End the process with this code, once all is cleaned up.
+
+    uvicorn would raise the signal that stopped it again: an end as after a stop that was asked
+    for, with 0 as a container's first process. A `SystemExit` of the event loop comes before
+    that, where one of this coroutine would be caught.
+    """
+    asyncio.get_running_loop().call_soon(sys.exit, code)
+    with contextlib.suppress(asyncio.CancelledError):  # which is how the loop ends what it runs
+        await asyncio.sleep(EXIT_S)
 
 
 def _show_logs(level: str) -> None:
@@ -130,7 +151,8 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
     if error.status_code == 404:
-        return error_response(NotFound(f"there is no {path!r} here; see /docs for what there is"))
+        docs = f"{request.scope.get('root_path', '')[:200]}/docs"
+        return error_response(NotFound(f"there is no {path!r} here; see {docs} for what there is"))
     if error.status_code == 405:
         response = error_response(
             MethodNotAllowed(f"{path!r} cannot be used with {request.method[:20]!r}")

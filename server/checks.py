@@ -132,11 +132,14 @@ def field_name(param: str | None, body: GenerationBody) -> str | None:
 def ignored(
     body: GenerationBody, template_reads: Callable[[str], bool], policy: str
 ) -> tuple[str, ...]:
-    """Names of the fields that nobody reads: not this server, its policy or the chat template."""
+    """Names of the fields that nobody reads: not this server, its policy or the chat template.
+
+    Null is the same as left out.
+    """
     names = [
         _plain(name)
-        for name in body.model_extra or {}
-        if name not in body.accepted and name not in body.unsupported
+        for name, value in (body.model_extra or {}).items()
+        if value is not None and name not in body.accepted and name not in body.unsupported
     ]
     if body.priority and policy != "priority":
         names.append("priority")
@@ -149,7 +152,7 @@ def ignored(
 
 def _unread_by_template(body: ChatBody, template_reads: Callable[[str], bool]) -> list[str]:
     names = []
-    if "reasoning_effort" in body.model_fields_set and not template_reads("reasoning_effort"):
+    if body.reasoning_effort is not None and not template_reads("reasoning_effort"):
         names.append("reasoning_effort")
     if body.tools and body.tool_choice != "none" and not template_reads("tools"):
         names.append("tools")

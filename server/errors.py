@@ -77,6 +77,7 @@ STATUSES: dict[type[YaieError], int] = {
     errors.EngineDraining: 503,
     errors.EngineDied: 503,
     errors.RequestFailed: 500,
+    errors.LogitsNotFinite: 500,
     errors.StartupError: 503,
     errors.ConfigError: 503,
     errors.ModelNotFound: 503,

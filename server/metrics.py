@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from yaie.types import EngineInfo, EngineState, EngineStats, Usage
 
 _GAUGES = {
-    "num_waiting": "Requests that wait for admission",
+    "num_waiting": "Requests that wait for admission, and preempted sequences",
     "num_running": "Live sequences",
     "num_free_slots": "Slots of the KV pool that hold nothing",
     "num_live_slots": "Slots held by nodes on the path of a live sequence",

@@ -77,7 +77,7 @@ class ApiKeys:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
-        if scope["type"] == "http" and self._digests and scope["path"] not in OPEN_PATHS:
+        if scope["type"] == "http" and self._digests and _route_path(scope) not in OPEN_PATHS:
             given = _given_keys(scope)
             if not any(self._is_known(key) for key in given):
                 what = "the API key is wrong" if given else "no API key was given"
@@ -90,6 +90,12 @@ class ApiKeys:
         digest = hashlib.sha256(given).digest()
         # All are compared, each in constant time: how long it takes says nothing.
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
+
+
+def _route_path(scope: Scope) -> str:
+    """The path as the routes know it: uvicorn puts its --root-path in front."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 def _given_keys(scope: Scope) -> list[bytes]:

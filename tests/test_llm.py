@@ -81,11 +81,21 @@ def test_every_form_of_prompt_is_the_same_prompt(llm: LLM) -> None:
         torch.tensor(ids).numpy(),
         {"prompt": text},
         [{"prompt_token_ids": ids}],
+        {"prompt": text, "prompt_token_ids": None},
+        {"prompt": None, "prompt_token_ids": ids},
     ]
     outputs = [llm.generate(form, GREEDY) for form in forms]
     assert all(len(output) == 1 for output in outputs)
     assert len({output[0].token_ids for output in outputs}) == 1
-    assert [output[0].prompt for output in outputs] == [text, text, *[None] * 4, text, None]
+    assert [output[0].prompt for output in outputs] == [
+        text,
+        text,
+        *[None] * 4,
+        text,
+        None,
+        text,
+        None,
+    ]
 
 
 def test_a_list_of_arrays_is_a_list_of_prompts() -> None:
@@ -281,6 +291,16 @@ def test_wrong_arguments_are_explained(llm: LLM) -> None:
         llm.generate(["a", "b"], [GREEDY])
     with pytest.raises(InvalidRequest, match=r"sampling_params\[0\] must be SamplingParams"):
         llm.generate(["a"], [{"max_tokens": 3}])  # type: ignore[list-item]
+    for wrong in ({"max_tokens": 3}, "greedy", 3):
+        name = type(wrong).__name__
+        with pytest.raises(InvalidRequest, match=f"SamplingParams or a list of them, got {name}"):
+            llm.generate("a", wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequest, match=f"SamplingParams or a list of them, got {name}"):
+            llm.stream("a", wrong)  # type: ignore[arg-type]
+    several: list[Any] = [["a"], ["a", "b"], [[5, 6]], [{"prompt": "a"}], [HELLO, HELLO]]
+    for prompts in several:
+        with pytest.raises(InvalidRequest, match="stream takes one prompt or one conversation"):
+            llm.stream(prompts)
     with pytest.raises(InvalidRequest, match="text, token ids, or a list"):
         llm.generate(5)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest, match="text, token ids, or a list of these, got bytes"):

@@ -7,13 +7,20 @@ what the server needs and reads the environment. "auto" is resolved by the loade
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
+import re
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from yaie.errors import ConfigError
 
@@ -100,6 +107,32 @@ _COUNTS = {
 }
 
 
+_SERVICE_LINK = re.compile(
+    rf"{ENV_PREFIX}(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)"
+)
+_SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://.*")
+
+
+def is_service_link(variable: str, value: str) -> bool:
+    """Whether Kubernetes set this variable: for a service `yaie` or `yaie-…`, in every pod.
+
+    `YAIE_PORT` is then an address, as `tcp://10.96.1.2:8000`, and not the setting.
+    """
+    if _SERVICE_LINK.fullmatch(variable):
+        return True
+    return variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(value) is not None
+
+
+class _Environment(EnvSettingsSource):
+    """The `YAIE_*` variables, except an address that Kubernetes put into `YAIE_PORT`."""
+
+    def __call__(self) -> dict[str, Any]:
+        found = super().__call__()
+        if is_service_link(f"{ENV_PREFIX}PORT", str(found.get("port", ""))):
+            del found["port"]
+        return found
+
+
 class Settings(BaseSettings):
     """Everything the service can be told, from `YAIE_*` variables or keyword arguments."""
 
@@ -140,6 +173,36 @@ class Settings(BaseSettings):
     stall_s: float = Field(default=300.0, gt=0)  # work waiting but no step finished: restart
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     cors_origins: str = ""  # separated by commas; empty: none
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Where the settings come from; the first source that has one wins."""
+        return init_settings, _Environment(settings_cls), dotenv_settings, file_secret_settings
+
+    @field_validator(
+        "dtype",
+        "quantization",
+        "kv_dtype",
+        "device",
+        "policy",
+        "eviction",
+        "attention_backend",
+        "log_level",
+        mode="wrap",
+    )
+    @classmethod
+    def _in_any_case(cls, choice: object, validate: ValidatorFunctionWrapHandler) -> object:
+        if isinstance(choice, str):
+            with contextlib.suppress(ValidationError):
+                return validate(choice.lower())
+        return validate(choice)  # whose error shows what was written
 
     @field_validator("api_key")
     @classmethod
@@ -192,13 +255,16 @@ def _explain(error: ValidationError, given: dict[str, object]) -> str:
 
 
 def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
-    """One warning for each `YAIE_*` variable that is no setting, with the nearest name."""
+    """One warning for each `YAIE_*` variable that is no setting, with the nearest name.
+
+    None for what Kubernetes says of its services: nobody meant it as a setting.
+    """
     environment = dict(os.environ) if environment is None else environment
     known = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
     known |= CLIENT_VARIABLES | LIBRARY_VARIABLES
     warnings = []
-    for name in sorted(environment):
-        if not name.startswith(ENV_PREFIX) or name in known:
+    for name, value in sorted(environment.items()):
+        if not name.startswith(ENV_PREFIX) or name in known or is_service_link(name, value):
             continue
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""

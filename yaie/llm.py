@@ -11,7 +11,7 @@ import difflib
 import itertools
 import logging
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -186,6 +186,12 @@ class LLM:
             read = self._reader.read_conversation(prompt, tools, chat_template_kwargs)
             default = self._chat_sampling()
         else:
+            if _holds_prompts(prompt):
+                raise InvalidRequest(
+                    "stream takes one prompt or one conversation, in which each message has a"
+                    " role; for a list of them there are generate and chat",
+                    param="prompt",
+                )
             read = self._reader.read_prompt(prompt)
             default = self._default_sampling
         (sampling,) = _one_for_each(sampling_params, 1, default)
@@ -297,11 +303,23 @@ def _engine_config(settings: dict[str, Any]) -> EngineConfig:
         raise ConfigError(f"a setting has the wrong type: {error}") from None
 
 
+def _holds_prompts(prompt: object) -> bool:
+    """Whether this is a list of prompts or conversations, and not of token ids."""
+    if not isinstance(prompt, list | tuple):
+        return False
+    return any(isinstance(item, str | list | tuple | Mapping) for item in prompt)
+
+
 def _one_for_each(
     given: SamplingParams | Sequence[SamplingParams] | None, count: int, default: SamplingParams
 ) -> list[SamplingParams]:
     if given is None or isinstance(given, SamplingParams):
         return [given or default] * count
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        raise InvalidRequest(
+            f"sampling_params must be SamplingParams or a list of them, got {type(given).__name__}",
+            param="sampling_params",
+        )
     samplings = list(given)
     if len(samplings) != count:
         raise InvalidRequest(

@@ -36,7 +36,8 @@ class PromptReader:
     def read_prompt(self, prompt: object) -> ReadPrompt:
         """Text, token ids, or a mapping with either. Raises `InvalidRequest`."""
         if isinstance(prompt, Mapping):
-            prompt = prompt.get("prompt_token_ids", prompt.get("prompt"))
+            token_ids = prompt.get("prompt_token_ids")  # None is the same as not there
+            prompt = prompt.get("prompt") if token_ids is None else token_ids
         if isinstance(prompt, str):
             return ReadPrompt(prompt, tuple(self._tokenizer.encode(prompt)))
         if isinstance(prompt, Iterable) and not isinstance(prompt, _BYTES):

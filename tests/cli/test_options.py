@@ -188,6 +188,83 @@ def test_a_time_that_is_no_number_is_a_wrong_setting(name: str, value: str) -> N
         load_settings(**{name: value})
 
 
+SERVICE_LINKS = {  # what Kubernetes puts into every pod beside services "yaie" and "yaie-chat"
+    "YAIE_SERVICE_HOST": "10.96.1.2",
+    "YAIE_SERVICE_PORT": "8000",
+    "YAIE_SERVICE_PORT_HTTP": "8000",
+    "YAIE_PORT": "tcp://10.96.1.2:8000",
+    "YAIE_PORT_8000_TCP": "tcp://10.96.1.2:8000",
+    "YAIE_PORT_8000_TCP_PROTO": "tcp",
+    "YAIE_PORT_8000_TCP_PORT": "8000",
+    "YAIE_PORT_8000_TCP_ADDR": "10.96.1.2",
+    "YAIE_CHAT_SERVICE_HOST": "10.96.1.3",
+    "YAIE_CHAT_PORT": "udp://10.96.1.3:53",
+    "YAIE_CHAT_PORT_53_UDP_ADDR": "10.96.1.3",
+}
+
+
+def test_what_kubernetes_says_of_its_services_is_no_setting(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.environ", SERVICE_LINKS | {"YAIE_POLICY": "lpm"})
+    settings = load_settings()
+    assert (settings.port, settings.policy) == (8000, "lpm")
+    assert load_settings(port=8005).port == 8005
+    shown = {setting["name"]: setting for setting in settings_with_sources()}
+    assert shown["port"] == {"name": "port", "value": 8000, "source": "default"}
+    assert unknown_variables() == []
+    monkeypatch.setattr("yaie.cli.terminal._quiet", False)
+    warn_of_unknown_variables()
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("value", ["8000/tcp", "http://10.96.1.2:8000", "tcp:8000", "10.96.1.2"])
+def test_only_a_port_that_kubernetes_would_write_is_taken_for_one(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("YAIE_PORT", value)
+    with pytest.raises(ConfigError, match="YAIE_PORT is "):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("YAIE_SERVER_PORT", "8000"), ("YAIE_PORTS", "8000"), ("YAIE_SERVICE_NAME", "yaie")],
+)
+def test_a_wrong_name_that_looks_like_kubernetes_is_warned_about(name: str, value: str) -> None:
+    (warning,) = unknown_variables({name: value})
+    assert warning.startswith(f"{name} is not a setting")
+
+
+def test_a_port_that_kubernetes_would_write_is_no_keyword() -> None:
+    with pytest.raises(ConfigError, match="--port is 'tcp:"):
+        load_settings(port="tcp://10.96.1.2:8000")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("log_level", "INFO"),
+        ("dtype", "BFloat16"),
+        ("quantization", "INT8"),
+        ("kv_dtype", "Int8"),
+        ("device", "CPU"),
+        ("policy", "FCFS"),
+        ("eviction", "LRU"),
+        ("attention_backend", "Reference"),
+    ],
+)
+def test_a_choice_may_be_written_in_capitals(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert getattr(load_settings(**{name: value}), name) == value.lower()
+    monkeypatch.setenv(f"YAIE_{name.upper()}", value)
+    assert getattr(load_settings(), name) == value.lower()
+    monkeypatch.setenv(f"YAIE_{name.upper()}", "NONSENSE")
+    with pytest.raises(ConfigError, match=f"YAIE_{name.upper()} is 'NONSENSE'"):
+        load_settings()
+
+
 def test_variables_that_are_known_at_once_are_all_settings_or_read_elsewhere() -> None:
     assert unknown_variables(dict.fromkeys(KNOWN_VARIABLES, "")) == []
     missing = (CLIENT_VARIABLES | LIBRARY_VARIABLES) - KNOWN_VARIABLES

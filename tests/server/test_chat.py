@@ -222,6 +222,7 @@ def test_how_hard_to_think_is_for_the_template(
         ({"reasoning_effort": "high"}, "high"),
         ({"reasoning_effort": "high", "chat_template_kwargs": {"reasoning_effort": "low"}}, "low"),
         ({}, "little"),
+        ({"reasoning_effort": None}, "little"),
     ):
         response = http.post("/v1/chat/completions", json={"messages": MESSAGES, **fields})
         assert "X-YAIE-Ignored-Params" not in response.headers
@@ -272,5 +273,8 @@ def test_unknown_fields_are_named(http: TestClient) -> None:
     response = http.post("/v1/chat/completions", json=body)
     assert response.status_code == 200
     assert response.headers["X-YAIE-Ignored-Params"] == "speling, ?"
-    response = http.post("/v1/chat/completions", json={"messages": MESSAGES, "user": "u"})
-    assert "X-YAIE-Ignored-Params" not in response.headers
+    nulls = {"reasoning_effort": None, "speling": None, "guided_json": None, "tools": None}
+    for fields in ({"user": "u"}, nulls):  # null is the same as left out
+        response = http.post("/v1/chat/completions", json={"messages": MESSAGES, **fields})
+        assert response.status_code == 200
+        assert "X-YAIE-Ignored-Params" not in response.headers

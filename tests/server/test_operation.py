@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -233,6 +234,20 @@ def test_every_route_needs_the_key(make_app: MakeApp) -> None:
             assert http.request(method, path).status_code == 401
 
 
+def test_keys_behind_a_proxy_that_takes_a_prefix_off(make_app: MakeApp) -> None:
+    app = make_app(api_key="k")[0].app
+    http = TestClient(app, root_path="/llm")  # as uvicorn: the root path is in the path too
+    key = {"Authorization": "Bearer k"}
+    for path in ("/health", "/liveness", "/readiness", "/metrics"):
+        assert http.get(f"/llm{path}").status_code == 200, path
+        assert http.get(path).status_code == 200, path  # other servers leave it out
+    for path in ("/stats", "/v1/models", "/docs", "/llm/health", "health", "//health"):
+        assert http.get(f"/llm{path}").status_code == 401, path
+    assert http.get("/llm/v1/models", headers=key).status_code == 200
+    lost = http.get("/llm/nothing", headers=key).json()["error"]["message"]
+    assert lost == "there is no '/llm/nothing' here; see /llm/docs for what there is"
+
+
 def test_body_limit(make_app: MakeApp) -> None:
     http, engine = make_app(max_body_bytes=2000)
     large = b'{"prompt": "' + b"x" * 3000 + b'"}'
@@ -260,3 +275,14 @@ def test_cors_is_off_unless_configured(make_app: MakeApp) -> None:
     assert response.headers["Access-Control-Allow-Origin"] == "https://a.example"
     response = http.options("/v1/completions", headers={**ask, "Origin": "https://c.example"})
     assert "Access-Control-Allow-Origin" not in response.headers
+
+
+def test_a_page_elsewhere_may_read_the_headers_that_the_documents_name(make_app: MakeApp) -> None:
+    http, engine = make_app(cors_origins="https://a.example")
+    set_state(engine, EngineState.DEAD)
+    response = http.post("/v1/completions", json=BODY, headers={"Origin": "https://a.example"})
+    exposed = {h.strip() for h in response.headers["Access-Control-Expose-Headers"].split(",")}
+    assert "Retry-After" in response.headers
+    page = Path(__file__).parents[2] / "docs" / "api.md"
+    named = set(re.findall(r"`((?:X-[A-Z][\w-]+|Retry-After))`", page.read_text(encoding="utf-8")))
+    assert exposed == named

@@ -108,17 +108,35 @@ def test_a_model_that_cannot_be_served_stops_the_start(
     unsupported.mkdir()
     config = {"architectures": ["MambaForCausalLM"], "model_type": "mamba"}
     (unsupported / "config.json").write_text(json.dumps(config))
-    for folder, why in (
-        (tmp_path / "missing", "no model"),
-        (broken, "truncated"),
-        (unsupported, "MambaForCausalLM"),
+    for folder, loop, why in (
+        (tmp_path / "missing", "asyncio", "no model"),
+        (tmp_path / "missing", "auto", "no model"),
+        (broken, "auto", "truncated"),
+        (unsupported, "auto", "MambaForCausalLM"),
     ):
-        server = start(folder)
-        assert server.process.wait(WAIT_S) != 0
+        server = start(folder, UVICORN_LOOP=loop)
+        assert server.process.wait(WAIT_S) == 3  # as `yaie serve`, and not as after SIGTERM
         errors = [line for line in server.log.read_text().splitlines() if "ERROR" in line]
         assert len(errors) == 1
         assert why in errors[0]
         assert "Traceback" not in server.log.read_text()
+
+
+def test_an_engine_that_finds_too_little_memory_ends_the_server_with_its_code(
+    start: Callable[..., Server],
+) -> None:
+    server = start(YAIE_NUM_SLOTS=str(2**30))  # the engine says so, in its own process
+    assert server.process.wait(WAIT_S) == 4
+    log = server.log.read_text()
+    assert log.count("ERROR") == 1
+    assert "Traceback" not in log
+
+
+def test_a_server_that_is_stopped_ends_by_the_signal(start: Callable[..., Server]) -> None:
+    server = start()
+    server.wait_until(lambda: server.get("/health"), "an answer")
+    assert server.stop() == -signal.SIGTERM
+    assert "Application shutdown complete" in server.log.read_text()
 
 
 def test_wrong_settings(start: Callable[..., Server]) -> None:

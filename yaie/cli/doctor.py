@@ -69,12 +69,14 @@ def run_check(name: str, check: Callable[[], tuple[Status, str]]) -> Check:
 
 def settings_with_sources() -> list[dict[str, Any]]:
     """Every setting, its value, and whether it is the default or comes from the environment."""
-    from yaie.config import ENV_PREFIX, Settings
+    from yaie.config import ENV_PREFIX, Settings, is_service_link
 
     shown = []
     for name, field in Settings.model_fields.items():
         variable = f"{ENV_PREFIX}{name.upper()}"
         given = os.environ.get(variable) or None  # an empty one is not set
+        if given is not None and is_service_link(variable, given):
+            given = None
         value = field.default if given is None else given
         if name in _SECRET_SETTINGS and value:
             value = "(set)"
