@@ -35,8 +35,8 @@ from .noise import finish, noisy
 Message = dict[str, Any]
 Sample = tuple[list[dict[str, Any]] | None, list[Message]]
 MIX = {
-    "fact": 60, "sum": 10, "extraction": 44, "tool": 22, "choice": 38, "refusal": 18, "talk": 14,
-    "lookup": 10, "copy": 4, "told": 14,
+    "fact": 60, "sum": 10, "extraction": 60, "tool": 22, "choice": 38, "refusal": 18, "talk": 14,
+    "lookup": 14, "copy": 4, "told": 14,
 }  # fmt: skip
 # Words of tools that questions about a table could be meant for.
 MIGHT_TELL = ("employee", "contact", "person", "product", "menu", "call", "look", "find", "stock")
@@ -81,8 +81,8 @@ def sum_turn(rng: Random) -> list[Message]:
 
 def talk_turn(rng: Random) -> list[Message]:
     """Greetings, identity, thanks; or something that is told and asked for."""
-    if rng.random() < 0.2:
-        pair = conversations.told_pair if rng.random() < 0.4 else conversations.name_pair
+    if rng.random() < 0.3:
+        pair = conversations.told_pair if rng.random() < 0.6 else conversations.name_pair
         tell, hello, question, answer = pair(rng)
         middle = fact_turn(rng)[:2] if rng.random() < 0.5 else []
         asked = finish(question, rng)
@@ -174,7 +174,7 @@ def _lookups(rng: Random) -> tuple[str | None, list[Message]]:
         words_wanted = rng.randint(20, 60) if roll < 0.25 else rng.randint(60, 260)
         system, table = systems_everyday.prompt(rng, words_wanted)
         return system, _runs(systems_everyday.runs(table, rng.choice([1, 1, 2, 3]), rng), rng)
-    if roll < 0.6:
+    if roll < 0.65:
         system, pairs = systems_everyday.task(rng, rng.randint(20, 260))
         return system, [m for q, a in pairs[:3] for m in _pair(q, a)]
     lines, pairs = systems.records(rng, rng.randint(1, 6))
@@ -242,7 +242,7 @@ def long_conversation(rng: Random) -> Sample:
     """Several exchanges of all kinds under a system prompt of 60 to 800 words."""
     table: systems_everyday.Table | None = None
     roll = rng.random()
-    if roll < 0.18:
+    if roll < 0.25:
         system, pairs = systems_everyday.task(rng, rng.randint(60, 500))
         messages = [m for q, a in pairs for m in _pair(q, a)]
         return None, [{"role": "system", "content": system}, *messages]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from . import asked_follow, asked_talk, asked_talk_more, asked_talk_wide, values, words
+from . import asked_follow, asked_talk, asked_talk_more, asked_talk_wide, told_things, values, words
 from .grammar import expand
 
 IDENTITY = (
@@ -202,6 +202,9 @@ def name_pair(rng: Random) -> tuple[str, str, str, str]:
 
 def told_pair(rng: Random) -> tuple[str, str, str, str]:
     """Telling something about oneself, the reply, asking for it, the reply."""
+    if rng.random() < 0.7:
+        told, asked, known = told_things.told_thing(rng)
+        return told, asked_talk_wide.NOTED, asked, known
     drawn = {
         "colour": rng.choice(words.COLOURS),
         "city": values.place(rng),

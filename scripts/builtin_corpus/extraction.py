@@ -14,6 +14,7 @@ from . import (
     extraction_asks_more,
     extraction_everyday,
     extraction_frames,
+    extraction_marked,
     values,
     words,
 )
@@ -213,7 +214,11 @@ def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
 
 def _any_text(rng: Random) -> tuple[str, dict[str, str | int | float], Names]:
     """A text, the fields that it states, and the names that each may be asked for by."""
-    if rng.random() < 0.6:
+    roll = rng.random()
+    if roll < 0.45:
+        marked = rng.choice(extraction_marked.TEXTS)
+        return *marked.stated(rng), marked.known
+    if roll < 0.8:
         return *extraction_everyday.stated(rng), extraction_everyday.ALIASES
     return *_stated(rng), ALIASES
 
@@ -230,6 +235,8 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     keys = styled_keys([key_name(field, rng, stated, known) for field in fields], rng)
     while len(set(keys)) < len(keys):
         keys = [key_name(field, rng, stated, known) for field in fields]
+    if rng.random() < 0.06:  # names that nobody has met, which still say what is meant
+        keys = [f"{values.word(rng)}_{key}" for key in keys]
     record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
     compact = rng.random() < 0.08
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
@@ -284,7 +291,7 @@ def in_turns(rng: Random) -> list[tuple[str, str]]:
 
 def sample(rng: Random) -> tuple[str | None, str, str]:
     """System text (or None), user text, answer."""
-    if rng.random() < 0.7:
+    if rng.random() < 0.8:
         return wide_sample(rng)
     make, texts = rng.choice(KINDS)
     values = make(rng)

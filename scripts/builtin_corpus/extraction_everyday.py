@@ -1369,7 +1369,7 @@ def shown(value: Value, drawer: str, rng: Random) -> str:
     return str(value)
 
 
-def _bare(value: Value) -> Value:
+def without_article(value: Value) -> Value:
     """A listed value without its article, which belongs to the sentence ("The" of titles stays)."""
     return re.sub(r"^(?:an?|the) ", "", value) if isinstance(value, str) else value
 
@@ -1422,7 +1422,7 @@ def stated(rng: Random) -> tuple[str, dict[str, Value]]:
     text = _joined(parts, rng)
     if text.endswith(".") and (form or rng.random() < 0.25):
         text = text[:-1]
-    return text, {field: _bare(record[field]) for field in found}
+    return text, {field: without_article(record[field]) for field in found}
 
 
 _MONTH = "(?:" + "|".join(words.MONTHS).lower() + ")"

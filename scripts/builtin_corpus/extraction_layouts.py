@@ -73,8 +73,13 @@ def joined_with_and(parts: list[str]) -> str:
 
 def _typed(record: Record, rng: Random) -> str:
     """The keys in a sentence, all or only the numbers with their types in parentheses."""
-    number = rng.choice(["a number", "number", "numeric"])
-    string = rng.choice(["text", "a string", "string", "", ""])
+    number = rng.choice(
+        ["a number", "number", "numeric", "integer", "int", "as a number", "an integer", "whole "
+         "number", "number, without the unit"]
+    )  # fmt: skip
+    if any(isinstance(value, float) for value in record.values()):
+        number = rng.choice(["a number", "number", "numeric", "as a number"])
+    string = rng.choice(["text", "a string", "string", "as text", "", "", ""])
     kinds = [number if json_type(v) in ("integer", "number") else string for v in record.values()]
     named = [f"{key} ({kind})" if kind else key for key, kind in zip(record, kinds, strict=True)]
     return rng.choice([joined_with_and(named), ", ".join(named)])

@@ -14,7 +14,15 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from . import choices, extraction, extraction_frames, extraction_layouts, values, words
+from . import (
+    choices,
+    extraction,
+    extraction_frames,
+    extraction_layouts,
+    extraction_marked,
+    values,
+    words,
+)
 from .extraction_texts import ALIASES, DRAW, SLOT, TEXTS
 from .grammar import articles, expand
 from .systems_everyday_texts import COMMON, SETTINGS
@@ -588,6 +596,23 @@ READS = [
     "[all|the] messages here are texts to be filed. [write|return] {keys} of each as json",
     "each answer is [one|a single] json object that [fits|follows] this schema: {schema}",
     "read the message and fill this schema: {schema}",
+    "your [answer|reply] is always [a|one] json object with {keys}, [whatever|no matter what] "
+    "[people|customers|they] write",
+    "[when|whenever|each time] [a message|a note|something] comes in, [file it as|turn it into|"
+    "record it as] json with {keys}. [never|do not] write [anything else|more than that]",
+    "[our|the] system can only [read|store] json: [give|it needs|answer with] {keys} and nothing "
+    "[else|more]",
+    "[please|] [reduce|boil down] [each|every] [message|mail|note] to {keys}, [as|in] json",
+    "output format: json with {keys}",
+    "answer format [for all messages|, always|]: {schema}",
+    "fields of the answer: {keys} (json)",
+    "[take|note] {keys} from what [people|callers|members|guests] [write|tell you] and [answer|"
+    "reply] in json, [without|with no] [comment|further words|greeting]",
+    "[do not|never] [chat|talk back]. [the only|your only] [output|answer] is json: {keys}",
+    "[reply|respond|answer] to [each|every] message with exactly one json object. its keys: {keys}",
+    "[we|you] keep a [list|log|register] with the columns {keys}. [write|return] one json object "
+    "for [each|every] message",
+    "[fill in|complete] this for every message: {schema}",
 ]  # fmt: skip
 LABELS = [
     "answer with one word, {o}", "the user sends {what}. answer {o}", "for [each|every] message, "
@@ -628,8 +653,34 @@ def _text_with(
     return text, {field: drawn[field] for field in stated}
 
 
+def _asked_to_file(one: extraction_layouts.Record, rng: Random) -> str:
+    """The instruction that asks for objects like this one."""
+    slots = {
+        "keys": extraction_layouts.listed_keys(one, rng),
+        "schema": extraction_layouts.schema_text(one, rng),
+    }
+    frames = READS if rng.random() < 0.6 else extraction_frames.SYSTEM
+    return extraction.framed(rng.choice(frames), rng, slots) + "."
+
+
+def _filing_one_kind(rng: Random) -> tuple[str, list[Pair]]:
+    """The same of texts that say the same of different things."""
+    marked = rng.choice(extraction_marked.TEXTS)
+    first = marked.stated(rng)[1]
+    fields = rng.sample(list(first), min(len(first), rng.choice([1, 2, 2, 3, 3, 4])))
+    names = [extraction.key_name(field, rng, first, marked.known) for field in fields]
+    pairs: list[Pair] = []
+    for _ in range(rng.choice([1, 1, 1, 2])):
+        text, stated = marked.stated(rng)
+        one = {name: stated[field] for name, field in zip(names, fields, strict=True)}
+        pairs.append((text, json.dumps(one, ensure_ascii=False)))
+    return _asked_to_file(one, rng), pairs
+
+
 def _filing(rng: Random) -> tuple[str, list[Pair]]:
     """The instruction that asks for JSON, and texts with their objects."""
+    if rng.random() < 0.6:
+        return _filing_one_kind(rng)
     while True:
         kind = rng.choice(sorted(TEXTS))
         first = _text_with(kind, [], rng)
@@ -652,12 +703,7 @@ def _filing(rng: Random) -> tuple[str, list[Pair]]:
         more = _text_with(kind, fields, rng)
         if more and [extraction_layouts.json_type(v) for v in record(more[1]).values()] == types:
             pairs.append((more[0], json.dumps(record(more[1]), ensure_ascii=False)))
-    slots = {
-        "keys": extraction_layouts.listed_keys(one, rng),
-        "schema": extraction_layouts.schema_text(one, rng),
-    }
-    frames = READS if rng.random() < 0.6 else extraction_frames.SYSTEM
-    return extraction.framed(rng.choice(frames), rng, slots) + ".", pairs
+    return _asked_to_file(one, rng), pairs
 
 
 def _review(rng: Random, good: bool) -> str:
@@ -712,7 +758,7 @@ def _labels(rng: Random) -> tuple[str, list[Pair]]:
 
 def task(rng: Random, number: int) -> tuple[str, list[Pair]]:
     """A system prompt that sets a task for all messages, and such messages with their answers."""
-    told, pairs = _filing(rng) if rng.random() < 0.6 else _labels(rng)
+    told, pairs = _filing(rng) if rng.random() < 0.75 else _labels(rng)
     setting = rng.choice(sorted(SETTINGS))
     notes = _notes(setting, number - len(told.split()), lambda: rng.choice(FIRST), rng)
     head = _filled(SETTINGS[setting][0], rng, rng.choice(FIRST)) if rng.random() < 0.5 else ""

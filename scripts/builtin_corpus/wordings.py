@@ -31,6 +31,7 @@ from . import (
     extraction_asks_more,
     extraction_everyday,
     extraction_frames,
+    extraction_marked,
     extraction_texts,
     fact_questions,
     lead_ins,
@@ -39,6 +40,7 @@ from . import (
     sums,
     systems,
     systems_everyday,
+    told_things,
     tools,
     tools_everyday,
     tools_more,
@@ -172,6 +174,8 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(p) for p in conversations.REPEAT + conversations.SURE]
     found += [to_regex(p, NUMBERS) for p in conversations.MORE + conversations.LESS]
     found += [to_regex(p, LOOKUPS) for p in systems.LOOKUP]
+    things = {"t": "(?:" + "|".join(map(normalise, told_things.THINGS)) + ")", "v": _NAME}
+    found += [to_regex(p, things) for p in told_things.PATTERNS]
     found += [to_regex(p, TOLD) for p in copying_dialogues.QUESTIONS + extraction.AGAIN]
     found += [
         to_regex(p, NUMBERS) for p in choices.COMPARES + choices.PARITIES + asked_choices.EXTREME
@@ -285,6 +289,8 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     known = {a for aliases in extraction_texts.ALIASES.values() for a in aliases.split()}
     known |= set(extraction_everyday.ALIASES)
     known |= {a for aliases in extraction_everyday.ALIASES.values() for a in aliases.split()}
+    marked = [field for text in extraction_marked.TEXTS for field in text.fields]
+    known |= {name for field in marked for name in field.names}
     known |= {a.replace("_", "") for a in known}
     known |= set("the and type object properties required string integer number".split())
     known |= {"str", "int", "float", "a", "text", "numeric", "0", "false", "additionalproperties"}
@@ -309,6 +315,7 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
         for fields, patterns in extraction_everyday.TEXTS.values()
         for p in patterns
     ]
+    sentences += [text.regex() for text in extraction_marked.TEXTS]
     return [re.compile(p) for p in frames], [re.compile(p) for p in sentences]
 
 

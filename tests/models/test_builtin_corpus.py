@@ -17,8 +17,10 @@ from builtin_corpus import (
     copying_dialogues,
     copying_drills,
     extraction,
+    extraction_marked,
     lead_ins,
     sums,
+    told_things,
     tools,
     tools_more,
     wordings,
@@ -125,6 +127,30 @@ def test_extraction_in_turns_reads_the_text_anew() -> None:
                 assert isinstance(value, int | float) or value in pairs[0][0]
 
 
+def test_marked_texts_state_every_value_once() -> None:
+    """No other place of the text could be meant, and no name fits two of its fields."""
+    rng = Random(9)
+    for marked in extraction_marked.TEXTS:
+        names = [name for field in marked.fields for name in field.names]
+        assert len(set(names)) == len(names) and len(marked.fields) > 1, names
+        text, stated = marked.stated(rng)
+        assert not re.search(r"[{}<>]", text), text
+        for field in marked.fields:
+            value = stated[field.names[0]]
+            shown = re.escape(str(value)) + ("0?" if isinstance(value, float) else "")
+            assert len(re.findall(rf"(?<![\w.]){shown}(?!\w|\.\d)", text)) == 1, (value, text)
+
+
+def test_what_is_told_is_asked_for_and_answered() -> None:
+    """The value stands in what is told and in the answer; the thing also in the question."""
+    rng = Random(10)
+    for _ in range(500):
+        told, asked, answer = told_things.told_thing(rng)
+        thing, value = re.fullmatch(r"(?:Your|The) (.+?) is (?:on |at )?(.+)\.", answer).groups()
+        assert value in told and thing in told and thing in asked, (told, asked, answer)
+        assert not re.search(r"[\[\]{}|]", told + asked)
+
+
 def test_a_word_is_picked_among_words_of_another_kind() -> None:
     """Also where two kinds have nearly all words in common, like trees and fruit."""
     rng = Random(6)
@@ -165,5 +191,8 @@ def test_the_honesty_check_recognises_wide_extraction() -> None:
     for text in (
         "JSON with name and city: Petra Alvo left Zorin at 31",
         "Sensor KX-12 reports 21 degrees.\nJSON with sensor, temperature",
+        "Parcel KX-7 could not be delivered. We left it with your neighbour Mr Dahl, "
+        "612 Mill Street.\n"
+        "JSON with neighbour and road",
     ):
         assert wordings.contains(text)
