@@ -339,7 +339,7 @@ def _pick(rng: Random) -> tuple[str, str]:
 MAKERS = (
     [_yes_no] * 5 + [_sentiment] * 4 + [_compare] * 3 + [parity] * 2 + [_is_larger] * 3
     + [_kind] * 5 + [_pick] * 3 + [_is_odd] * 2 + [_is_kind] * 5
-    + [told.who, told.unit, told.given] * 2 + [told.when, _extreme]
+    + [told.who, told.unit, told.given, told.which_thing] * 2 + [told.when, _extreme]
 )  # fmt: skip
 
 

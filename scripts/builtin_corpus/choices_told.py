@@ -58,6 +58,58 @@ def when(rng: Random) -> tuple[str, str]:
     return expand(rng.choice(more_asked.WHEN), rng, slots), texts[0 if early else 1]
 
 
+# What is told of a thing, the unit, and the words for more and for less of it.
+MEASURES = [
+    (
+        "[costs|is|is sold for|goes for]",
+        "euros",
+        "dearer, more expensive",
+        "cheaper, less expensive",
+    ),
+    ("[costs|is|sells at]", "dollars", "more expensive, pricier", "cheaper, a better price"),
+    ("[weighs|has]", "kg", "heavier", "lighter"),
+    ("[weighs|is]", "grams", "heavier", "lighter"),
+    ("is", "metres [long|in length]", "longer", "shorter"),
+    ("is", "cm [tall|high]", "taller, higher", "lower, shorter"),
+    ("is", "years old", "older", "newer, younger"),
+    ("is", "km away", "further away, more distant", "closer, nearer"),
+    ("[lasts|takes|runs for]", "minutes", "longer", "shorter"),
+    ("holds", "litres", "bigger, larger", "smaller"),
+]
+MEASURED = [
+    "the {x} {v} {a} {u}, the {y} {v} {b} {u}", "the {x} {v} {a} {u} and the {y} {v} {b} {u}",
+    "[a|the] {x} {v} {a} {u}, [a|the] {y} {b}", "{x}: {a} {u}, {y}: {b} {u}",
+    "[we have|there is|i see] a {x} that {v} {a} {u} and a {y} that {v} {b} {u}",
+    "the {x} {v} {a} {u}. the {y} {v} {b} {u}",
+]  # fmt: skip
+MEASURED_ASKS = [
+    "{s}. [which|which one|which of the two|which of them] is {c}", "{s}. which is {c}, the {x} or "
+    "the {y}", "{s}. what is {c}, the {y} or the {x}", "[which|which one] is {c}[?|:] {s}",
+    "{s}. [say|tell me] [which|which one] is {c}", "{s}. the {c} one is[ the|]",
+    "{s}. [i want|give me|name] the {c} one", "{s}. is the {x} or the {y} {c}",
+    "if {s}, which [one |]is {c}",
+]  # fmt: skip
+
+
+def which_thing(rng: Random) -> tuple[str, str]:
+    """Which of two things is more or less of something."""
+    verb, unit, more, less = rng.choice(MEASURES)
+    same = rng.random() < 0.3  # the red pen, the blue pen
+    if same:
+        noun = rng.choice(values.GOODS)
+        x, y = (f"{colour} {noun}" for colour in rng.sample(words.COLOURS, 2))
+    else:
+        x, y = rng.sample([word for word in values.GOODS if word[0] not in "aeiou"], 2)
+    a, b = rng.sample(range(2, 100), 2)
+    wants_more = rng.random() < 0.5
+    word = rng.choice((more if wants_more else less).split(", "))
+    verb, unit = expand(verb, rng), expand(unit, rng)
+    slots = {"x": x, "y": y, "a": str(a), "b": str(b), "u": unit, "v": verb, "c": word}
+    told = expand(rng.choice(MEASURED), rng, slots)
+    text = expand(rng.choice(MEASURED_ASKS), rng, {**slots, "s": told})
+    return articles(text), x if (a > b) == wants_more else y
+
+
 _GIVEN_VALUES = {
     "city": words.CITIES, "job": words.JOBS, "day": words.DAYS, "colour": words.COLOURS,
     "animal": [w for w in words.ANIMALS if w[0] not in "aeiou"],

@@ -23,6 +23,7 @@ from . import (
     asked_talk_wide,
     choices,
     choices_again,
+    choices_told,
     conversations,
     copying_dialogues,
     copying_drills,
@@ -203,6 +204,11 @@ def _whole() -> list[re.Pattern[str]]:
         who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
         for ask in asked_choices_more.WHO_ASKS:
             found += [to_regex(ask.replace("{q}", statement), who)]
+    ranks = "(?:" + "|".join(w for m in choices_told.MEASURES for w in ", ".join(m[2:]).split(", "))
+    few = r"\w+(?: \w+){0,2}"
+    thing = {**NUMBERS, "x": _NAME, "y": _NAME, "u": few, "v": few, "c": ranks + ")"}
+    for ask in choices_told.MEASURED_ASKS:
+        found += [to_regex(ask.replace("{s}", told), thing) for told in choices_told.MEASURED]
     return [re.compile(p) for p in found]
 
 

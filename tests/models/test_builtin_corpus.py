@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from builtin_corpus import (
     choices,
     choices_again,
+    choices_told,
     copying_dialogues,
     copying_drills,
     extraction,
@@ -157,6 +158,22 @@ def test_a_word_is_picked_among_words_of_another_kind() -> None:
     for _ in range(3000):
         text, answer = choices._pick(rng)
         assert answer in text
+
+
+def test_of_two_things_the_one_that_is_asked_for_is_named() -> None:
+    """The first figure behind the answer's name is the larger or the smaller one, as is asked."""
+    rng = Random(12)
+    more = {word for measure in choices_told.MEASURES for word in measure[2].split(", ")}
+    less = {word for measure in choices_told.MEASURES for word in measure[3].split(", ")}
+    assert not more & less
+    for _ in range(1000):
+        text, answer = choices_told.which_thing(rng)
+        asked = [word for word in more | less if re.search(rf"\b{word}\b", text)]
+        assert len({word in more for word in asked}) == 1, text
+        figures = [int(figure) for figure in re.findall(r"\d+", text)]
+        told = re.search(rf"\b{answer}\b.*?(\d+)", text)
+        assert told, text
+        assert int(told[1]) == (max if asked[0] in more else min)(figures), (text, answer)
 
 
 def test_choices_asked_again_are_answered_for_the_new_word() -> None:
