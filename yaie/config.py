@@ -55,7 +55,7 @@ class EngineConfig:
     max_model_len: int | None = None  # None: the model's own, at most num_slots
     max_step_rows: int = 2048  # rows computed in one step
     max_running: int = 256  # live sequences
-    max_waiting: int = 4096  # requests; beyond it a request is refused with 429
+    max_waiting: int = 4096  # requests without room; beyond it one is refused with 429
     policy: Policy = "prefix-aware"
     eviction: Eviction = "lru"
     prefix_cache: bool = True  # False: nothing is shared between requests (for comparison)

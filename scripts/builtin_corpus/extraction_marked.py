@@ -1,4 +1,4 @@
-"""Twelve hundred texts of as many kinds, in which the values and the names of their fields are marked.
+"""Nearly 1,300 texts of as many kinds, in which values and the names of their fields are marked.
 
 What fields are called hardly repeats from text to text, so that the model learns to read the names
 in the prompt, find what they mean, and copy both. Files of `texts_to_read/` hold one text a line;

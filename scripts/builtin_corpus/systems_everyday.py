@@ -670,11 +670,15 @@ def _filing_one_kind(rng: Random) -> tuple[str, list[Pair]]:
     fields = rng.sample(list(first), min(len(first), rng.choice([1, 2, 2, 3, 3, 4])))
     names = [extraction.key_name(field, rng, first, marked.known) for field in fields]
     pairs: list[Pair] = []
+    types: list[str] = []
     for _ in range(rng.choice([1, 1, 1, 2])):
         text, stated = marked.stated(rng)
         one = {name: stated[field] for name, field in zip(names, fields, strict=True)}
-        pairs.append((text, json.dumps(one, ensure_ascii=False)))
-    return _asked_to_file(one, rng), pairs
+        found = [extraction_layouts.json_type(value) for value in one.values()]
+        if not pairs or found == types:  # else a schema of the one would not fit the other
+            pairs.append((text, json.dumps(one, ensure_ascii=False)))
+            asked, types = _asked_to_file(one, rng), found
+    return asked, pairs
 
 
 def _filing(rng: Random) -> tuple[str, list[Pair]]:

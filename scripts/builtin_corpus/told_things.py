@@ -1,6 +1,6 @@
 """Things that people tell of themselves, or that are planned, and ask for later on.
 
-Eighty things with their values, in frames that fit all of a kind. Called by `conversations.py` and,
+Ninety things with their values, in frames that fit all of a kind. Called by `conversations.py` and,
 for the honesty test, by `wordings.py`.
 """
 
@@ -17,7 +17,7 @@ _OWN = {
     "first": "dog's name, cat's name, sister's name, brother's name, boss's name, "
     "neighbour's name, son's name, daughter's name, best friend's name, horse's name",
     "number": "locker number, room number, seat number, ticket number, order number, house number, "
-    "table number, shoe size, lucky number, customer number, player number, queue number",
+    "table number, lucky number, customer number, player number, queue number",
     "code": "door code, booking code, wifi password, gate code, badge code, flight number, "
     "membership code, voucher code",
     "day": "day off, favourite day, training day, market day",
@@ -69,7 +69,7 @@ DAY_TOLD = [
 ]  # fmt: skip
 DAY_ASKED = [
     "[when|on which day|what day|which day] is the {t}", "which day did i say the {t} is",
-    "[tell me|remind me,] when the {t} is", "when was the {t} again", "the {t} is when",
+    "[tell me|remind me] when the {t} is", "when was the {t} again", "the {t} is when",
 ]  # fmt: skip
 TIME_TOLD = [
     "the {t} starts at {v}", "the {t} is at {v}", "[we have|i have] a {t} at {v}", "{t} at {v}",

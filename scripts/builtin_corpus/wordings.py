@@ -204,9 +204,9 @@ def _whole() -> list[re.Pattern[str]]:
         who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
         for ask in asked_choices_more.WHO_ASKS:
             found += [to_regex(ask.replace("{q}", statement), who)]
-    ranks = "(?:" + "|".join(w for m in choices_told.MEASURES for w in ", ".join(m[2:]).split(", "))
+    ranks = "|".join(w for m in choices_told.MEASURES for w in ", ".join(m[2:]).split(", "))
     few = r"\w+(?: \w+){0,2}"
-    thing = {**NUMBERS, "x": _NAME, "y": _NAME, "u": few, "v": few, "c": ranks + ")"}
+    thing = {**NUMBERS, "x": _NAME, "y": _NAME, "u": few, "v": few, "c": f"(?:{ranks})"}
     for ask in choices_told.MEASURED_ASKS:
         found += [to_regex(ask.replace("{s}", told), thing) for told in choices_told.MEASURED]
     return [re.compile(p) for p in found]

@@ -143,8 +143,11 @@ def test_output_that_cannot_be_written_is_exit_code_1_and_one_line(
     assert done.stderr == f"error[output]: cannot write the answer: {why}\n"
 
 
-def test_without_stderr_no_message_gets_among_the_answers(environment: dict[str, str]) -> None:
-    done = _in_a_shell(f"{sys.executable} -m yaie.cli serv 2>&-", environment)
+@pytest.mark.parametrize("to", ["2>&-", "2>/dev/full"])
+def test_without_stderr_no_message_gets_among_the_answers(
+    to: str, environment: dict[str, str]
+) -> None:
+    done = _in_a_shell(f"{sys.executable} -m yaie.cli serv {to}", environment)
     assert (done.returncode, done.stdout) == (2, "")
 
 

@@ -360,7 +360,12 @@ def test_an_answer_that_cannot_be_written_is_no_fault_of_ours(
 ) -> None:
     shell = f"echo hello | {sys.executable} -m yaie.cli {command} --url {server.url} {to}"
     done = subprocess.run(
-        ["bash", "-c", shell], capture_output=True, text=True, env=environment, check=False
+        ["bash", "-c", shell],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        timeout=60,
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"error[output]: cannot write the answer: {why}\n"

@@ -186,7 +186,8 @@ class Pair:
         ]  # fmt: skip
         require(tree.num_live == sum(length for length, _ in live), "num_live is", tree.num_live)
         unneeded = tree.num_slots - len(model.needed())
-        require(tree.num_available == unneeded, "num_available is", tree.num_available)
+        available = tree.num_available + tree.count_loose()
+        require(available == unneeded, "what can be made free is", available)
         require(tree.num_free + tree.num_cached + tree.num_live == tree.num_slots, "counts differ")
         require(set(tree.roots) == {name for name, _ in [*model.held, *model.live.values()]})
 

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 model, 4 memory, 5 server, 124 timeout,
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import traceback
@@ -52,6 +53,12 @@ def output_error(error: OSError) -> CommandFailed:
 
 def show_failure(error: BaseException) -> int:
     """Print an error to stderr as at most one screen, and return the exit code it asks for."""
+    with contextlib.suppress(OSError):  # nobody takes the words (a full disk): the code still tells
+        _show(error)
+    return error.exit_code if isinstance(error, YaieError) else FAILED
+
+
+def _show(error: BaseException) -> None:
     if wants_traceback():
         traceback.print_exception(error)
     if not isinstance(error, YaieError):
@@ -61,14 +68,13 @@ def show_failure(error: BaseException) -> int:
             "this is a fault of YAIE, not of what you typed",
             "the same command with --debug, and report what it prints",
         )
-        return FAILED
+        return
     code = error.code or error.type.removesuffix("_error")
     if isinstance(error, CommandFailed):
         _print_parts(code, error.message, error.why, error.advice or _ADVICE.get(code, ""))
     else:
         what, *why = error.message.replace("\n", "; ").split("; ")
         _print_parts(code, what, "\n".join(why), _ADVICE.get(code, ""))
-    return error.exit_code
 
 
 def wants_traceback() -> bool:

@@ -129,7 +129,7 @@ def run(
             stream.close()
     if as_json:
         # Where stdout is no UTF-8, letters are escaped here as JSON has it, and not by the stream.
-        plain = codecs.lookup(sys.stdout.encoding).name != "utf-8"
+        plain = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
         print(json.dumps(answer.as_json(), ensure_ascii=plain))
     show_stats(answer, stats)
 

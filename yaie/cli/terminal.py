@@ -37,12 +37,13 @@ def prepare_streams() -> None:
     # computed is not thrown away for one letter, and which letter it was can still be read, where
     # a `?` would hide it. Other handlers were chosen on purpose (PYTHONIOENCODING=ascii:replace).
     chosen = sys.stdout.errors not in ("strict", "surrogateescape")
-    at_once = is_terminal(sys.stdout) or getattr(sys.stdout, "write_through", False)  # python -u
+    unbuffered = getattr(sys.stdout, "write_through", False)  # python -u
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(_Output(sys.stdout.fileno(), "w", closefd=False)),
         encoding=sys.stdout.encoding,
         errors=sys.stdout.errors if chosen else "backslashreplace",
-        line_buffering=at_once,
+        line_buffering=is_terminal(sys.stdout),
+        write_through=unbuffered,
     )
 
 

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 _MAX_FAILED_STEPS = 3  # in a row; then the device or the model is broken, not a request
 _STEPS_BETWEEN_AUDITS = 1000  # and only when idle: an audit walks the whole tree
-# Some 15 us each: of a larger tree only the counts are looked at, as whoever asks next would wait.
+# 15 to 30 us each: of a larger tree only the counts are looked at, as whoever asks next would wait.
 _MOST_NODES_AUDITED = 5000
 
 
@@ -123,14 +123,15 @@ class EngineCore:
     def _refuse_if_full(self) -> None:
         """Raise `Overloaded` if the line is full: more wait than may, behind those who get in.
 
-        Between two steps everybody waits, so places that are free are taken off, unless the last
-        admission left somebody waiting beside them: then the pool has no room.
+        Between two steps everybody waits, also those for whom there are places; but none is free
+        for a newcomer if the last admission found too few slots for somebody.
         """
-        waiting, limit = len(self.scheduler.waiting), self._config.max_waiting
-        places = 0
-        if not self.scheduler.num_held_up:
-            places = max(0, self._config.max_running - len(self.scheduler.running))
-        if waiting >= limit + places:
+        scheduler, limit = self.scheduler, self._config.max_waiting
+        waiting, places = len(scheduler.waiting), 0
+        if not scheduler.lacks_slots:
+            live = len(scheduler.running) + len(scheduler.preempted)
+            places = max(0, self._config.max_running - live)
+        if waiting >= limit and scheduler.num_waiting_sequences >= limit + places:
             raise Overloaded(
                 f"{waiting} requests are waiting, and the line is full (max_waiting {limit}); "
                 "try again later"

@@ -73,6 +73,13 @@ def unpinned_tokens(match: Match) -> int:
         tokens += end
         node = node.parent
         end = len(node.tokens) if node else 0
-    if node is not None:
-        tokens += max(0, end - (len(node.tokens) - loose_tokens(node)))
     return tokens
+
+
+def unpinned_loose_tokens(match: Match) -> int:
+    """The same of a live edge behind its readers (see `RadixTree.count_loose`)."""
+    node, end = match.node, match.offset
+    while node is not None and node.refs == 0:
+        node = node.parent
+        end = len(node.tokens) if node else 0
+    return max(0, end - (len(node.tokens) - loose_tokens(node))) if node is not None else 0

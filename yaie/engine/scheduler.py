@@ -15,6 +15,7 @@ from yaie.engine.lookups import (
     pending_rows,
     place,
     prompt_logits,
+    unpinned_loose_tokens,
     unpinned_tokens,
     wants_prompt_logits,
 )
@@ -56,7 +57,8 @@ class Scheduler:
         self.waiting: AdmissionPolicy = make_policy(policy, self._uncached_tokens, max_step_rows)
         self.running: list[Sequence] = []  # in order of admission
         self.preempted: list[Sequence] = []
-        self.num_held_up = 0  # requests that the last admission had no room for
+        self.num_waiting_sequences = 0  # of requests that wait for admission
+        self.lacks_slots = False  # whether the last admission left somebody out for want of them
         self._requests: dict[str, Request] = {}
         self._folding = folding
 
@@ -81,6 +83,7 @@ class Scheduler:
         request.arrival = self.counters.num_requests
         request.arrived_at = self.tree.clock
         self.waiting.add(request)  # first: if the policy raises, nobody has heard of the request
+        self.num_waiting_sequences += len(request.sequences)
         self._requests[request.request_id] = request
 
     def abort(self, request_id: str, index: int | None = None) -> list[TokenDelta]:
@@ -108,7 +111,6 @@ class Scheduler:
     def schedule(self) -> ScheduledStep | None:
         """Admit what fits, then choose the rows of a step; None if there is nothing to compute."""
         self._admit()
-        self.num_held_up = len(self.waiting)
         if not self.running:
             return None
         selection = RowSelection(self.max_step_rows)
@@ -242,7 +244,9 @@ class Scheduler:
         """The one way in which sequences end: drop the refs, report."""
         request = sequence.request
         if sequence.state is SequenceState.RUNNING:
-            # What led to logits that are no numbers would do the same to whoever comes next.
+            # What led to logits that are no numbers would do the same to whoever comes next. All
+            # goes that nobody else needs: which part is at fault, and who computed it, cannot be
+            # told, and to compute a sound prefix once more costs less than to fail once more.
             self._leave_tree(sequence, keep=not isinstance(error, LogitsNotFinite))
         elif sequence.state is SequenceState.PREEMPTED:
             self.preempted.remove(sequence)
@@ -251,7 +255,7 @@ class Scheduler:
         if request.is_finished:
             del self._requests[request.request_id]
             if was_waiting:
-                self.waiting.remove(request)
+                self._leave_line(request)
             # Else the two would keep each other until a full garbage collection. A new list,
             # since `abort` goes through the old one.
             request.sequences = []
@@ -264,6 +268,10 @@ class Scheduler:
         return self._delta(
             sequence, drawn, reason, stop_token_id=stop_token_id, error=error, first=first
         )
+
+    def _leave_line(self, request: Request) -> None:
+        self.waiting.remove(request)
+        self.num_waiting_sequences -= len(request.sequences)
 
     def _leave_tree(self, sequence: Sequence, *, keep: bool = True) -> None:
         assert sequence.cursor is not None
@@ -317,6 +325,7 @@ class Scheduler:
 
         The preempted go first, except before a request that outranks them.
         """
+        self.lacks_slots = False
         if not self.preempted and not len(self.waiting):
             return
         demand = Demand(self.running)
@@ -324,6 +333,7 @@ class Scheduler:
             sequence = min(self.preempted, key=self.standing, default=None)
             if sequence is not None and not self.waiting.outranks(sequence.request):
                 if not self._resume(sequence):
+                    self.lacks_slots = True
                     return
                 demand.add(sequence)
                 continue
@@ -336,6 +346,7 @@ class Scheduler:
             if self.running and len(self.running) + len(live) > self.max_running:
                 return
             if not self._fits(request, request.prompt, live):
+                self.lacks_slots = True
                 return
             self._begin(request, live, demand)
 
@@ -353,7 +364,7 @@ class Scheduler:
     def _begin(self, request: Request, sequences: list[Sequence], demand: Demand) -> None:
         """Admit a request whole, and add what it needs to the rows of the coming steps."""
         known = self.tree.match(request.namespace, request.prompt).num_known
-        self.waiting.remove(request)
+        self._leave_line(request)
         for sequence in sequences:
             if not self._enter(sequence):
                 sequence.state = SequenceState.PREEMPTED
@@ -378,12 +389,11 @@ class Scheduler:
         """Whether there is room for these tokens and for everybody to grow a little."""
         match = self.tree.match(request.namespace, tokens)  # type: ignore[arg-type]
         needed = len(tokens) - match.num_known  # type: ignore[arg-type]
-        available = self.tree.num_available - unpinned_tokens(match)
-        if not self.running:
-            return needed <= available
-        growing = [*self.running, *sequences]
-        reserve = sum(min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
-        return needed + reserve <= available
+        missing = needed - (self.tree.num_available - unpinned_tokens(match))
+        if self.running:
+            growing = [*self.running, *sequences]
+            missing += sum(min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
+        return missing <= 0 or missing <= self.tree.count_loose() - unpinned_loose_tokens(match)
 
     def _victim(self, growing: Sequence) -> Sequence:
         """Whom to preempt so that a slot comes free: of those who give way first, the cheapest.

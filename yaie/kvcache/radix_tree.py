@@ -70,8 +70,15 @@ class RadixTree:
 
     @property
     def num_available(self) -> int:
-        """Slots that are free or can be made free at once."""
-        return self.num_slots - self.num_live + sum(loose_tokens(node) for node in self.inside)
+        """Slots that are free or held by nodes that no live sequence needs."""
+        return self.num_slots - self.num_live
+
+    def count_loose(self) -> int:
+        """Tokens of live edges behind all who stand on them: these too can go at once.
+
+        Looks at every cursor inside an edge, so it is for when `num_available` is not enough.
+        """
+        return sum(loose_tokens(node) for node in self.inside)
 
     def nodes(self) -> Iterator[Node]:
         """Every node but the roots, parents before children."""
