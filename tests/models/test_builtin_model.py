@@ -41,7 +41,6 @@ def tokenizer() -> Any:
     return AutoTokenizer.from_pretrained(BUILTIN_MODEL_DIR)
 
 
-@pytest.mark.xfail(strict=True, reason="the weights answer 189 of 200; remove at 190")
 def test_answers_the_frozen_questions() -> None:
     """At least 95 % of 200 questions whose wordings it was never trained on."""
     questions = evaluate.read_questions(QUESTIONS)
