@@ -6,10 +6,34 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+# On other systems what it would show cannot be had without a file system of one's own.
+FULL_DEVICE = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="only Linux has a device that is always full"
+)
+UNWRITABLE = [
+    pytest.param(">/dev/full", "No space left on device", marks=FULL_DEVICE),
+    (">&-", "Bad file descriptor"),
+]
+"""Where the shell may send standard output, and why nothing can be written there."""
+
+
+def in_a_shell(line: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """One line of bash to its end, with nothing to read."""
+    return subprocess.run(
+        ["bash", "-c", line],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import FULL_DEVICE, UNWRITABLE, Cli, in_a_shell
 
 LIGHT = [
     ("--help",),
@@ -123,31 +123,26 @@ def test_models_as_json(yaie: Cli) -> None:
 
 def test_a_reader_that_leaves_early_is_no_failure(environment: dict[str, str]) -> None:
     shell = f"{sys.executable} -m yaie.cli models | true; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
-        ["bash", "-c", shell], capture_output=True, text=True, env=environment, check=False
-    )
+    done = in_a_shell(shell, environment)
     assert done.stdout.strip() == "0"
     assert done.stderr == ""
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 @pytest.mark.parametrize("typed", ["models", "--version", "--help", "run --help"])
-@pytest.mark.parametrize(
-    ("to", "why"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
-)
+@pytest.mark.parametrize(("to", "why"), UNWRITABLE)
 def test_output_that_cannot_be_written_is_exit_code_1_and_one_line(
     typed: str, to: str, why: str, environment: dict[str, str]
 ) -> None:
-    done = _in_a_shell(f"{sys.executable} -m yaie.cli {typed} {to}", environment)
+    done = in_a_shell(f"{sys.executable} -m yaie.cli {typed} {to}", environment)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"error[output]: cannot write the answer: {why}\n"
 
 
-@pytest.mark.parametrize("to", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("to", ["2>&-", pytest.param("2>/dev/full", marks=FULL_DEVICE)])
 def test_without_stderr_no_message_gets_among_the_answers(
     to: str, environment: dict[str, str]
 ) -> None:
-    done = _in_a_shell(f"{sys.executable} -m yaie.cli serv {to}", environment)
+    done = in_a_shell(f"{sys.executable} -m yaie.cli serv {to}", environment)
     assert (done.returncode, done.stdout) == (2, "")
 
 
@@ -156,21 +151,9 @@ def test_without_stdin_nothing_is_piped_in(
     command: str, exit_code: int, environment: dict[str, str]
 ) -> None:
     server = "--url http://127.0.0.1:9"  # nobody listens there
-    done = _in_a_shell(f"{sys.executable} -m yaie.cli {command} {server} <&-", environment)
+    done = in_a_shell(f"{sys.executable} -m yaie.cli {command} {server} <&-", environment)
     assert done.returncode == exit_code, done.stderr
     assert "internal" not in done.stderr
-
-
-def _in_a_shell(line: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["bash", "-c", line],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=60,
-        check=False,
-    )
 
 
 def test_help_says_how_to_ask_in_a_loop_that_reads_lines(yaie: Cli) -> None:

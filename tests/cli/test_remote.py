@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from server.errors import error_body
-from tests.cli.conftest import Cli
+from tests.cli.conftest import UNWRITABLE, Cli, in_a_shell
 from yaie.cli.answers import Question, Wishes
 from yaie.cli.failures import CommandFailed
 from yaie.cli.main import run_command_line
@@ -350,23 +350,13 @@ def test_letters_that_stdout_has_no_bytes_for_are_escaped(
     assert json.loads(output("--json"))["text"] == text
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 @pytest.mark.parametrize("command", ["run", "run --json", "chat"])
-@pytest.mark.parametrize(
-    ("to", "why"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
-)
+@pytest.mark.parametrize(("to", "why"), UNWRITABLE)
 def test_an_answer_that_cannot_be_written_is_no_fault_of_ours(
     command: str, to: str, why: str, server: RecordingServer, environment: dict[str, str]
 ) -> None:
     shell = f"echo hello | {sys.executable} -m yaie.cli {command} --url {server.url} {to}"
-    done = subprocess.run(
-        ["bash", "-c", shell],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-        timeout=60,
-    )
+    done = in_a_shell(shell, environment)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"error[output]: cannot write the answer: {why}\n"
 

@@ -77,7 +77,10 @@ def unpinned_tokens(match: Match) -> int:
 
 
 def unpinned_loose_tokens(match: Match) -> int:
-    """The same of a live edge behind its readers (see `RadixTree.count_loose`)."""
+    """Tokens of the matched path that are loose now and would not be once it is pinned.
+
+    Those behind all who stand on a live edge: see `RadixTree.count_loose`.
+    """
     node, end = match.node, match.offset
     while node is not None and node.refs == 0:
         node = node.parent
