@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
+from itertools import chain
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -25,7 +26,7 @@ from starlette.responses import Response
 
 from server.drain import draining_signals
 from server.errors import MethodNotAllowed, NotFound, error_response
-from server.middleware import ApiKeys, BodyLimit, RequestContext
+from server.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
 from server.routes import completions, health, models
 from server.service import Service
 from yaie.client.base import EngineClient
@@ -37,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 EXIT_S = 1.0  # much more than the event loop takes to end
 
+_ROUTERS = (completions.router, models.router, health.router)
+_ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
 # What a page from elsewhere may read: all that docs/api.md names.
 EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")
 
@@ -65,8 +68,8 @@ def create_app(
     app.state.service = service
     app.state.warnings = warnings
     app.state.ends_process = on_fatal is None
-    for module in (completions, models, health):
-        app.include_router(module.router)
+    for router in _ROUTERS:
+        app.include_router(router)
     app.add_exception_handler(YaieError, _answer_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
@@ -83,7 +86,7 @@ def _stop(error: YaieError) -> None:
 
 
 def _layers(settings: Settings, service: Service) -> list[Middleware]:
-    layers = [Middleware(RequestContext, metrics=service.metrics)]
+    layers = [Middleware(RequestContext, metrics=service.metrics, routes=_ROUTES)]
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     if origins:
         layers.append(
@@ -157,7 +160,8 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
         response = error_response(
             MethodNotAllowed(f"{path!r} cannot be used with {request.method[:20]!r}")
         )
-        response.headers.update(error.headers or {})
+        methods = (getattr(route, "methods", ()) for route in routes_at(_ROUTES, request.scope))
+        response.headers["Allow"] = ", ".join(sorted(set().union(*methods)))
         return response
     return error_response(InvalidRequest(str(error.detail)))
 

@@ -23,6 +23,29 @@ _GAUGES = {
     "num_cached_slots": "Slots held by evictable nodes",
     "num_nodes": "Nodes of the radix tree",
 }
+_COUNTERS = {
+    "num_steps": "Steps computed",
+    "num_requests": "Requests taken in, of which each has n sequences",
+    "num_finished": "Sequences that ended by themselves: end token, stop token or length",
+    "num_failed": "Sequences that ended with an error, and requests that were refused",
+    "num_aborted": "Sequences ended from outside: clients that left, and stop strings",
+    "prompt_tokens": "Tokens of the prompts of requests that have had their first token",
+    "cached_tokens": "Of those, tokens that were not computed on their behalf",
+    "output_tokens": "Tokens drawn",
+    "rows_computed": "Rows computed: tokens that went through the model",
+    "prompt_rows_computed": "Rows of prompts that were computed",
+    "decode_rows_computed": "Rows of drawn tokens, and what preempted sequences compute again",
+    "kv_tokens_read": "Held tokens that attention read, shared ones once",
+    "kv_tokens_unshared": "Held tokens that it would have read without sharing",
+    "num_preemptions": "Sequences that lost their slots for a while",
+    "num_evicted_nodes": "Nodes evicted from the radix tree",
+    "num_evicted_tokens": "Held tokens evicted",
+    "num_audit_failures": "Checks of the tree that found a fault; it was then made anew",
+    "schedule_s": "Time in scheduling and planning",
+    "forward_s": "Time in the model",
+    "sample_s": "Time in drawing tokens",
+    "step_s": "Time in whole steps",
+}
 _INFO_LABELS = (
     "model",
     "architecture",
@@ -81,7 +104,7 @@ class Metrics:
         )
         self.total_s = Histogram(
             "yaie_request_seconds",
-            "From sending a request to the engine to its end",
+            "From sending a request to the engine to its end; without those it refused",
             buckets=_TOTAL_BUCKETS,
             registry=self._registry,
         )
@@ -93,9 +116,16 @@ class Metrics:
             "completion", "Tokens that clients were given, ended requests"
         )
 
-    def count_outcome(self, outcome: str, usage: Usage, total_s: float) -> None:
-        """Count a request that ended."""
+    def count_outcome(
+        self, outcome: str, usage: Usage, total_s: float, *, was_refused: bool = False
+    ) -> None:
+        """Count a request that ended. One that the engine refused has an outcome and no more.
+
+        Else the more it refuses, the shorter requests would seem to take.
+        """
         self.outcomes.labels(outcome).inc()
+        if was_refused:
+            return
         self.total_s.observe(total_s)
         self.prompt_tokens.inc(usage.prompt_tokens)
         self.cached_tokens.inc(usage.cached_tokens)
@@ -132,9 +162,7 @@ class _EngineCollector(Collector):
             name = field.name.removeprefix("num_")
             if name.endswith("_s"):
                 name = name.removesuffix("_s") + "_seconds"
-            yield CounterMetricFamily(
-                f"yaie_engine_{name}", f"EngineStats.{field.name} since the engine started", value
-            )
+            yield CounterMetricFamily(f"yaie_engine_{name}", _COUNTERS[field.name], value)
         if info is not None:
             labels = {name: str(getattr(info, name)) for name in _INFO_LABELS}
             about = GaugeMetricFamily("yaie_engine_info", "What is served", labels=list(labels))

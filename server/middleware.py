@@ -10,8 +10,10 @@ import hmac
 import logging
 import re
 import uuid
+from collections.abc import Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.errors import BodyTooLarge, error_response
@@ -28,9 +30,10 @@ _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"
 class RequestContext:
     """Gives each request an id, counts it, and turns what nobody caught into a plain 500."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute]) -> None:
         self._app = app
         self._metrics = metrics
+        self._routes = routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
@@ -62,10 +65,20 @@ class RequestContext:
             await error_response(error)(scope, receive, send_with_id)
         finally:
             self._metrics.active.dec()
-            # Labels come from the routes, never from what a client sent.
-            route = getattr(scope.get("route"), "path", "other")
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.responses.labels(route, method, str(status)).inc()
+            self._metrics.responses.labels(self._route_of(scope), method, str(status)).inc()
+
+    def _route_of(self, scope: Scope) -> str:
+        """The label of this request: a path as the routes have it, never what a client sent."""
+        if (route := scope.get("route")) is None:
+            # A layer answered before the routes were asked: no key, or a body that is too large.
+            route = next(iter(routes_at(self._routes, scope)), None)
+        return getattr(route, "path", "other")
+
+
+def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
+    """Those of this path, whatever the method."""
+    return [route for route in routes if route.matches(scope)[0] is not Match.NONE]
 
 
 class ApiKeys:

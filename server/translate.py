@@ -125,6 +125,7 @@ class Translator:
                 f"sequences; at most {MAX_SEQUENCES_PER_REQUEST} are made for one request",
                 param="prompt",
             )
+        self._check_places(len(prompts), sampling.n)
         for at, prompt in enumerate(prompts):
             name = "prompt" if len(prompts) == 1 else f"prompt[{at}]"
             self._check_prompt(prompt, name, None if prompt_only else body.max_tokens, "max_tokens")
@@ -213,6 +214,21 @@ class Translator:
                 raise
             message = error.message.replace(error.param, renamed or error.param, 1)
             raise InvalidRequest(message, param=renamed) from None
+
+    def _check_places(self, num_prompts: int, n: int) -> None:
+        """The prompts of a call stand in the engine's line together, so it must be long enough.
+
+        Else an idle server would say "later" to a call for which there will never be room.
+        """
+        running, waiting = self._info.max_running, self._info.max_waiting
+        before_last = num_prompts - 1
+        if before_last >= waiting and before_last * n >= waiting + running:
+            raise InvalidRequest(
+                f"{num_prompts} prompts with n = {n} are more than this server takes at once "
+                f"(it runs {running} sequences and lets {waiting} requests wait); send fewer in "
+                "one request",
+                param="prompt",
+            )
 
     def _limited(
         self, sampling: SamplingParams, body: GenerationBody, prompt_len: int

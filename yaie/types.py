@@ -282,6 +282,8 @@ class EngineInfo:
     policy: str
     eviction: str
     max_step_rows: int
+    max_running: int  # live sequences
+    max_waiting: int  # requests without room; beyond it one is refused
     eos_token_ids: tuple[int, ...] = ()
     # What the model's authors recommend (temperature, top_p, ...), for requests that say nothing.
     default_sampling: dict[str, int | float] = field(default_factory=dict)

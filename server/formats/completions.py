@@ -43,13 +43,14 @@ class CompletionForm(AnswerForm):
         return super().num_scored(pieces) + sum(len(each or ()) for each in of_prompts)
 
     def _event_of(self, index: int, piece: TextPiece) -> bytes:
+        is_first = not self._is_opened[index]
         text, token_ids, logprobs = self._shown(
-            index, piece.text, piece.token_ids, piece.logprobs, not self._is_opened[index]
+            index, piece.text, piece.token_ids, piece.logprobs, is_first
         )
-        extra = {} if self._is_opened[index] else self.prompt_ids()
+        extra = self.prompt_ids() if is_first else {}
         self._is_opened[index] = True
-        wants_ids = self.call.return_token_ids and token_ids
-        if not (text or logprobs or wants_ids or extra or piece.finish_reason):
+        wants_ids = self.call.return_token_ids and (token_ids or is_first)
+        if not (text or logprobs or wants_ids or piece.finish_reason):
             return b""
         choice: dict[str, Any] = {
             "index": index,
@@ -61,6 +62,8 @@ class CompletionForm(AnswerForm):
             choice["stop_reason"] = piece.stop_reason
         if self.call.return_token_ids:
             choice["token_ids"] = token_ids
+            if is_first:
+                choice["prompt_token_ids"] = self._prompt_of(index)
         return self.chunk(choice, **extra)
 
     def reply(self) -> dict[str, Any]:
@@ -79,10 +82,12 @@ class CompletionForm(AnswerForm):
             }
             if self.call.return_token_ids:
                 written["token_ids"] = token_ids
-                request = self.call.requests[index // self.call.sampling.n]
-                written["prompt_token_ids"] = request.prompt_token_ids
+                written["prompt_token_ids"] = self._prompt_of(index)
             choices.append(written)
         return self.document(choices)
+
+    def _prompt_of(self, index: int) -> tuple[int, ...]:
+        return self.call.requests[index // self.call.sampling.n].prompt_token_ids
 
     def _shown(
         self,

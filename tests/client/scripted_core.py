@@ -37,6 +37,8 @@ INFO = EngineInfo(
     policy="fcfs",
     eviction="lru",
     max_step_rows=100,
+    max_running=256,
+    max_waiting=4096,
     eos_token_ids=(2,),
 )
 

@@ -41,6 +41,8 @@ INFO = EngineInfo(
     policy="prefix-aware",
     eviction="lru",
     max_step_rows=64,
+    max_running=256,
+    max_waiting=4096,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 from server import streaming
 from server.formats.logprobs import CompletionLogprobs, EchoedLogprobs
 from tests.server.conftest import MakeApp
+from tests.server.scripted_client import INFO
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import TokenLogprobs
 
@@ -67,6 +69,31 @@ def test_forms_of_prompts(make_app: MakeApp, prompt: Any, num_prompts: int) -> N
     shown = [choice["prompt_token_ids"] for choice in answer["choices"]]
     assert shown == [ids for ids in prompts for _ in range(2)]
     assert len({request.request_id for request in engine.requests}) == num_prompts
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_stream_has_the_ids_of_every_prompt(http: TestClient, n: int) -> None:
+    chunks = stream(http, prompt=[[5, 6], [7]], n=n, return_token_ids=True)
+    of_choices: dict[int, list[Any]] = {}
+    for chunk in chunks:
+        for choice in chunk["choices"]:
+            shown = of_choices.setdefault(choice["index"], [])
+            shown += [choice["prompt_token_ids"]] if "prompt_token_ids" in choice else []
+    assert of_choices == {i: [[[5, 6], [7]][i // n]] for i in range(2 * n)}
+
+
+def test_prompts_for_which_there_will_never_be_places(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    engine.info = replace(INFO, max_running=4, max_waiting=2)
+    fitting = complete(http, prompt=["a"] * 6)
+    assert len(fitting["choices"]) == 6
+    assert len(complete(http, prompt=["a"] * 2, n=4)["choices"]) == 8
+    for prompts, n in ((7, 1), (3, 4), (4, 2)):
+        response = http.post("/v1/completions", json={"prompt": ["a"] * prompts, "n": n})
+        error = response.json()["error"]
+        assert (response.status_code, error["param"]) == (400, "prompt")
+        assert f"{prompts} prompts with n = {n}" in error["message"]
+    assert len(engine.requests) == 8  # of the refused ones none
 
 
 def test_a_stream_of_several(http: TestClient) -> None:

@@ -14,10 +14,12 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 from tests.server.conftest import MakeApp
-from tests.server.scripted_client import ScriptedClient, error_script
+from tests.server.scripted_client import ScriptedClient, error_script, raising_script
+from yaie.errors import EngineDied, Overloaded
 from yaie.types import EngineState, EngineStats
 
 BODY = {"prompt": "x"}
+RESPONSES = "yaie_http_responses_total"
 
 
 def set_state(engine: ScriptedClient, state: EngineState, reason: str = "") -> None:
@@ -120,16 +122,49 @@ def test_metrics(make_app: MakeApp) -> None:
     assert found["yaie_engine_state", "state=ready"] == 1
     assert found["yaie_engine_steps_total", ""] == 3
     assert found["yaie_http_active_requests", ""] == 1  # this very request
-    responses = {key: n for key, n in found.items() if key[0] == "yaie_http_responses_total"}
+    responses = {key: n for key, n in found.items() if key[0] == RESPONSES}
     route = "method=POST,route=/v1/completions"
-    assert responses["yaie_http_responses_total", f"{route},status=200"] == 2
-    assert responses["yaie_http_responses_total", f"{route},status=400"] == 1
-    assert responses["yaie_http_responses_total", "method=GET,route=other,status=404"] == 5
+    assert responses[RESPONSES, f"{route},status=200"] == 2
+    assert responses[RESPONSES, f"{route},status=400"] == 1
+    assert responses[RESPONSES, "method=GET,route=other,status=404"] == 5
     assert not any("made-up" in labels or "VERB" in labels for _, labels in found)
     names = {name for name, _ in found}
     for field in fields(EngineStats):
         name = field.name.removeprefix("num_").removesuffix("_s")
         assert any(name in each for each in names), field.name
+
+
+def test_refused_requests_make_no_latency_look_better(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    engine.script = raising_script(Overloaded("full"))
+    assert http.post("/v1/completions", json=BODY).status_code == 429
+    engine.script = raising_script(EngineDied("died"))
+    assert http.post("/v1/completions", json=BODY).status_code == 503
+    found = samples(http)
+    assert found["yaie_requests_total", "outcome=overloaded"] == 1
+    assert found["yaie_requests_total", "outcome=engine_died"] == 1
+    assert found["yaie_request_seconds_count", ""] == 1  # the one that had been taken
+    assert found["yaie_request_prompt_tokens_total", ""] == 1
+
+
+def test_a_request_is_counted_for_its_route_whoever_refuses_it(make_app: MakeApp) -> None:
+    http, _ = make_app(api_key="k", max_body_bytes=1024)
+    right = {"Authorization": "Bearer k"}
+    http.post("/v1/completions", json=BODY)
+    http.post("/v1/completions", content=b"x" * 2000, headers=right)
+    http.get("/v1/models/any")
+    found = samples(http)
+    assert found[RESPONSES, "method=POST,route=/v1/completions,status=401"] == 1
+    assert found[RESPONSES, "method=POST,route=/v1/completions,status=413"] == 1
+    assert found[RESPONSES, "method=GET,route=/v1/models/{model_id:path},status=401"] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"), [("/health", "GET, HEAD"), ("/v1/completions", "POST")]
+)
+def test_a_wrong_method_is_told_the_right_ones(http: TestClient, path: str, allowed: str) -> None:
+    response = http.delete(path)
+    assert (response.status_code, response.headers["Allow"]) == (405, allowed)
 
 
 @pytest.mark.parametrize("asked", ["abc-1.2_X", "a" * 128])

@@ -382,6 +382,8 @@ def _describe(config: EngineConfig, loaded: LoadedModel, runner: ModelRunner) ->
         policy=config.policy,
         eviction=config.eviction,
         max_step_rows=config.max_step_rows,
+        max_running=config.max_running,
+        max_waiting=config.max_waiting,
         eos_token_ids=tuple(loaded.eos_token_ids),
         default_sampling=dict(loaded.default_sampling),
     )
