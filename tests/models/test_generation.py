@@ -39,8 +39,8 @@ def test_default_sampling(
 
 def test_nothing_is_said(tmp_path: Path) -> None:
     assert read_default_sampling(tmp_path) == {}
-    assert read_eos_token_ids(tmp_path, {}) == ()
-    assert read_eos_token_ids(tmp_path, {"eos_token_id": None}) == ()
+    assert read_eos_token_ids(tmp_path, {}, 10) == ()
+    assert read_eos_token_ids(tmp_path, {"eos_token_id": None}, 10) == ()
 
 
 @pytest.mark.parametrize("written", ["<end>", {"content": "<end>", "lstrip": False}])
@@ -50,4 +50,21 @@ def test_ends_of_all_three_sources(tmp_path: Path, written: object) -> None:
     )
     edit_json(tmp_path / "tokenizer_config.json", eos_token=written)
     edit_json(tmp_path / "generation_config.json", eos_token_id=[9, 3])
-    assert read_eos_token_ids(tmp_path, {"eos_token_id": 3}) == (3, 7, 9)
+    assert read_eos_token_ids(tmp_path, {"eos_token_id": 3}, 10) == (3, 7, 9)
+
+
+def test_ids_that_the_model_cannot_draw_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    edit_json(tmp_path / "generation_config.json", eos_token_id=[2, 10, 99999999999999999999])
+    assert read_eos_token_ids(tmp_path, {"eos_token_id": 9}, 10) == (2, 9)
+    assert "10, 99999999999999999999" in caplog.text
+
+
+def test_a_damaged_tokenizer_is_left_to_whoever_needs_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "tokenizer.json").write_text("{}")
+    edit_json(tmp_path / "tokenizer_config.json", eos_token="<end>")
+    assert read_eos_token_ids(tmp_path, {"eos_token_id": 3}, 10) == (3,)
+    assert "tokenizer.json cannot be read" in caplog.text

@@ -196,13 +196,18 @@ def rewrite(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -
 
 
 NAME = "model.layers.1.mlp.up_proj.weight"
+BIAS = "model.layers.0.self_attn.q_proj.bias"
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
         (lambda t: t.pop(NAME), f"lack 1 tensors of LlamaForCausalLM, such as {NAME}"),
-        (lambda t: t.update({NAME: t[NAME][:-1].contiguous()}), "do not fit LlamaForCausalLM"),
+        (
+            lambda t: t.update({NAME: t[NAME][:-1].contiguous()}),
+            f"{NAME} is [0-9]+ x [0-9]+, but the config makes it [0-9]+ x [0-9]+ .1 such",
+        ),
+        (lambda t: t.update({BIAS: torch.ones(64)}), f"hold {BIAS} .1 such tensors., which Llama"),
         (lambda t: t[NAME].fill_(float("nan")), f"{NAME} holds numbers that are not finite"),
         (lambda t: t[NAME][3].fill_(float("inf")), f"{NAME} holds numbers that are not finite"),
     ],
@@ -234,6 +239,17 @@ def test_unused_tensors_are_named(folder: Path, caplog: pytest.LogCaptureFixture
     rewrite(folder, lambda tensors: tensors.update({"extra.weight": torch.zeros(2)}))
     load_model(config(folder))
     assert "such as extra.weight" in caplog.text
+
+
+def test_a_bias_of_zeros_changes_nothing(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rewrite(folder, lambda tensors: tensors.update({BIAS: torch.zeros(64)}))
+    load_model(config(folder))
+    assert f"such as {BIAS}" in caplog.text
+
+
+def test_the_form_of_a_forward_is_not_the_files_to_choose(folder: Path) -> None:
+    edit_json(folder / "config.json", return_dict=False)
+    assert load_model(config(folder)).vocab_size > 0
 
 
 def test_no_cuda(folder: Path) -> None:

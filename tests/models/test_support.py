@@ -59,7 +59,11 @@ def test_refused_by_name(model_type: str) -> None:
             {**LLAMA, "rope_parameters": {"full_attention": {"rope_type": "dynamic"}}},
             "longest row of a batch",
         ),
-        ({**LLAMA, "rope_scaling": {"rope_type": "of next year"}}, "of next year"),
+        (
+            {**LLAMA, "rope_scaling": {"rope_type": "of next year"}},
+            "next year.*yarn and longrope are known",
+        ),
+        ({**LLAMA, "rope_scaling": {"rope_type": None, "factor": 2.0}}, "'None' .* are known"),
     ],
 )
 def test_refused_with_the_reason(config: dict[str, Any], reason: str) -> None:

@@ -33,6 +33,31 @@ def test_same_as_transformers(chat: ChatTemplate, byte_level: Tokenizer) -> None
     assert chat.render_text(messages, add_generation_prompt=False) == text
 
 
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (None, "has no chat template;"),
+        ({"rag": "x", "b": "y"}, "no chat template called 'default', only 'b', 'rag';"),
+        (5, "no text but '5'"),
+        ("{% for x %}", "template is broken, whatever the messages"),
+    ],
+)
+def test_faults_of_the_template_are_not_called_faults_of_the_messages(
+    tmp_path: Path, template: Any, message: str
+) -> None:
+    tokenizer = load_tokenizer(write_byte_level(tmp_path))
+    tokenizer.hf.chat_template = template
+    with pytest.raises(InvalidRequest, match=message) as refused:
+        ChatTemplate(tokenizer).render_text([user("hi")])
+    assert "give it a prompt instead" in refused.value.message
+
+
+def test_named_templates_with_a_default(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer(write_byte_level(tmp_path))
+    tokenizer.hf.chat_template = {"default": "{{ messages[0].content }}!", "rag": "x"}
+    assert ChatTemplate(tokenizer).render_text([user("hi")]) == "hi!"
+
+
 def test_parts_tools_and_variables(chat: ChatTemplate) -> None:
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     assert "user\none\ntwo<" in chat.render_text([user(parts)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -159,8 +160,10 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnsupported, match=r"holds no tokenizer\.json"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.model").write_bytes(b"no SentencePiece at all")
-    with pytest.raises(ModelUnsupported, match="could be converted"):
+    with pytest.raises(ModelUnsupported, match="could be converted") as refused:
         load_tokenizer(tmp_path)
+    is_readable = importlib.util.find_spec("sentencepiece") is not None
+    assert ("pip install sentencepiece" in refused.value.message) is not is_readable
 
 
 def test_a_broken_tokenizer_is_refused(tmp_path: Path) -> None:

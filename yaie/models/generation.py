@@ -43,8 +43,11 @@ def read_default_sampling(folder: Path) -> dict[str, float | int]:
     return found
 
 
-def read_eos_token_ids(folder: Path, config: dict[str, Any]) -> tuple[int, ...]:
-    """Every token that ends a text, ascending: of generation config, config and tokenizer."""
+def read_eos_token_ids(folder: Path, config: dict[str, Any], vocab_size: int) -> tuple[int, ...]:
+    """Every token that ends a text, ascending: of generation config, config and tokenizer.
+
+    An id that the model cannot draw is named in the log and left out.
+    """
     found: set[int] = set()
     for settings in (_read_optional(folder / "generation_config.json"), config):
         eos = settings.get("eos_token_id")
@@ -52,11 +55,27 @@ def read_eos_token_ids(folder: Path, config: dict[str, Any]) -> tuple[int, ...]:
         found |= {token for token in ids if isinstance(token, int) and token >= 0}
     end = _read_optional(folder / "tokenizer_config.json").get("eos_token")
     text = end.get("content") if isinstance(end, dict) else end
-    if isinstance(text, str) and (folder / "tokenizer.json").is_file():
-        token = Tokenizer.from_file(str(folder / "tokenizer.json")).token_to_id(text)
-        if token is not None:
-            found.add(token)
-    return tuple(sorted(found))
+    if isinstance(text, str) and (token := _token_id(folder / "tokenizer.json", text)) is not None:
+        found.add(token)
+    if beyond := sorted(token for token in found if token >= vocab_size):
+        logger.warning(
+            "end-of-text ids beyond the vocabulary of %d are not followed: %s",
+            vocab_size,
+            ", ".join(map(str, beyond))[:200],
+        )
+    return tuple(sorted(found.difference(beyond)))
+
+
+def _token_id(tokenizer: Path, text: str) -> int | None:
+    """None also where there is no tokenizer, or a damaged one: whoever needs it refuses it."""
+    if not tokenizer.is_file():
+        return None
+    try:
+        found: int | None = Tokenizer.from_file(str(tokenizer)).token_to_id(text)
+    except Exception as error:  # the Rust reader raises plain Exception
+        logger.warning("%s cannot be read: %s", tokenizer, error)
+        return None
+    return found
 
 
 def _read_optional(path: Path) -> dict[str, Any]:

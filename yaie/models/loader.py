@@ -37,6 +37,7 @@ from yaie.models.geometry import (
     pool_shapes,
     probe_geometry,
 )
+from yaie.models.loading_report import check_report
 from yaie.models.locate import resolve_model_path
 from yaie.models.memory import (
     MemoryPlan,
@@ -131,7 +132,7 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     _check_loading(_loading_bytes(checkpoint, integers, dtype, device), plan)
     log.info("loading %s (%s, %s, KV %s): %s", path, entry.architecture, dtype, kv_dtype, plan)
 
-    model = _build(entry, path, hf_config, dtype, layout=layout)
+    model = _build(entry, path, hf_config, dtype, checkpoint=checkpoint, layout=layout)
     if config.quantization is not None:
         quantize_model(model, config.quantization, device)
     model = model.to(device)
@@ -151,7 +152,7 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
         )
     weight_bytes, num_parameters = _size(model, packed=packed)
     quantization = kind_of(model)
-    eos_token_ids = read_eos_token_ids(path, settings)
+    eos_token_ids = read_eos_token_ids(path, settings, hf_config.vocab_size)
     return LoadedModel(
         model=model,
         hf_config=hf_config,
@@ -207,6 +208,7 @@ def _read_hf_config(path: Path) -> Any:
         ) from error
     if hasattr(config, "quantization_config"):
         del config.quantization_config  # else transformers asks for the library that wrote it
+    config.return_dict = True  # the form in which a forward answers, which the file may change
     return config
 
 
@@ -432,6 +434,7 @@ def _build(
     hf_config: Any,
     dtype: torch.dtype,
     *,
+    checkpoint: Checkpoint,
     layout: QuantizedLayout | None,
 ) -> torch.nn.Module:
     from yaie.models.quantization.building import build_quantized
@@ -444,6 +447,7 @@ def _build(
         "trust_remote_code": False,
         "local_files_only": True,
         "output_loading_info": True,
+        "ignore_mismatched_sizes": True,  # reported, and refused with their names
     }
     try:
         if layout is None:
@@ -460,16 +464,7 @@ def _build(
             f"the weights in {path} do not fit {entry.architecture}: {first_line(error)}",
             code="model_damaged",
         ) from error
-    missing = sorted(report["missing_keys"])
-    if missing:
-        raise ModelUnsupported(
-            f"the weights in {path} lack {len(missing)} tensors of {entry.architecture}, such as "
-            f"{missing[0]}",
-            code="model_damaged",
-        )
-    if report["unexpected_keys"]:
-        unused = sorted(report["unexpected_keys"])
-        log.warning("%d tensors of %s are not used, such as %s", len(unused), path, unused[0])
+    check_report(report, model, checkpoint, path)
     _check_finite(model, path)
     return model.eval().requires_grad_(False)  # type: ignore[no-any-return]
 

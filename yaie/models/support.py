@@ -174,10 +174,13 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
         )
     for rope_type, _ in rope_tables(config):
         if rope_type != LONGROPE and rope_type not in _STATIC_ROPES:
-            raise ModelUnsupported(
-                f"{name} with rope type {rope_type!r} cannot be served: its rope table depends on "
-                f"the longest row of a batch, so one request would change another's answer"
-            )
+            why = f"only {', '.join(sorted(_STATIC_ROPES))} and {LONGROPE} are known"
+            if rope_type == "dynamic":
+                why = (
+                    "its rope table depends on the longest row of a batch, so one request would "
+                    "change another's answer"
+                )
+            raise ModelUnsupported(f"{name} with rope type {rope_type!r} cannot be served: {why}")
     return entry
 
 

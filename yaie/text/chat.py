@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jinja2 import TemplateError
+from jinja2 import TemplateError, TemplateSyntaxError
 
 from yaie.errors import InvalidRequest, UnsupportedParameter
 from yaie.text.tokenizer import Tokenizer
@@ -80,9 +80,9 @@ class ChatTemplate:
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> str:
         """As `render`, before the text is encoded."""
-        if not self._tokenizer.has_chat_template:
+        if (instead := self._tokenizer.why_no_chat_template) is not None:
             raise InvalidRequest(
-                "this model has no chat template; give it a prompt instead of messages "
+                f"this model has {instead}; give it a prompt instead of messages "
                 "(/v1/completions, LLM.generate, yaie run --raw)",
                 param="messages",
             )
@@ -104,6 +104,12 @@ class ChatTemplate:
                 tokenize=False,
                 **(template_kwargs or {}),
             )
+        except TemplateSyntaxError as error:
+            raise InvalidRequest(
+                f"the model's chat template is broken, whatever the messages: {_short(error)}; "
+                "give it a prompt instead, or mend the template",
+                param="messages",
+            ) from error
         except TemplateError as error:
             raise InvalidRequest(
                 f"the model's chat template refuses these messages: {_short(error)}",

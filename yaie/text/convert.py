@@ -6,8 +6,17 @@ transformers' converters need torch to be imported and the server must not hold 
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
+
+# What reads each form, as packages are imported and installed. None of it comes with YAIE.
+_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
+_READERS = {
+    "tokenizer.model": _SENTENCEPIECE,
+    "spiece.model": _SENTENCEPIECE,
+    "*.tiktoken": {"tiktoken": "tiktoken"},
+}
 
 
 def main() -> int:
@@ -21,12 +30,34 @@ def main() -> int:
         )
         tokenizer.save_pretrained(target)
     except Exception as error:  # whatever a converter raises is the reason to report
-        print(" ".join(str(error).split()), file=sys.stderr)
+        # transformers tries one reader after another, and names the last.
+        print(_what_is_missing(Path(source)) or " ".join(str(error).split()), file=sys.stderr)
         return 1
     if not (Path(target) / "tokenizer.json").is_file():
         print(f"{type(tokenizer).__name__} has no fast form", file=sys.stderr)
         return 1
     return 0
+
+
+def _what_is_missing(folder: Path) -> str:
+    """Why a form in this folder could not be read, and what to do; empty if it could."""
+    for form, readers in _READERS.items():
+        found = next(folder.glob(form), None)
+        missing = [package for module, package in readers.items() if not _is_installed(module)]
+        if found is not None and missing:
+            return (
+                f"{found.name} is read by {' and '.join(missing)}, not installed here; pip install "
+                f"{' '.join(missing)}, or save the model's tokenizer.json into the folder"
+            )
+    return ""
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return False
+    return True
 
 
 if __name__ == "__main__":

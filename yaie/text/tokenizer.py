@@ -163,7 +163,20 @@ class Tokenizer:
     @property
     def has_chat_template(self) -> bool:
         """Whether conversations can be rendered."""
-        return bool(self.hf.chat_template)
+        return self.why_no_chat_template is None
+
+    @cached_property
+    def why_no_chat_template(self) -> str | None:
+        """What the model has instead of a chat template; None where it has one."""
+        template = self.hf.chat_template
+        if not template:
+            return "no chat template"
+        if isinstance(template, dict) and "default" not in template:
+            names = ", ".join(map(repr, sorted(template)))
+            return f"no chat template called 'default', only {names[:200]}"
+        if not isinstance(template, str | dict):
+            return f"a chat template that is no text but {str(template)[:80]!r}"
+        return None
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
