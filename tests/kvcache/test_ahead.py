@@ -17,7 +17,7 @@ from yaie.kvcache.ahead import MemoryAhead, _populate
 from yaie.kvcache.pool import KVPool, LayerShape
 from yaie.types import GenerationRequest, SamplingParams
 
-SLOT_BYTES = 8 * 64 * 2  # of one tensor of the pool below
+SLOT_BYTES = 512 * 2  # of one plane of the pool below
 NUM_SLOTS = 32768
 
 
@@ -34,8 +34,8 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def pool() -> KVPool:
-    """Four tensors of 32 MiB."""
-    shape = LayerShape(8, 64, 64)
+    """Four planes of 32 MiB."""
+    shape = LayerShape(1, 512, 512)
     return KVPool([shape, None, shape], NUM_SLOTS, torch.bfloat16, torch.device("cpu"))
 
 
@@ -59,7 +59,7 @@ def slots_in_memory(tensor: torch.Tensor) -> int:
 
 
 def test_slots_ahead_of_those_in_use_are_in_memory_and_no_more(pool: KVPool) -> None:
-    tensors = list(pool.tensors())
+    tensors = list(pool.planes())
     ahead = MemoryAhead(tensors, plenty, ahead=8192)
     assert steps(ahead) == 4 * 8192 * SLOT_BYTES // (2 * 1024**2)
     # Pages are large ones where the system gives them, so there may be a few slots more.
@@ -75,8 +75,15 @@ def test_slots_ahead_of_those_in_use_are_in_memory_and_no_more(pool: KVPool) -> 
     assert not ahead.advance()
 
 
+def test_every_head_has_a_plane() -> None:
+    pool = KVPool([LayerShape(2, 512, 512)], NUM_SLOTS, torch.bfloat16, torch.device("cpu"))
+    ahead = MemoryAhead(list(pool.planes()), plenty, ahead=8192)
+    assert steps(ahead) == 4 * 8192 * SLOT_BYTES // (2 * 1024**2)
+    assert all(8192 <= slots_in_memory(plane) <= 8192 + 4096 for plane in pool.planes())
+
+
 def test_low_slots_of_all_layers_come_first(pool: KVPool) -> None:
-    tensors = list(pool.tensors())
+    tensors = list(pool.planes())
     ahead = MemoryAhead(tensors, plenty)
     for _ in tensors:
         assert ahead.advance()
@@ -87,7 +94,7 @@ def test_what_the_pool_holds_stays(pool: KVPool) -> None:
     keys = pool.keys(0)
     assert isinstance(keys, torch.Tensor)
     keys[::100] = 3
-    steps(MemoryAhead(list(pool.tensors()), plenty, ahead=NUM_SLOTS))
+    steps(MemoryAhead(list(pool.planes()), plenty, ahead=NUM_SLOTS))
     assert bool((keys[::100] == 3).all())
     assert int(keys.count_nonzero()) == keys[::100].numel()
 
@@ -103,7 +110,7 @@ def test_a_system_that_cannot_do_it_is_not_asked_again(
 ) -> None:
     asked = []
     monkeypatch.setattr("yaie.kvcache.ahead._populate", lambda *piece: asked.append(piece))
-    ahead = MemoryAhead(list(pool.tensors()), plenty)
+    ahead = MemoryAhead(list(pool.planes()), plenty)
     assert not ahead.advance()
     ahead.note_use(20000)
     assert not ahead.advance()
@@ -111,8 +118,8 @@ def test_a_system_that_cannot_do_it_is_not_asked_again(
 
 
 def test_elements_and_scales_of_an_int8_pool_are_taken_together() -> None:
-    pool = KVPool([LayerShape(8, 64, 64)], NUM_SLOTS, torch.int8, torch.device("cpu"))
-    tensors = list(pool.tensors())
+    pool = KVPool([LayerShape(1, 512, 512)], NUM_SLOTS, torch.int8, torch.device("cpu"))
+    tensors = list(pool.planes())
     assert len(tensors) == 4
     steps(MemoryAhead(tensors, plenty, ahead=NUM_SLOTS))
     for tensor in tensors:
@@ -120,7 +127,7 @@ def test_elements_and_scales_of_an_int8_pool_are_taken_together() -> None:
 
 
 def test_no_more_is_taken_than_a_share_of_what_is_free(pool: KVPool) -> None:
-    tensors = list(pool.tensors())
+    tensors = list(pool.planes())
     free = 4 * 8192 * SLOT_BYTES  # of which a quarter would have to be four times as much
     ahead = MemoryAhead(tensors, lambda: free, ahead=8192)
     assert not ahead.advance()
@@ -132,13 +139,13 @@ def test_no_more_is_taken_than_a_share_of_what_is_free(pool: KVPool) -> None:
 
 def test_slots_ahead_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, pool: KVPool) -> None:
     monkeypatch.setattr("yaie.kvcache.ahead._AHEAD_BYTES", 4 * 1000 * SLOT_BYTES)
-    tensors = list(pool.tensors())
+    tensors = list(pool.planes())
     steps(MemoryAhead(tensors, plenty))
     assert all(1000 <= slots_in_memory(tensor) <= 1000 + 4096 for tensor in tensors)
 
 
 def test_the_pool_is_let_go_of_in_the_middle(pool: KVPool) -> None:
-    ahead = MemoryAhead(list(pool.tensors()), plenty)
+    ahead = MemoryAhead(list(pool.planes()), plenty)
     assert ahead.advance()
     held = weakref.ref(ahead)
     del ahead

@@ -26,6 +26,19 @@ def test_slots_are_zero_and_writable(dtype: torch.dtype) -> None:
         pool.keys(1)
 
 
+def test_on_a_cpu_the_slots_of_a_head_lie_together() -> None:
+    pool = KVPool([LayerShape(2, 8, 4)], 16, torch.bfloat16, torch.device("cpu"))
+    keys = pool.keys(0)
+    assert isinstance(keys, torch.Tensor)
+    assert keys[:, 1].is_contiguous()
+    assert keys.stride() == (8, 16 * 8, 1)
+    assert [plane.shape for plane in pool.planes()] == [(16, 8), (16, 8), (16, 4), (16, 4)]
+    assert all(plane.is_contiguous() for plane in pool.planes())
+    assert sum(plane.nbytes for plane in pool.planes()) == pool.nbytes
+    quantized = KVPool([LayerShape(2, 8, 4)], 16, torch.int8, torch.device("cpu"))
+    assert sum(plane.nbytes for plane in quantized.planes()) == quantized.nbytes
+
+
 def test_an_int8_pool_holds_a_scale_for_each_head_of_a_slot() -> None:
     shape = LayerShape(2, 8, 4)
     pool = KVPool([shape, None], 16, torch.int8, torch.device("cpu"))

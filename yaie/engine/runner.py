@@ -66,7 +66,7 @@ class ModelRunner:
                 self._backend.kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
         on_cpu = loaded.device.type == "cpu"
         self._memory_ahead = MemoryAhead(
-            list(self.pool.tensors()) if on_cpu else [],
+            list(self.pool.planes()) if on_cpu else [],
             functools.partial(free_bytes, loaded.device),
         )
         self.decoder: NativeDecoder | None = None

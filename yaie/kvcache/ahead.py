@@ -32,7 +32,7 @@ class MemoryAhead:
         free_bytes: Callable[[], int],
         ahead: int = AHEAD,
     ) -> None:
-        """`tensors`: the pool's, on the CPU, each `[num_slots, ...]` and contiguous.
+        """`tensors`: the planes of a pool on the CPU, each `[num_slots, ...]` and contiguous.
 
         `free_bytes` says what the system can still give.
         """

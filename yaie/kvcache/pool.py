@@ -39,8 +39,10 @@ def bytes_per_token(shapes: Sequence[LayerShape | None], dtype: torch.dtype) -> 
 class KVPool:
     """K and V tensors, `[num_slots, num_kv_heads, width]` for each layer (NHD).
 
-    Slot i of every layer belongs to the same token. In an int8 pool each head of a slot has a
-    float32 scale beside it: see `QuantizedRows`. The tensors are zeroed, so that padding which
+    Slot i of every layer belongs to the same token. On a CPU, whose attention reads one head of
+    many slots, the slots of a head lie one behind the other, head after head, and what is given
+    here is a view. In an int8 pool each head of a slot has a float32 scale beside it: see
+    `QuantizedRows`. The tensors are zeroed, so that padding which
     reads a slot never written meets finite numbers. On a CPU the operating system gives zeroed
     memory out page by page as slots are first written, or a little before (`ahead.py`).
     """
@@ -82,6 +84,14 @@ class KVPool:
             elif rows is not None:
                 yield rows
 
+    def planes(self) -> Iterator[torch.Tensor]:
+        """All memory that the pool holds as `[num_slots, ...]`, slot after slot in memory."""
+        for tensor in self.tensors():
+            if tensor.is_contiguous():
+                yield tensor
+            else:
+                yield from tensor.unbind(1)
+
     @property
     def nbytes(self) -> int:
         """Size of the whole pool in bytes."""
@@ -89,7 +99,11 @@ class KVPool:
 
 
 def _rows(shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device) -> StoredRows:
-    elements = _zeros(shape, dtype, device)
+    num_slots, heads, width = shape
+    if device.type == "cpu":
+        elements = _zeros((heads, num_slots, width), dtype, device).transpose(0, 1)
+    else:
+        elements = _zeros(shape, dtype, device)
     if dtype is torch.int8:
         return QuantizedRows(elements, _zeros(shape[:2], torch.float32, device))
     return elements

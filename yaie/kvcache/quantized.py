@@ -32,7 +32,7 @@ StoredRows = torch.Tensor | QuantizedRows  # the keys or the values of one layer
 
 
 def elements_of(rows: StoredRows) -> torch.Tensor:
-    """The tensor [slots, num_kv_heads, width] as it lies in memory."""
+    """The tensor [slots, num_kv_heads, width] as it is held: bytes, where a pool is of bytes."""
     return rows.elements if isinstance(rows, QuantizedRows) else rows
 
 

@@ -1,6 +1,6 @@
 // Few query vectors for each KV head: lanes run along the head. This is decoding without sharing, and
-// limited by reading: all KV heads of a block of keys are done before the next block, so that the
-// pool is read as it lies in memory.
+// limited by reading: all KV heads of a block of keys are done before the next block, and while one is
+// read the next head's part of it is asked for.
 
 #if YAIE_REGISTERS >= 32
 constexpr int kNarrowSums = 16;  // vectors of sums in registers

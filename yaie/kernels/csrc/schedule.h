@@ -83,7 +83,7 @@ private:
         return {step.id, layer.num_kv_heads, layer.num_heads, layer.sliding_window, threads, tiles};
     }
 
-    // KV heads in one task: for few query vectors all, because they lie together in memory.
+    // KV heads in one task: for few query vectors all: one is asked for while another is read.
     int64_t heads_together(const Piece& piece, const YaieLayer& layer) const {
         if (piece.form == Form::narrow) return layer.num_kv_heads;
         if (piece.form == Form::wide) return 1;
