@@ -25,6 +25,10 @@ constexpr int64_t kRowBlockBytes = 17 << 16;
 constexpr int64_t kRowBlockBytes = 768 << 10;
 #endif
 constexpr int64_t kPrefetchWords = 1024;
+// Tasks for each thread. The threads wait for whoever has the last one: with many rows, of which a task
+// takes a millisecond, small ones are better; with few, long streams of weights are.
+constexpr int64_t kReadingRows = 128;
+constexpr int64_t kTasksReading = 8, kTasksMultiplying = 32;
 
 // Rows as signed bytes, for integer weights, or as bf16 numbers.
 struct RoundedRows {
@@ -460,7 +464,7 @@ static void run_linear(Pool& pool, const YaieLinear& linear, const float* x, int
     int64_t blocks = (rows + block - 1) / block;
     call.row_block = round_up((rows + blocks - 1) / blocks, call.rounded.blocked ? step : 1);
     int64_t least = most_of(1, kLeastPanelBytes / panel_bytes(linear));
-    int64_t wanted = (int64_t)pool.threads() * 8;
+    int64_t wanted = pool.threads() * (rows > kReadingRows ? kTasksMultiplying : kTasksReading);
     call.panel_group = most_of(least, call.num_panels * blocks / wanted);
     call.panel_group = least_of(call.panel_group, call.num_panels);
     call.num_groups = (call.num_panels + call.panel_group - 1) / call.panel_group;
