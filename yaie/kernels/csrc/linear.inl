@@ -25,6 +25,16 @@ constexpr int64_t kRowBlockBytes = 17 << 16;
 constexpr int64_t kRowBlockBytes = 768 << 10;
 #endif
 constexpr int64_t kPrefetchWords = 1024;
+// Whether a tile of so many rows asks for its panel's next words. One that has less than half of the rows
+// that fit has no other beside it and waits for memory alone: where the processors with bf16 products in
+// vectors are AMD's, their own prefetchers do better undisturbed.
+YAIE_INLINE constexpr bool asks_for_words(int rows) {
+#if defined(YAIE_BF16) && !defined(YAIE_AMX)
+    return rows >= YAIE_TILE_ROWS / 2;
+#else
+    return rows > 0;
+#endif
+}
 // Tasks for each thread. The threads wait for whoever has the last one: with many rows, of which a task
 // takes a millisecond, small ones are better; with few, long streams of weights are.
 constexpr int64_t kReadingRows = 128;

@@ -26,8 +26,10 @@ struct PairTile {
             next.ask();
             for (int64_t i = step; i < step + kWordsInStep; ++i) {
                 const uint32_t* at = words + i * kChunk;
-                __builtin_prefetch(at + kPrefetchWords);
-                __builtin_prefetch(at + kPrefetchWords + kLanes);
+                if (asks_for_words(Rows)) {
+                    __builtin_prefetch(at + kPrefetchWords);
+                    __builtin_prefetch(at + kPrefetchWords + kLanes);
+                }
                 Bits low = load_bits(at), high = load_bits(at + kLanes);
 #pragma GCC unroll 16
                 for (int r = 0; r < Rows; ++r) {

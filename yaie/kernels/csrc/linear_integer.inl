@@ -66,8 +66,10 @@ struct BytePanel {
     static constexpr int kBytes = kQuad * kChunk;
     static inline __attribute__((always_inline)) void add(const uint8_t* at, const int32_t* x,
                                                           int64_t stride, IntPair* sum, int rows) {
-        __builtin_prefetch(at + kPrefetchBytes);
-        if (kBytes > 64) __builtin_prefetch(at + kPrefetchBytes + 64);
+        if (asks_for_words(rows)) {
+            __builtin_prefetch(at + kPrefetchBytes);
+            if (kBytes > 64) __builtin_prefetch(at + kPrefetchBytes + 64);
+        }
         Bits low = load_bits(at), high = load_bits(at + kBytes / 2);
 #pragma GCC unroll 16
         for (int r = 0; r < rows; ++r) {
@@ -82,7 +84,7 @@ struct NibblePanel {
     static constexpr int kBytes = kQuad * kLanes;
     static inline __attribute__((always_inline)) void add(const uint8_t* at, const int32_t* x,
                                                           int64_t stride, IntPair* sum, int rows) {
-        __builtin_prefetch(at + kPrefetchBytes);
+        if (asks_for_words(rows)) __builtin_prefetch(at + kPrefetchBytes);
         Bits both = load_bits(at);
         Bits low = both & 0x0f0f0f0fu, high = (both >> 4) & 0x0f0f0f0fu;
 #pragma GCC unroll 16
