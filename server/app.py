@@ -160,8 +160,10 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
         response = error_response(
             MethodNotAllowed(f"{path!r} cannot be used with {request.method[:20]!r}")
         )
-        methods = (getattr(route, "methods", ()) for route in routes_at(_ROUTES, request.scope))
-        response.headers["Allow"] = ", ".join(sorted(set().union(*methods)))
+        response.headers.update(error.headers or {})  # with the methods of one route of the path
+        if routes := routes_at(_ROUTES, request.scope):
+            methods = set[str]().union(*(getattr(route, "methods", ()) for route in routes))
+            response.headers["Allow"] = ", ".join(sorted(methods))
         return response
     return error_response(InvalidRequest(str(error.detail)))
 

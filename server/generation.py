@@ -214,10 +214,9 @@ class Generation:
             outcome = "disconnect"
         usage = self.usage
         total_s = time.monotonic() - self._started_at
-        was_refused = (
-            self._first_at is None and self._error is not None and self._error.status < 500
-        )
-        self._metrics.count_outcome(outcome, usage, total_s, was_refused=was_refused)
+        has_waited = isinstance(self._error, RequestTimedOut)
+        is_lost = self._error is not None and self._first_at is None and not has_waited
+        self._metrics.count_outcome(outcome, usage, total_s, is_lost=is_lost)
         first_s = -1.0 if self._first_at is None else self._first_at - self._started_at
         logger.info(
             "%s outcome=%s prompt=%d cached=%d completion=%d first_token_s=%.3f total_s=%.3f",

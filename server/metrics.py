@@ -104,7 +104,7 @@ class Metrics:
         )
         self.total_s = Histogram(
             "yaie_request_seconds",
-            "From sending a request to the engine to its end; without those it refused",
+            "From sending a request to the engine to its end, but for those that failed at once",
             buckets=_TOTAL_BUCKETS,
             registry=self._registry,
         )
@@ -117,14 +117,15 @@ class Metrics:
         )
 
     def count_outcome(
-        self, outcome: str, usage: Usage, total_s: float, *, was_refused: bool = False
+        self, outcome: str, usage: Usage, total_s: float, *, is_lost: bool = False
     ) -> None:
-        """Count a request that ended. One that the engine refused has an outcome and no more.
+        """Count a request that ended. `is_lost`: an error came before its first token.
 
-        Else the more it refuses, the shorter requests would seem to take.
+        Such a request has an outcome and no more, or the more are refused, the shorter requests
+        would seem to take.
         """
         self.outcomes.labels(outcome).inc()
-        if was_refused:
+        if is_lost:
             return
         self.total_s.observe(total_s)
         self.prompt_tokens.inc(usage.prompt_tokens)

@@ -221,8 +221,7 @@ class Translator:
         Else an idle server would say "later" to a call for which there will never be room.
         """
         running, waiting = self._info.max_running, self._info.max_waiting
-        before_last = num_prompts - 1
-        if before_last >= waiting and before_last * n >= waiting + running:
+        if num_prompts > waiting + running // n:
             raise InvalidRequest(
                 f"{num_prompts} prompts with n = {n} are more than this server takes at once "
                 f"(it runs {running} sequences and lets {waiting} requests wait); send fewer in "

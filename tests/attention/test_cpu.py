@@ -76,10 +76,11 @@ class Case:
 
         spec = self.spec
         self.queries = random_tensor(self.plan.num_rows, spec.num_heads, spec.key_width)
-        self.keys = self._pooled(random_tensor(self.num_slots, spec.num_kv_heads, spec.key_width))
-        self.values = self._pooled(
-            random_tensor(self.num_slots, spec.num_kv_heads, spec.value_width)
-        )
+        # Head after head, as a pool on a CPU lies.
+        keys = random_tensor(spec.num_kv_heads, self.num_slots, spec.key_width)
+        values = random_tensor(spec.num_kv_heads, self.num_slots, spec.value_width)
+        self.keys = self._pooled(keys.transpose(0, 1))
+        self.values = self._pooled(values.transpose(0, 1))
         self.sinks = random_tensor(spec.num_heads) if spec.has_sinks else None
 
     def _pooled(self, rows: torch.Tensor) -> StoredRows:

@@ -300,6 +300,7 @@ def test_truncated(tmp_path: Path) -> None:
             "have 95 outputs and 64 inputs, but the config makes it 96 and 64",
         ),
         (GPTQ, lambda t: t.pop("model.norm.weight"), "lack 1 tensors .* model.norm.weight"),
+        (GPTQ, lambda t: t.update({f"{MODULE}.bias": torch.ones(96)}), f"hold {MODULE}.bias .1 "),
         (
             Kind("gptq", 8, 32),
             lambda t: t[f"{MODULE}.scales"].fill_(torch.inf),

@@ -87,13 +87,13 @@ def test_prompts_for_which_there_will_never_be_places(make_app: MakeApp) -> None
     engine.info = replace(INFO, max_running=4, max_waiting=2)
     fitting = complete(http, prompt=["a"] * 6)
     assert len(fitting["choices"]) == 6
-    assert len(complete(http, prompt=["a"] * 2, n=4)["choices"]) == 8
-    for prompts, n in ((7, 1), (3, 4), (4, 2)):
+    assert len(complete(http, prompt=["a"] * 3, n=4)["choices"]) == 12
+    for prompts, n in ((7, 1), (4, 4), (5, 2)):
         response = http.post("/v1/completions", json={"prompt": ["a"] * prompts, "n": n})
         error = response.json()["error"]
         assert (response.status_code, error["param"]) == (400, "prompt")
         assert f"{prompts} prompts with n = {n}" in error["message"]
-    assert len(engine.requests) == 8  # of the refused ones none
+    assert len(engine.requests) == 9  # of the refused ones none
 
 
 def test_a_stream_of_several(http: TestClient) -> None:

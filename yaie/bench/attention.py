@@ -32,8 +32,8 @@ from yaie.attention.spec import AttentionSpec
 from yaie.bench.machine import describe_machine
 from yaie.errors import ConfigError
 from yaie.kernels import loader
-from yaie.kvcache.pool import LayerShape
-from yaie.kvcache.quantized import QuantizedRows, StoredRows, quantize
+from yaie.kvcache.pool import KVPool, LayerShape
+from yaie.kvcache.quantized import StoredRows, store
 
 # A layer of Qwen3-0.6B.
 SPEC = AttentionSpec(
@@ -297,20 +297,16 @@ def _attending(
 
 def _pool(workload: Workload, dtype: torch.dtype) -> list[Layer]:
     size = workload.bytes_read(SPEC, dtype)
-    shape = (workload.num_slots, SPEC.num_kv_heads, SPEC.key_width)
-
-    def random() -> StoredRows:
-        rows = torch.randn(shape)
-        return quantize(rows) if dtype is torch.int8 else rows.to(dtype)
-
-    keys, values = random(), random()
-    return [(_copy(keys), _copy(values)) for _ in range(max(2, min(24, POOL_BYTES // size)))]
-
-
-def _copy(rows: StoredRows) -> StoredRows:
-    if isinstance(rows, QuantizedRows):
-        return QuantizedRows(rows.elements.clone(), rows.scales.clone())
-    return rows.clone()
+    heads, width = SPEC.num_kv_heads, SPEC.key_width
+    num_layers = max(2, min(24, POOL_BYTES // size))
+    shape = LayerShape(heads, width, width)
+    pool = KVPool([shape] * num_layers, workload.num_slots, dtype, torch.device("cpu"))
+    keys, values = (torch.randn(workload.num_slots, heads, width) for _ in range(2))
+    layers = [(pool.keys(layer), pool.values(layer)) for layer in range(num_layers)]
+    for held_keys, held_values in layers:
+        store(held_keys, slice(None), keys)
+        store(held_values, slice(None), values)
+    return layers
 
 
 def _take_turns(

@@ -114,7 +114,7 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> 
 
     A mapping of its own: what an allocator takes from memory that it has given out before, it has
     to clear, and cleared memory is taken. It begins where a large page does, of which it can then
-    be made from its first slot on.
+    be made from its beginning on.
     """
     if device.type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)

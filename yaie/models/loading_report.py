@@ -1,4 +1,4 @@
-"""What transformers says of a loading: every tensor has to have found its place.
+"""What transformers says of a loading: whether the model is the one of the checkpoint.
 
 It answers with a model whatever happened, and a report. What it could not read it made up, and
 what it has no place for it left out. Called by the loader.
@@ -7,7 +7,7 @@ what it has no place for it left out. Called by the loader.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import Checkpoint
 from yaie.models.quantization.reading import TensorFiles
+from yaie.models.quantization.weights import QuantizedLinear
 
 log = logging.getLogger(__name__)
 
@@ -25,8 +26,8 @@ def check_report(
 ) -> None:
     """Name tensors that are not used.
 
-    Raises `ModelUnsupported` if a tensor lacks, has another shape than the config says, or is a
-    bias of a layer to which the config gives none: without it the model would be another.
+    Raises `ModelUnsupported` if a tensor is missing, has another shape than the config says, or
+    is a bias of a layer to which the config gives none: without it the model would be another.
     """
     architecture = type(model).__name__
     missing = sorted(report["missing_keys"])
@@ -44,7 +45,7 @@ def check_report(
             "tensors)"
         )
     unused = sorted(report["unexpected_keys"])
-    if biases := [name for name in unused if _is_bias_left_out(name, model, checkpoint)]:
+    if biases := _biases_left_out(unused, model, checkpoint):
         raise _damaged(
             f"the weights in {path} hold {biases[0]} ({len(biases)} such tensors), which "
             f"{architecture} with this config.json would leave out, so that its answers were not "
@@ -55,26 +56,33 @@ def check_report(
         log.warning("%d tensors of %s are not used, such as %s", len(unused), path, unused[0])
 
 
-def _is_bias_left_out(name: str, model: torch.nn.Module, checkpoint: Checkpoint) -> bool:
-    """Whether it is a bias, not all zeros, of a layer of the model that has none.
+def _biases_left_out(
+    unused: Sequence[str], model: torch.nn.Module, checkpoint: Checkpoint
+) -> list[str]:
+    """Biases, not all zeros, of layers of the model that have none.
 
     Quantizing tools write zeros for layers without. GPT-2's attention masks, called `attn.bias`,
     are of modules without weights.
     """
-    module_name, _, last = name.rpartition(".")
-    stored = checkpoint.tensors.get(name)
-    if last != "bias" or stored is None:
-        return False
     modules = dict(model.named_modules())
-    module = modules.get(module_name, modules.get(f"{model.base_model_prefix}.{module_name}"))
-    if (
-        module is None
-        or not hasattr(module, "weight")
-        or module._parameters.get("bias") is not None
-    ):
-        return False
+    prefix = model.base_model_prefix
+    found = []
     with TensorFiles() as files:
-        return bool(files.read(stored).any())
+        for name in unused:
+            module_name, _, last = name.rpartition(".")
+            module = modules.get(module_name, modules.get(f"{prefix}.{module_name}"))
+            stored = checkpoint.tensors.get(name)
+            if last != "bias" or stored is None or not _may_have_bias(module):
+                continue
+            if bool(files.read(stored).any()):
+                found.append(name)
+    return found
+
+
+def _may_have_bias(module: torch.nn.Module | None) -> bool:
+    if module is None or module._parameters.get("bias") is not None:
+        return False
+    return isinstance(module, QuantizedLinear) or hasattr(module, "weight")
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -25,9 +25,10 @@ constexpr int64_t kRowBlockBytes = 17 << 16;
 constexpr int64_t kRowBlockBytes = 768 << 10;
 #endif
 constexpr int64_t kPrefetchWords = 1024;
-// Whether a tile of so many rows asks for its panel's next words. One that has less than half of the rows
-// that fit has no other beside it and waits for memory alone: where the processors with bf16 products in
-// vectors are AMD's, their own prefetchers do better undisturbed.
+// Whether a tile of so many rows asks for its panel's next words. Rows are cut into tiles of one size, so
+// one that has less than half of the rows that fit has no other beside it and waits for memory alone. There
+// the prefetchers of AMD's processors, the ones that use this set (see instruction_sets.py), do better
+// undisturbed.
 YAIE_INLINE constexpr bool asks_for_words(int rows) {
 #if defined(YAIE_BF16) && !defined(YAIE_AMX)
     return rows >= YAIE_TILE_ROWS / 2;
