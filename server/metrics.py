@@ -104,7 +104,7 @@ class Metrics:
         )
         self.total_s = Histogram(
             "yaie_request_seconds",
-            "From sending a request to the engine to its end, but for those that failed at once",
+            "From sending a request to the engine to its end, unless it failed before a token",
             buckets=_TOTAL_BUCKETS,
             registry=self._registry,
         )

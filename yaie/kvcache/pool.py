@@ -42,9 +42,9 @@ class KVPool:
     Slot i of every layer belongs to the same token. On a CPU, whose attention reads one head of
     many slots, the slots of a head lie one behind the other, head after head, and what is given
     here is a view. In an int8 pool each head of a slot has a float32 scale beside it: see
-    `QuantizedRows`. The tensors are zeroed, so that padding which
-    reads a slot never written meets finite numbers. On a CPU the operating system gives zeroed
-    memory out page by page as slots are first written, or a little before (`ahead.py`).
+    `QuantizedRows`. The tensors are zeroed, so that padding which reads a slot never written meets
+    finite numbers. On a CPU the operating system gives zeroed memory out page by page as slots are
+    first written, or a little before (`ahead.py`).
     """
 
     def __init__(
