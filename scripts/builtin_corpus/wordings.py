@@ -290,8 +290,9 @@ _TEXT_MARK = "qqtextqq"
 
 
 @cache
-def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    """Patterns of the frames around a marked sentence, and of the sentences."""
+def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Pattern[str]]]:
+    """Frames around a marked sentence, each around any names and around names of ours, and the
+    sentences."""
     known = {a for aliases in extraction_texts.ALIASES.values() for a in aliases.split()}
     known |= set(extraction_everyday.ALIASES)
     known |= {a for aliases in extraction_everyday.ALIASES.values() for a in aliases.split()}
@@ -302,11 +303,14 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
     known |= {"str", "int", "float", "a", "text", "numeric", "0", "false", "additionalproperties"}
     keys = r"(?:(?:" + "|".join(sorted(known)) + r")\b ?)+"
     text = rf"(?:\w+ ){{0,2}}{_TEXT_MARK}(?: \w+){{0,2}}"
-    slots = {"schema": keys, "text": text}
-    slots |= dict.fromkeys(["keys", "plain", "prose", "the", "quoted", "typed"], keys)
+    named = ["schema", "keys", "plain", "prose", "the", "quoted", "typed"]
+    around = {"text": text, **dict.fromkeys(named, r"[\w ]+")}
+    whole = {"text": text, **dict.fromkeys(named, keys)}
     asks = [m.KEYS + m.SCHEMAS for m in (extraction_frames, extraction_asks, extraction_asks_more)]
-    frames = [to_regex(p, slots) for found in asks for p in found]
-    frames += [text]
+    frames = [
+        (re.compile(to_regex(p, around)), to_regex(p, whole)) for found in asks for p in found
+    ]
+    frames.append((re.compile(text), text))
     sentences = [
         r"\b"
         + to_regex(p, {f: extraction_texts.regex_of(drawer) for f, drawer in fields.items()})
@@ -322,7 +326,7 @@ def _wide_extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
         for p in patterns
     ]
     sentences += [text.regex() for text in extraction_marked.TEXTS]
-    return [re.compile(p) for p in frames], [re.compile(p) for p in sentences]
+    return frames, [re.compile(p) for p in sentences]
 
 
 def _extracts_widely(text: str) -> bool:
@@ -334,8 +338,9 @@ def _extracts_widely(text: str) -> bool:
                 continue
             marked = f"{text[: found.start()]} {_TEXT_MARK} {text[found.end() :]}"
             marked = " ".join(marked.split())
-            if any(frame.fullmatch(marked) for frame in frames):
-                return True
+            for around, whole in frames:
+                if around.fullmatch(marked) and re.compile(whole).fullmatch(marked):
+                    return True
     return False
 
 
