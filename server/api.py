@@ -13,5 +13,6 @@ from yaie.errors import ConfigError
 try:
     app = create_app()
 except ConfigError as error:  # one line is worth more than a traceback through uvicorn
-    sys.stderr.write(f"error[{error.code}]: {error.message}\n")
+    code = (error.code or "").replace("_", "-")  # as `yaie serve` writes it
+    sys.stderr.write(f"error[{code}]: {error.message}\n")
     sys.exit(error.exit_code)

@@ -26,6 +26,8 @@ async def read_body(request: Request, schema: type[Body]) -> Body:
     """Read and check a JSON body. Raises `InvalidRequest` or `WrongMediaType`."""
     _check_headers(request)
     raw = await request.body()
+    if not raw.strip():
+        raise _no_body(request)
     if len(raw) > LARGE_BYTES:
         return await asyncio.to_thread(_checked, raw, schema)
     return _checked(raw, schema)
@@ -44,7 +46,7 @@ def _checked(raw: bytes, schema: type[Body]) -> Body:
 def parse_json(raw: bytes) -> Any:
     """Strict JSON in UTF-8. Raises `InvalidRequest`."""
     try:
-        text = raw.decode()
+        text = raw.decode("utf-8-sig")  # a byte order mark may be passed over (RFC 8259, 8.1)
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"the body is not UTF-8: byte {error.start} is wrong") from None
     try:
@@ -82,6 +84,17 @@ def _check_headers(request: Request) -> None:
         raise WrongMediaType(
             f"bodies compressed with {encoding[:40]!r} are not read; send it plain"
         )
+
+
+def _no_body(request: Request) -> InvalidRequest:
+    offered = request.headers.get("upgrade")
+    if offered is None:
+        return InvalidRequest("the body is empty; send a JSON object")
+    return InvalidRequest(
+        f"the body is empty: the request offers {offered[:40]!r} in its Upgrade header, and the "
+        "HTTP parser read no further; send it without that header (with Java's HttpClient: "
+        "version HTTP_1_1), or serve with `yaie serve` or `uvicorn --http h11`"
+    )
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -52,7 +52,7 @@ def check_common(body: GenerationBody, served: str) -> None:
 
 def check_model(asked: str | None, served: str) -> None:
     """Raise `UnknownModel` unless the request is for the model that is served."""
-    if asked is not None and asked != served:
+    if asked and asked != served:  # an empty name is one that a client was not given
         raise UnknownModel(
             f"the model {asked[:100]!r} is not served here; this server has {served!r}",
             param="model",

@@ -28,7 +28,10 @@ _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"
 
 
 class RequestContext:
-    """Gives each request an id, counts it, and turns what nobody caught into a plain 500."""
+    """Gives each request an id, counts it, and turns what nobody caught into a plain 500.
+
+    A path means the same with a slash at its end.
+    """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute]) -> None:
         self._app = app
@@ -40,6 +43,8 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["path"].endswith("/") and len(scope["path"]) > 1:
+            scope["path"] = scope["path"][:-1]  # as frameworks do that redirect; a POST stays one
         asked = Headers(scope=scope).get("x-request-id", "")
         request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id

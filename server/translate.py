@@ -282,7 +282,8 @@ class Translator:
         given = body.prompt
         if given is None:
             raise InvalidRequest("prompt is missing", param="prompt")
-        if isinstance(given, list) and given and type(given[0]) is int:
+        is_flat = isinstance(given, list) and bool(given) and type(given[0]) is int
+        if is_flat:
             given = [given]
         if isinstance(given, str):
             given = [given]
@@ -308,12 +309,15 @@ class Translator:
                 prompts.append(self._tokenizer.encode(prompt, add_special_tokens, longest, name))
             else:
                 texts.append(None)
-                prompts.append(self._token_ids(prompt, f"prompt[{at}]"))
+                prompts.append(self._token_ids(prompt, "prompt" if is_flat else f"prompt[{at}]"))
         return texts, prompts
 
     def _token_ids(self, ids: object, where: str) -> list[int]:
-        if not isinstance(ids, list) or set(map(type, ids)) - {int}:  # a boolean is no id
+        if not isinstance(ids, list):
             raise InvalidRequest(f"{where} must be a string or a list of token ids", param=where)
+        if set(map(type, ids)) - {int}:  # a boolean is no id
+            at = next(at for at, each in enumerate(ids) if type(each) is not int)
+            raise InvalidRequest(f"{where}[{at}] is not a token id", param=f"{where}[{at}]")
         if ids:
             for token_id in (min(ids), max(ids)):
                 if not 0 <= token_id < self._info.vocab_size:

@@ -418,6 +418,10 @@ def test_settings_are_checked_and_a_misspelt_one_is_named(
         LLM(tiny_model_dir, dtype="float8")
     with pytest.raises(ModelNotFound):
         LLM(tmp_path / "nowhere")
+    with pytest.raises(ConfigError, match="no model is named"):
+        LLM("")
+    with pytest.raises(ConfigError, match="not NoneType"):
+        LLM(None)  # type: ignore[arg-type]
     bare = tmp_path / "bare"
     shutil.copytree(tiny_model_dir, bare)
     (bare / "tokenizer.json").unlink()

@@ -67,6 +67,11 @@ class EngineConfig:
     weights_cache_bytes: int = 32 * 1024**3  # the most that the folder may hold
 
     def __post_init__(self) -> None:
+        if not self.model.strip():  # as a path it would be the folder one stands in
+            raise ConfigError(
+                f"no model is named; give a folder, a repository id or {BUILTIN_MODEL!r}",
+                param="model",
+            )
         for name, choices in (
             ("dtype", get_args(Dtype)),
             ("quantization", get_args(Quantization)),

@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import itertools
 import logging
+import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -78,7 +79,8 @@ class LLM:
         tokenizer: str | PathLike[str] | Tokenizer | None = None,
         **settings: Any,
     ) -> None:
-        config = _engine_config({"max_waiting": UNBOUNDED_QUEUE, **settings, "model": str(model)})
+        named = {"model": _name_of(model)}
+        config = _engine_config({"max_waiting": UNBOUNDED_QUEUE, **settings, **named})
         if not isinstance(tokenizer, Tokenizer):  # read first: it fails sooner than weights do
             tokenizer = load_tokenizer(Path(tokenizer or resolve_model_path(config.model)))
         self._tokenizer = tokenizer
@@ -301,6 +303,14 @@ def _engine_config(settings: dict[str, Any]) -> EngineConfig:
         return msgspec.convert(settings, EngineConfig)
     except msgspec.ValidationError as error:
         raise ConfigError(f"a setting has the wrong type: {error}") from None
+
+
+def _name_of(model: object) -> str:
+    if not isinstance(model, str | PathLike):
+        raise ConfigError(
+            f"model must be a name or a folder, not {type(model).__name__}", param="model"
+        )
+    return str(os.fspath(model))
 
 
 def _holds_prompts(prompt: object) -> bool:

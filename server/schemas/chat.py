@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from server.schemas.common import GenerationBody
+from server.schemas.common import GenerationBody, Whole
 
 
 class ChatBody(GenerationBody):
@@ -31,10 +31,10 @@ class ChatBody(GenerationBody):
     }
 
     messages: list[Any]
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
+    max_tokens: Whole | None = None
+    max_completion_tokens: Whole | None = None
     logprobs: bool | None = None
-    top_logprobs: int | None = None
+    top_logprobs: Whole | None = None
     tools: list[Any] | None = None
     tool_choice: Any = None
     response_format: Any = None

@@ -1,14 +1,26 @@
 """What chat and text completions have in common.
 
-Types are strict: a number in quotes or a float where a whole number belongs is refused. Null is
-the same as leaving a field out. Ranges are checked where the values are used, in `translate`.
+Types are strict: a number in quotes or 1.5 where a whole number belongs is refused; 8.0 is one, as
+in JSON Schema. Null is the same as leaving a field out. Ranges are checked where the values are
+used, in `translate`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+LARGEST_EXACT_FLOAT = 2.0**53
+
+
+def _whole(value: Any) -> Any:
+    """8 for 8.0, which some languages write for every number."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole and abs(value) <= LARGEST_EXACT_FLOAT else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 class StreamOptions(BaseModel):
@@ -31,17 +43,31 @@ class GenerationBody(BaseModel):
         "allowed_token_ids": ([],),
         "bad_words": ([],),
         "beam_width": (1,),
+        "dry_multiplier": (0,),
+        "ebnf": ("",),
+        "grammar": ("",),
         "guided_choice": (),
         "guided_grammar": (),
         "guided_json": (),
         "guided_regex": (),
-        "length_penalty": (1, 1.0),
+        "json_schema": (),
+        "length_penalty": (1,),
         "logits_processors": ([],),
+        "mirostat": (0,),
+        "no_repeat_ngram_size": (0,),
         "prompt_embeds": (),
         "prompt_logprobs": (),
+        "regex": ("",),
+        "repeat_penalty": (1,),
+        "stop_regex": ([],),
+        "stop_sequences": ([],),
+        "structural_tag": (),
         "structured_outputs": (),
+        "thinking_token_budget": (),
         "truncate_prompt_tokens": (),
+        "typical_p": (1,),
         "use_beam_search": (False,),
+        "xtc_probability": (0,),
     }
     # Accepted: they need nothing done, because they do not change the answer.
     accepted: ClassVar[frozenset[str]] = frozenset(
@@ -58,8 +84,8 @@ class GenerationBody(BaseModel):
     model: str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    n: int | None = None
-    seed: int | None = None
+    n: Whole | None = None
+    seed: Whole | None = None
     stop: Any = None  # a string or a list of strings
     temperature: float | None = None
     top_p: float | None = None
@@ -68,14 +94,14 @@ class GenerationBody(BaseModel):
     logit_bias: dict[str, float] | None = None
 
     # Beyond OpenAI's API; names as in vLLM.
-    top_k: int | None = None
+    top_k: Whole | None = None
     min_p: float | None = None
     repetition_penalty: float | None = None
-    min_tokens: int | None = None
+    min_tokens: Whole | None = None
     ignore_eos: bool | None = None
-    stop_token_ids: list[int] | None = None
+    stop_token_ids: list[Whole] | None = None
     skip_special_tokens: bool | None = None
     include_stop_str_in_output: bool | None = None
     return_token_ids: bool | None = None
     cache_salt: str | None = None
-    priority: int | None = None
+    priority: Whole | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from server.schemas.common import GenerationBody
+from server.schemas.common import GenerationBody, Whole
 
 
 class CompletionBody(GenerationBody):
@@ -16,9 +16,9 @@ class CompletionBody(GenerationBody):
     }
 
     prompt: Any = None  # a string, token ids, or a list of either
-    max_tokens: int | None = None
+    max_tokens: Whole | None = None
     echo: bool | None = None
-    best_of: int | None = None
-    logprobs: int | None = None
+    best_of: Whole | None = None
+    logprobs: Whole | None = None
     add_special_tokens: bool | None = None
     response_format: Any = None

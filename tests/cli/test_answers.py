@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import requests
 import uvicorn
 
 from server.app import create_app
@@ -139,6 +140,7 @@ def test_the_servers_refusals_are_shown_in_its_words(yaie: Cli, server: str) -> 
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("error[model-not-found]")
     assert "tiny" in done.stderr
+    assert "try: no -m" in done.stderr
 
 
 def test_a_taken_port_is_said_before_anything_is_loaded(
@@ -148,6 +150,29 @@ def test_a_taken_port_is_said_before_anything_is_loaded(
     done = yaie("serve", str(tiny_model_dir), "--port", port)
     assert done.returncode == 1
     assert done.stderr.startswith(f"error[port-taken]: port {port} on 127.0.0.1 is taken")
+
+
+def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(
+    yaie: Cli, tiny_model_dir: Path
+) -> None:
+    done = yaie("serve", str(tiny_model_dir), "--host", "192.0.2.1", "--port", "0")
+    assert done.returncode == 1
+    assert done.stderr.startswith("error[cannot-listen]: cannot listen on 192.0.2.1:0")
+    assert "try: --host" in done.stderr
+
+
+def test_a_client_that_offers_http_2_is_answered(server: str) -> None:
+    """As Java's does with every request: uvicorn's own parser loses the body behind the offer."""
+    offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEA"}
+    asked = {"prompt": "hello", "max_tokens": 2}
+    response = requests.post(f"{server}/v1/completions", json=asked, headers=offer, timeout=60)
+    assert response.status_code == 200, response.text
+
+
+def test_no_name_is_no_folder(yaie: Cli) -> None:
+    done = yaie("serve", "")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error[usage]: MODEL is empty")
 
 
 def test_a_timeout_covers_what_is_piped_in() -> None:

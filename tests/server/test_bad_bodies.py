@@ -99,6 +99,11 @@ COMMON: list[tuple[dict[str, Any], str | None]] = [
     ({"bad_words": ["x"]}, "bad_words"),
     ({"prompt_logprobs": 1}, "prompt_logprobs"),
     ({"truncate_prompt_tokens": 5}, "truncate_prompt_tokens"),
+    ({"regex": "[0-9]+"}, "regex"),
+    ({"grammar": "root ::= x"}, "grammar"),
+    ({"stop_sequences": ["x"]}, "stop_sequences"),
+    ({"repeat_penalty": 1.1}, "repeat_penalty"),
+    ({"n": 2.0**60}, "n"),
 ]
 CHAT_ONLY: list[tuple[dict[str, Any], str | None]] = [
     ({"messages": None}, "messages"),
@@ -150,14 +155,14 @@ TEXT_ONLY: list[tuple[dict[str, Any], str | None]] = [
     ({"prompt": ["a", ""]}, "prompt[1]"),
     ({"prompt": [[]]}, "prompt"),
     ({"prompt": ["a", 5]}, "prompt[1]"),
-    ({"prompt": [1, "a"]}, "prompt[0]"),
-    ({"prompt": [1, 2.5]}, "prompt[0]"),
-    ({"prompt": [1, True]}, "prompt[0]"),
+    ({"prompt": [1, "a"]}, "prompt[1]"),
+    ({"prompt": [1, 2.5]}, "prompt[1]"),
+    ({"prompt": [1, True]}, "prompt[1]"),
     ({"prompt": [True]}, "prompt[0]"),
-    ({"prompt": [1, None]}, "prompt[0]"),
-    ({"prompt": [5, 420]}, "prompt[0][1]"),
+    ({"prompt": [1, None]}, "prompt[1]"),
+    ({"prompt": [5, 420]}, "prompt[1]"),
     ({"prompt": [[5], [5, -1]]}, "prompt[1][1]"),
-    ({"prompt": [BIG]}, "prompt[0][0]"),
+    ({"prompt": [BIG]}, "prompt[0]"),
     ({"prompt": [5] * 256}, "prompt"),
     ({"prompt": ["the", "the " * 600]}, "prompt[1]"),
     ({"prompt": ["a"] * 129}, "prompt"),
@@ -290,6 +295,43 @@ def test_wrong_media_types(http: TestClient, headers: dict[str, str]) -> None:
     assert check_error(response)["code"] == "unsupported_media_type"
 
 
+@pytest.mark.parametrize(
+    ("body", "headers", "said"),
+    [
+        (b"", {}, "the body is empty; send"),
+        (b" \n", {}, "the body is empty; send"),
+        (b"", {"Upgrade": "h2c"}, "Upgrade header"),
+    ],
+)
+def test_an_empty_body_is_called_so(
+    http: TestClient, body: bytes, headers: dict[str, str], said: str
+) -> None:
+    response = http.post(CHAT, content=body, headers={"Content-Type": "application/json"} | headers)
+    assert response.status_code == 400
+    assert said in check_error(response)["message"]
+
+
+def test_a_byte_order_mark_is_passed_over(http: TestClient) -> None:
+    body = b"\xef\xbb\xbf" + json.dumps(good(CHAT)).encode()
+    response = http.post(CHAT, content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"max_tokens": 8.0, "n": 1.0, "seed": 7.0, "top_k": -1.0, "stop_token_ids": [5.0]},
+        {"repeat_penalty": 1.0, "typical_p": 1, "mirostat": 0, "grammar": "", "regex": None},
+        {"model": ""},
+    ],
+)
+def test_what_says_nothing_else_is_taken(http: TestClient, fields: dict[str, Any]) -> None:
+    for path in (CHAT, TEXT):
+        response = http.post(path, json={**good(path), **fields})
+        assert response.status_code == 200, response.text
+        assert "X-YAIE-Ignored-Params" not in response.headers
+
+
 def test_unknown_models(http: TestClient) -> None:
     for path in (CHAT, TEXT):
         response = http.post(path, json={**good(path), "model": "gpt-5\r\n"})
@@ -317,7 +359,8 @@ def test_the_context_error_holds_the_numbers(http: TestClient) -> None:
     [
         ("GET", "/nothing", 404, "not_found"),
         ("POST", "/v1", 404, "not_found"),
-        ("GET", "/v1/completions/", 404, "not_found"),
+        ("GET", "/v1/completions/", 405, "method_not_allowed"),
+        ("GET", "//", 404, "not_found"),
         ("GET", "/v1/completions", 405, "method_not_allowed"),
         ("DELETE", "/v1/chat/completions", 405, "method_not_allowed"),
         ("POST", "/health", 405, "method_not_allowed"),

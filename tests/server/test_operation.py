@@ -91,6 +91,8 @@ def test_models(http: TestClient) -> None:
     assert (card["id"], card["object"], card["max_model_len"]) == ("tiny", "model", 256)
     assert (card["dtype"], card["quantization"]) == ("float32", "int4")
     assert http.get("/v1/models/tiny").json() == card
+    assert http.get("/v1/models/").json()["data"] == [card]
+    assert http.get("/v1/models/tiny/").json() == card
 
 
 def test_stats(http: TestClient) -> None:
@@ -259,9 +261,9 @@ def test_api_keys(make_app: MakeApp) -> None:
     assert http.get("/v1/models", headers={**proxied, "X-API-Key": "x"}).status_code == 401
     twice = [("Authorization", "Bearer first"), ("Authorization", "Bearer first")]
     assert http.get("/v1/models", headers=twice).status_code == 401
-    for path in ("/health", "/liveness", "/readiness", "/metrics"):
+    for path in ("/health", "/health/", "/liveness", "/readiness", "/metrics"):
         assert http.get(path).status_code == 200
-    for path in ("/stats", "/v1/models", "/docs", "/openapi.json", "/health/", "/metrics/x",
+    for path in ("/stats", "/v1/models", "/docs", "/openapi.json", "/health//", "/metrics/x",
                  "//health", "/HEALTH", "/nothing"):  # fmt: skip
         for host in ("testserver", "testserver/health?", "a/?x="):
             assert http.get(path, headers={"Host": host}).status_code == 401, path

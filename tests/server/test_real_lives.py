@@ -143,7 +143,7 @@ def test_wrong_settings(start: Callable[..., Server]) -> None:
     server = start(YAIE_NUM_SLOTS="many")
     assert server.process.wait(WAIT_S) == 2
     (line,) = server.log.read_text().splitlines()
-    assert line.startswith("error[bad_config]: YAIE_NUM_SLOTS is 'many'")
+    assert line.startswith("error[bad-config]: YAIE_NUM_SLOTS is 'many'")
 
 
 def test_misspelt_settings_are_warned_about(start: Callable[..., Server]) -> None:

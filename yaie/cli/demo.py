@@ -104,7 +104,10 @@ def demo(
         print(json.dumps(report))
     else:
         print_table(model, requests, shown)
-        print(f"the cache changed {answers - same} of {answers} answers")
+        print(
+            f"the cache changed {answers - same} of {answers} answers, {requests} in each "
+            "measured run; times are medians of the runs"
+        )
         text = shown[True].outputs[0].text.strip()
         print(f"for example: {_QUESTIONS[0]} {terminal.bold(text, sys.stdout)}")
     if same < answers:

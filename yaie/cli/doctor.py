@@ -15,13 +15,16 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from yaie.cli import terminal
 from yaie.cli.failures import FAILED
-from yaie.errors import YaieError
+from yaie.errors import ConfigError, YaieError
+
+if TYPE_CHECKING:
+    from yaie.config import Settings
 
 Status = Literal["ok", "warning", "failed"]
 _SECRET_SETTINGS = ("api_key",)
@@ -148,11 +151,26 @@ def _check_memory() -> tuple[Status, str]:
     return status, f"{free / 2**30:.1f} GiB free for weights and the KV pool"
 
 
-def _check_weights_cache() -> tuple[Status, str]:
+def _readable_settings() -> Settings | None:
+    """The settings, or None where they are wrong, which is a check of its own."""
     from yaie.config import load_settings
+
+    try:
+        return load_settings()
+    except ConfigError:
+        return None
+
+
+_NOT_CHECKED: tuple[Status, str] = "warning", "not checked: the settings cannot be read"
+
+
+def _check_weights_cache() -> tuple[Status, str]:
     from yaie.models.packed_cache import open_cache
 
-    cache = open_cache(load_settings().engine_config())
+    settings = _readable_settings()
+    if settings is None:
+        return _NOT_CHECKED
+    cache = open_cache(settings.engine_config())
     if cache is None:
         return "ok", "off: each start packs the weights again"
     count, nbytes = cache.usage()
@@ -169,9 +187,10 @@ def _check_settings() -> tuple[Status, str]:
 
 def _check_port() -> tuple[Status, str]:
     from yaie.cli.remote import find_server
-    from yaie.config import load_settings
 
-    settings = load_settings()
+    settings = _readable_settings()
+    if settings is None:
+        return _NOT_CHECKED
     address = f"{settings.host}:{settings.port}"
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:

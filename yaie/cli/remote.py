@@ -219,6 +219,8 @@ class ServerAnswers:
         advice = "again in a moment, or --local" if exit_code == SERVER_UNREACHABLE else ""
         if wants_key:
             advice = "YAIE_API_KEY set to a key of that server, or --local to answer here"
+        if detail.get("code") == "model_not_found":
+            advice = "no -m, for the model that it serves, or --local to load one here"
         return CommandFailed(
             str(detail.get("message") or detail),
             why=f"said the server at {self.url}",

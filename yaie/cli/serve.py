@@ -44,6 +44,8 @@ def serve(
     from yaie.config import load_settings
 
     if name is not None:
+        if not name.strip():  # as a path it would be the folder one stands in
+            raise usage_error("MODEL is empty", advice="yaie serve    (the built-in model)")
         if settings.get("model", name) != name:
             raise usage_error(
                 f"two models: {name} and --model {settings['model']}", advice=f"yaie serve {name}"
@@ -87,14 +89,27 @@ def bind(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        taken = error.errno == errno.EADDRINUSE
-        raise CommandFailed(
-            f"port {port} on {host} is taken" if taken else f"cannot listen on {host}:{port}",
-            why="another program listens there" if taken else error.strerror or str(error),
-            advice=f"yaie serve --port {port + 1}    or --port 0 for any free one",
-            code="port-taken" if taken else "cannot-listen",
-        ) from None
+        raise _cannot_listen(host, port, error) from None
     return listener
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> CommandFailed:
+    if error.errno == errno.EADDRINUSE:
+        return CommandFailed(
+            f"port {port} on {host} is taken",
+            why="another program listens there",
+            advice=f"--port {port + 1}, or --port 0 for any free one",
+            code="port-taken",
+        )
+    advice = "--host 127.0.0.1 for this machine alone, or --host 0.0.0.0 for all its addresses"
+    if error.errno == errno.EACCES:
+        advice = "--port 8000: ports below 1024 may be closed to all users but root"
+    return CommandFailed(
+        f"cannot listen on {host}:{port}",
+        why=error.strerror or str(error),
+        advice=advice,
+        code="cannot-listen",
+    )
 
 
 def introduce(settings: Settings, listener: socket.socket) -> None:
@@ -122,6 +137,7 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
     import uvicorn
 
     from server.app import create_app
+    from server.protocol import HttpProtocol
 
     failures: list[YaieError] = []
 
@@ -135,6 +151,8 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
     server = uvicorn.Server(
         uvicorn.Config(
             app,
+            http=HttpProtocol,
+            ws="none",
             log_level=settings.log_level,
             log_config=log_config,
             timeout_graceful_shutdown=CLOSE_S,

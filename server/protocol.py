@@ -1,0 +1,49 @@
+"""HTTP as `yaie serve` speaks it: uvicorn's own protocol, which takes no offer of another one.
+
+The JDK's client offers `Upgrade: h2c` with every plain request. A server may answer in HTTP/1.1 all
+the same (RFC 9110, 7.8), but uvicorn's parser ends behind such a header, and the body is lost.
+"""
+
+from __future__ import annotations
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """Reads a request that offers another protocol as one that does not."""
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came. A head with an offer is parsed once more, without it."""
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as end:
+            if self._has_offer():
+                head = self._head_without_offer()
+                self.parser = httptools.HttpRequestParser(self)
+                self.data_received(head + data[end.args[0] :])
+        except httptools.HttpParserError:
+            message = "Invalid HTTP request received."
+            self.logger.warning(message)
+            self.send_400_response(message)
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer, unless the head is about to be parsed again."""
+        if not self._has_offer():
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The body is whole; a head that is about to be parsed again has none yet."""
+        if not self._has_offer():
+            super().on_message_complete()
+
+    def _has_offer(self) -> bool:
+        # The parser stops behind the head of a CONNECT too, whatever it offers.
+        return self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers)
+
+    def _head_without_offer(self) -> bytes:
+        version = self.parser.get_http_version().encode()
+        lines = [self.parser.get_method() + b" " + self.url + b" HTTP/" + version]
+        lines += [name + b": " + value for name, value in self.headers if name != b"upgrade"]
+        return b"\r\n".join([*lines, b"", b""])

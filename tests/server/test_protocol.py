@@ -1,0 +1,118 @@
+"""What `yaie serve` puts between uvicorn and a connection, over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.client import HTTPResponse
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from server.protocol import HttpProtocol
+
+# As the JDK's HttpClient writes it.
+OFFER = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
+BODY = b'{"prompt": "x"}'
+
+
+async def echo(request: Request) -> JSONResponse:
+    return JSONResponse(
+        {
+            "method": request.method,
+            "target": f"{request.url.path}?{request.url.query}",
+            "accept": request.headers.get("accept"),
+            "body": (await request.body()).decode(),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """An echo behind the protocol, in a thread."""
+    app = Starlette(routes=[Route("/{rest:path}", echo, methods=["GET", "POST"])])
+    config = uvicorn.Config(app, http=HttpProtocol, ws="none", log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        run = server.serve(sockets=[listener])
+        thread = threading.Thread(target=lambda: asyncio.run(run), daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        thread.join(30)
+
+
+@pytest.fixture
+def connection(port: int) -> Iterator[socket.socket]:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as found:
+        yield found
+
+
+def answer(connection: socket.socket) -> tuple[int, Any]:
+    """The status and the JSON of the next answer."""
+    response = HTTPResponse(connection)
+    response.begin()
+    return response.status, json.loads(response.read())
+
+
+def post(extra: str = OFFER) -> bytes:
+    head = f"POST /v1/x?a=%20b HTTP/1.1\r\nHost: here\r\nAccept: text/x\r\n{extra}"
+    return head.encode()
+
+
+SENT = {"method": "POST", "target": "/v1/x?a=%20b", "accept": "text/x", "body": BODY.decode()}
+
+
+def test_a_request_that_offers_http_2_is_answered_in_http_1(connection: socket.socket) -> None:
+    for _ in range(2):  # the connection stays open
+        connection.sendall(post() + f"Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY)
+        assert answer(connection) == (200, SENT)
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_wherever_it_is_cut(connection: socket.socket, is_chunked: bool) -> None:
+    length = "Transfer-Encoding: chunked" if is_chunked else f"Content-Length: {len(BODY)}"
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY) if is_chunked else BODY
+    request = post() + f"{length}\r\n\r\n".encode() + body
+    head = request.index(b"\r\n\r\n") + 4
+    for cut in (5, 40, head - 2, head, head + 3):
+        connection.sendall(request[:cut])
+        time.sleep(0.05)  # so that the two parts are received by themselves
+        connection.sendall(request[cut:])
+        assert answer(connection) == (200, SENT)
+
+
+def test_a_get_with_an_offer_and_those_behind_it(connection: socket.socket) -> None:
+    get = f"GET /models HTTP/1.1\r\nHost: here\r\n{OFFER}\r\n".encode()
+    plain = post("") + f"Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY
+    connection.sendall(get + plain + get)
+    expected = {"method": "GET", "target": "/models?", "accept": None, "body": ""}
+    responses = connection.makefile("rb").read1  # all three may come together
+    received = b""
+    while received.count(b"HTTP/1.1 200") < 3 or not received.endswith(b"}"):
+        received += responses(65536)
+    bodies = [json.loads(part.split(b"\r\n\r\n")[1]) for part in received.split(b"HTTP/1.1 ")[1:]]
+    assert bodies == [expected, SENT, expected]
+
+
+def test_what_is_no_request_is_refused(connection: socket.socket) -> None:
+    connection.sendall(b"GET\r\n\r\n")
+    assert b" 400 " in connection.recv(100)
+
+
+def test_a_connect_is_refused_and_ends_nothing(port: int, connection: socket.socket) -> None:
+    connection.sendall(b"CONNECT here:1 HTTP/1.1\r\nHost: here:1\r\nUpgrade: h2c\r\n\r\n")
+    connection.recv(100)
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as other:
+        other.sendall(post() + f"Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY)
+        assert answer(other) == (200, SENT)
