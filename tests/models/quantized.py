@@ -71,6 +71,7 @@ class Kind:
             "strategy": "channel" if self.group is None else "group",
             "group_size": self.group,
             "dynamic": False,
+            "actorder": "group" if self.ordered else None,
         }
         activations = {"num_bits": 8, "type": "int", "strategy": "token", "dynamic": True}
         if self.layout == "pack-quantized":
@@ -163,6 +164,8 @@ def _int(integers: Integers, kind: Kind) -> dict[str, torch.Tensor]:
     if not kind.symmetric:
         zeros = torch.from_numpy(integers.zeros.astype(np.int32) - middle)
         tensors["weight_zero_point"] = zeros.to(torch.int8)
+    if kind.ordered:
+        tensors["weight_g_idx"] = torch.from_numpy(integers.group_of_input).int()
     return tensors
 
 
@@ -209,11 +212,18 @@ def _words(words: np.ndarray) -> torch.Tensor:
 
 
 def write_pair(
-    case: Case, kind: Kind, root: Path, *, num_files: int = 1, dtype: torch.dtype = torch.float32
+    case: Case,
+    kind: Kind,
+    root: Path,
+    *,
+    num_files: int = 1,
+    dtype: torch.dtype = torch.float32,
+    routers: bool = False,
 ) -> tuple[Path, Path]:
     """A quantized checkpoint and the same weights as plain numbers: (quantized, widened).
 
-    What is plain in the first is stored in `dtype`; the scales too.
+    What is plain in the first is stored in `dtype`; the scales too. `routers`: whether those of
+    mixtures are quantized.
     """
     plain, widened, quantized = root / "plain", root / "widened", root / "quantized"
     save(case, case.build(), plain)
@@ -221,7 +231,7 @@ def write_pair(
     numbers: dict[str, torch.Tensor] = {}
     packed: dict[str, torch.Tensor] = {}
     for name, tensor in tensors.items():
-        if not _is_quantized(name, tensor):
+        if not _is_quantized(name, tensor, routers):
             packed[name] = tensor.to(dtype)
             numbers[name] = packed[name].float()
             continue
@@ -238,8 +248,10 @@ def write_pair(
     return quantized, widened
 
 
-def _is_quantized(name: str, tensor: torch.Tensor) -> bool:
-    return bool(_QUANTIZED.search(name)) and tensor.dim() == 2 and not name.endswith(_ROUTER)
+def _is_quantized(name: str, tensor: torch.Tensor, routers: bool) -> bool:
+    if name.endswith(_ROUTER) and not routers:
+        return False
+    return bool(_QUANTIZED.search(name)) and tensor.dim() == 2
 
 
 def _write(

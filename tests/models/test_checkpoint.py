@@ -166,6 +166,26 @@ def test_overlapping_tensors(folder: Path) -> None:
         read_checkpoint(folder)
 
 
+def test_numbers_of_a_type_that_is_not_read_are_no_damage(folder: Path) -> None:
+    entry = {"dtype": "F8_E4M3FNUZ", "shape": [8], "data_offsets": [0, 8]}
+    rewrite_header(folder / SINGLE, json.dumps({"w": entry}).encode())
+    with pytest.raises(ModelUnsupported, match="of type F8_E4M3FNUZ, which are not read"):
+        read_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gptq_model-4bit-128g.safetensors", "rename it"),
+        ("model-Q4_K_M.gguf", "GGUF files are not read"),
+    ],
+)
+def test_weights_under_another_name(folder: Path, name: str, said: str) -> None:
+    (folder / SINGLE).rename(folder / name)
+    with pytest.raises(ModelNotFound, match=f"holds {name}.*{said}"):
+        read_checkpoint(folder)
+
+
 @pytest.mark.parametrize(
     "entry",
     [

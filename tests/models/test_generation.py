@@ -53,6 +53,12 @@ def test_ends_of_all_three_sources(tmp_path: Path, written: object) -> None:
     assert read_eos_token_ids(tmp_path, {"eos_token_id": 3}, 10) == (3, 7, 9)
 
 
+def test_the_default_of_a_class_counts_where_nothing_else_does(tmp_path: Path) -> None:
+    assert read_eos_token_ids(tmp_path, {}, 10, default=2) == (2,)
+    edit_json(tmp_path / "generation_config.json", eos_token_id=7)
+    assert read_eos_token_ids(tmp_path, {}, 10, default=2) == (7,)
+
+
 def test_ids_that_the_model_cannot_draw_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -31,6 +31,8 @@ CT, GPTQ, AWQ = (
     Kind("awq", 4, 32, symmetric=False),
 )
 INT8 = Kind("int-quantized", 8)
+ORDERED = Kind("gptq", 4, 32, ordered=True)
+CT_ORDERED = Kind("pack-quantized", 4, 32, ordered=True)
 
 
 def with_group(kind: Kind, **changes: Any) -> dict[str, Any]:
@@ -51,7 +53,9 @@ UNSERVED = [
     ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "the method bitsandbytes"),
     ({"quant_method": "fp8", "activation_scheme": "dynamic"}, "the method fp8"),
     ({"quant_method": "auto-round", "bits": 4}, "a GPTQ export"),
-    ({"load_in_8bit": True}, "an unknown method"),
+    ({"quant_method": "intel/auto-round", "bits": 4}, "a GPTQ export"),
+    ({"load_in_8bit": True}, "names no quant_method"),
+    ({"bits": 4, "group_size": 64}, "MLX names none"),
     (GPTQ.config() | {"bits": 3}, "have 3 bits"),
     (GPTQ.config() | {"bits": 2}, "have 2 bits"),
     (GPTQ.config() | {"checkpoint_format": "marlin"}, "checkpoint format marlin"),
@@ -182,6 +186,10 @@ def stated_shape(*shape: int) -> Change:
         (AWQ, cut("qweight", rows=False), "do not belong together"),
         (AWQ, cut("qzeros"), "do not belong together"),
         (AWQ, without("scales"), "scales is missing"),
+        (ORDERED, without("g_idx"), r"the order \(g_idx\) is missing"),
+        (ORDERED, lambda t: t[f"{MODULE}.g_idx"].zero_(), r"the order \(g_idx\) is missing"),
+        (CT_ORDERED, without("weight_g_idx"), r"the order \(g_idx\) is missing"),
+        (CT_ORDERED, lambda t: t[f"{MODULE}.weight_g_idx"].fill_(-1), "is missing or empty"),
     ],
 )
 def test_damaged_layers(kind: Kind, change: Change, reason: str, tmp_path: Path) -> None:
@@ -330,6 +338,54 @@ def test_memory_that_would_hold_the_integers_only_once_they_are_packed(
     monkeypatch.setattr(loader, "free_bytes", lambda _: free)
     with pytest.raises(NotEnoughMemory, match="while its weights are read they take"):
         load(folder, num_slots=1, max_model_len=1)
+
+
+def test_weights_that_mlx_packed_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnsupported, match="packed by MLX"):
+        stored_quantization({"quantization": {"group_size": 64, "bits": 4}})
+
+
+def test_plain_weights_that_kept_the_config_of_what_they_were() -> None:
+    with pytest.raises(ModelUnsupported, match="if they are plain numbers by now, remove"):
+        stored_quantization({"quantization_config": {"quant_method": "bitsandbytes"}})
+
+
+def test_scales_of_the_cache_alone_quantize_no_weights() -> None:
+    settings = {"quant_method": "compressed-tensors", "config_groups": {}, "kv_cache_scheme": {}}
+    assert stored_quantization({"quantization_config": settings}) is None
+
+
+def test_an_order_that_is_not_needed_may_be_missing(tmp_path: Path) -> None:
+    """One group has no order, and `static_groups` are runs of inputs."""
+    folder, _ = write_pair(LLAMA, GPTQ, tmp_path)
+    settings = GPTQ.config() | {"desc_act": True, "static_groups": True}
+    edit_json(folder / "config.json", quantization_config=settings)
+    rewrite(folder, without("g_idx"))
+    assert load(folder).quantization == "int4"
+
+
+def test_what_awqs_first_tools_wrote(tmp_path: Path) -> None:
+    folder, _ = write_pair(LLAMA, AWQ, tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    del config["quantization_config"]
+    (folder / "config.json").write_text(json.dumps(config))
+    settings = {"zero_point": True, "q_group_size": 32, "w_bit": 4, "version": "GEMM"}
+    (folder / "quant_config.json").write_text(json.dumps(settings))
+    assert load(folder).quantization == "int4"
+
+
+def test_a_layer_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the reason: transformers would tell of a file that it could not close."""
+    folder, _ = write_pair(LLAMA, Kind("gptq", 8, 32), tmp_path)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("no such stride")
+
+    monkeypatch.setattr(reading, "_unpack", fail)
+    with pytest.raises(ModelUnsupported, match=r"_proj.*cannot be read: no such stride"):
+        load(folder)
 
 
 def test_the_config_of_a_folder_is_told_by_its_file(tmp_path: Path) -> None:

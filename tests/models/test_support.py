@@ -143,6 +143,21 @@ def test_ropes_that_depend_on_the_position_alone(rope_type: str) -> None:
             },
             8192,
         ),
+        (  # as Vicuna states both lengths ...
+            {
+                "max_position_embeddings": 4096,
+                "max_sequence_length": 16_384,
+                "rope_scaling": {"type": "linear", "factor": 4.0},
+            },
+            16_384,
+        ),
+        (  # ... and others the stretched one alone
+            {
+                "max_position_embeddings": 16_384,
+                "rope_scaling": {"type": "linear", "factor": 4.0},
+            },
+            16_384,
+        ),
     ],
 )
 def test_longest_context(config: dict[str, Any], limit: int | None) -> None:

@@ -18,7 +18,8 @@ from yaie.errors import ModelNotFound, ModelUnsupported
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
-GPTQ_CONFIG = "quantize_config.json"  # where GPTQ's first tools put what config.json holds today
+# Where the first tools of a method put what config.json holds today.
+OLDER_CONFIGS = {"quantize_config.json": "gptq", "quant_config.json": "awq"}
 ADAPTER_CONFIG = "adapter_config.json"  # transformers applies it, if a library for it is there
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 _LENGTH_BYTES = 8
@@ -42,6 +43,8 @@ _ELEMENT_BYTES = {
     "F8_E5M2": 1,
     "F8_E8M0": 1,
 }
+# What else the format has.
+_UNREAD = ("F8_E4M3FNUZ", "F8_E5M2FNUZ", "F4", "F6_E2M3", "F6_E3M2", "C64")
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
@@ -98,9 +101,9 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"tokenizer.json as on the Hugging Face hub"
         )
     config = read_json(path)
-    beside = folder / GPTQ_CONFIG
-    if not config.get("quantization_config") and beside.is_file():
-        config["quantization_config"] = {"quant_method": "gptq", **read_json(beside)}
+    for name, method in OLDER_CONFIGS.items():
+        if not config.get("quantization_config") and (folder / name).is_file():
+            config["quantization_config"] = {"quant_method": method, **read_json(folder / name)}
     return config
 
 
@@ -173,6 +176,16 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
             f"{folder} holds {pickled[0]} but no safetensors file; such files can run code when "
             f"they are loaded, so YAIE does not open them. Convert the model to safetensors"
         )
+    others = sorted(path.name for path in folder.glob("*.safetensors"))
+    if len(others) == 1:
+        raise ModelNotFound(
+            f"{folder} holds {others[0]} and no {SINGLE}; if that is the model, rename it"
+        )
+    if gguf := sorted(path.name for path in folder.glob("*.gguf")):
+        raise ModelNotFound(
+            f"{folder} holds {gguf[0]}, and GGUF files are not read; use the folder that it was "
+            f"made from, with {SINGLE}"
+        )
     raise ModelNotFound(f"{folder} holds no {SINGLE}")
 
 
@@ -219,6 +232,11 @@ def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], in
         kind, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
         if not all(isinstance(n, int) and n >= 0 for n in (*shape, begin, end)):
             raise ValueError
+        if kind in _UNREAD:
+            raise ModelUnsupported(
+                f"{path} holds {name[:80]!r} as numbers of type {kind}, which are not read; use a "
+                f"checkpoint in bfloat16, float16 or float32"
+            )
         count = prod(shape)
         width = _ELEMENT_BYTES[kind]
     except (KeyError, TypeError, ValueError):

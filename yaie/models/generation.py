@@ -43,20 +43,23 @@ def read_default_sampling(folder: Path) -> dict[str, float | int]:
     return found
 
 
-def read_eos_token_ids(folder: Path, config: dict[str, Any], vocab_size: int) -> tuple[int, ...]:
+def read_eos_token_ids(
+    folder: Path, config: dict[str, Any], vocab_size: int, *, default: object = None
+) -> tuple[int, ...]:
     """Every token that ends a text, ascending: of generation config, config and tokenizer.
 
-    An id that the model cannot draw is named in the log and left out.
+    `default` is the id, or the list of ids, where none of them names one: transformers fills in
+    its class's own, which in another vocabulary is any token. An id that the model cannot draw is
+    named in the log and left out.
     """
     found: set[int] = set()
     for settings in (_read_optional(folder / "generation_config.json"), config):
-        eos = settings.get("eos_token_id")
-        ids = eos if isinstance(eos, list) else [eos]
-        found |= {token for token in ids if isinstance(token, int) and token >= 0}
+        found |= _ids(settings.get("eos_token_id"))
     end = _read_optional(folder / "tokenizer_config.json").get("eos_token")
     text = end.get("content") if isinstance(end, dict) else end
     if isinstance(text, str) and (token := _token_id(folder / "tokenizer.json", text)) is not None:
         found.add(token)
+    found = found or _ids(default)
     if beyond := sorted(token for token in found if token >= vocab_size):
         logger.warning(
             "end-of-text ids beyond the vocabulary of %d are not followed: %s",
@@ -64,6 +67,11 @@ def read_eos_token_ids(folder: Path, config: dict[str, Any], vocab_size: int) ->
             ", ".join(map(str, beyond))[:200],
         )
     return tuple(sorted(found.difference(beyond)))
+
+
+def _ids(stated: object) -> set[int]:
+    ids = stated if isinstance(stated, list) else [stated]
+    return {token for token in ids if isinstance(token, int) and token >= 0}
 
 
 def _token_id(tokenizer: Path, text: str) -> int | None:

@@ -152,7 +152,9 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
         )
     weight_bytes, num_parameters = _size(model, packed=packed)
     quantization = kind_of(model)
-    eos_token_ids = read_eos_token_ids(path, settings, hf_config.vocab_size)
+    eos_token_ids = read_eos_token_ids(
+        path, stored, hf_config.vocab_size, default=settings.get("eos_token_id")
+    )
     return LoadedModel(
         model=model,
         hf_config=hf_config,

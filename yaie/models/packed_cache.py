@@ -46,7 +46,7 @@ VARIABLE = "YAIE_WEIGHTS_CACHE"
 AUTO, OFF = "auto", "off"
 BEGINNING, ENDING = "yaie-", ".packed"  # of names; only such files are ever removed
 UNFINISHED = ".unfinished"  # ends the name until a file is whole
-FORMAT = 2
+FORMAT = 3
 
 _MAGIC = b"YAIEPACK"
 _PAGE = 4096

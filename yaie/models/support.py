@@ -278,6 +278,11 @@ def longest_context(config: dict[str, Any]) -> int | None:
             limit = original if limit is None else min(limit, original)
         elif rope_type == "yarn" and isinstance(original, int) and limit is not None:
             limit = max(limit, int(original * float(table.get("factor") or 1)))
+        elif rope_type == "linear" and limit is not None:
+            # Vicuna states both lengths; elsewhere the first is the stretched one already.
+            stretched = config.get("max_sequence_length")
+            if isinstance(stretched, int):
+                limit = max(limit, min(stretched, int(limit * float(table.get("factor") or 1))))
     return limit
 
 

@@ -16,9 +16,10 @@ import torch
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from yaie.errors import ModelUnsupported
+from yaie.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.quantization.layout import QuantizedLayer, QuantizedLayout
 from yaie.models.quantization.reading import TensorFiles, read_quantized, read_widened
+from yaie.models.quantization.shapes import damaged
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,12 @@ class _Widened:
         self._dtype = dtype
 
     def __getitem__(self, _: object) -> torch.Tensor:
-        weight = read_widened(self.layer, self._files, self._dtype)
+        try:
+            weight = read_widened(self.layer, self._files, self._dtype)
+        except StartupError:
+            raise
+        except Exception as error:  # transformers would tell of a file that it could not close
+            raise damaged(self.layer.name, f"it cannot be read: {first_line(error)}") from error
         return weight.T.contiguous() if self.is_transposed else weight
 
 

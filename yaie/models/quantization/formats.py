@@ -33,6 +33,7 @@ class LayerFormat:
     bits: int  # 4 or 8
     group_size: int | None  # inputs that share a scale; None: all inputs of an output do
     is_symmetric: bool  # zero points are all zero
+    is_ordered: bool = False  # which inputs are a group is stored beside the weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +62,27 @@ def stored_quantization(config: Mapping[str, Any]) -> StoredQuantization | None:
     Raises `ModelUnsupported` for what is not served, with the setting and what to do instead.
     """
     settings = config.get("quantization_config") or config.get("compression_config")
+    if not settings and isinstance(config.get("quantization"), Mapping):
+        raise _refused("packed by MLX, which is not served")
     if not settings:
         return None
     if not isinstance(settings, Mapping):
         raise _unreadable("quantization_config", settings)
-    method = str(settings.get("quant_method") or "an unknown method").replace("_", "-")
+    named = settings.get("quant_method")
+    if not named:
+        hint = " (MLX names none, and is not served)" if "group_size" in settings else ""
+        raise _refused(f"quantization_config names no quant_method{hint}", _IF_PLAIN)
+    method = str(named).replace("_", "-")
     read = _METHODS.get(method)
     if read is None:
-        hint = " (a GPTQ export of it would be)" if method in ("auto-round", "intel") else ""
-        raise _refused(f"the method {method} is not served{hint}")
+        hint = " (a GPTQ export of it would be)" if method in _WITH_GPTQ_EXPORT else ""
+        raise _refused(f"the method {method} is not served{hint}", _IF_PLAIN)
     return read(settings)
+
+
+_WITH_GPTQ_EXPORT = ("auto-round", "intel/auto-round", "intel")
+# Weights that were widened and saved again often keep the config of what they were.
+_IF_PLAIN = "; if they are plain numbers by now, remove quantization_config from config.json"
 
 
 def _read_gptq(settings: Mapping[str, Any]) -> StoredQuantization:
@@ -102,6 +114,7 @@ def _gptq_format(layout: str, settings: Mapping[str, Any]) -> LayerFormat:
         bits=_bits(settings.get("bits"), "GPTQ"),
         group_size=_group_size(settings.get("group_size", -1)),
         is_symmetric=bool(settings.get("sym", True)),
+        is_ordered=bool(settings.get("desc_act")) and not settings.get("static_groups"),
     )
 
 
@@ -121,7 +134,7 @@ def _read_awq(settings: Mapping[str, Any]) -> StoredQuantization:
     return StoredQuantization("awq", ((_ALL, found),))
 
 
-def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization:
+def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization | None:
     sparsity = settings.get("sparsity_config") or {}
     if isinstance(sparsity, Mapping) and str(sparsity.get("format") or "dense") != "dense":
         raise _refused(f"the weights are stored sparse ({sparsity['format']})")
@@ -129,6 +142,9 @@ def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization:
     if not isinstance(transforms, Mapping) or transforms.get("config_groups"):
         raise _refused("its transform_config rotates weights and activations")
     groups = settings.get("config_groups")
+    has_kv_scales = settings.get("kv_cache_scheme") is not None
+    if has_kv_scales and groups in ({}, None):
+        return None  # only keys and values are, which YAIE holds in its own way
     if not isinstance(groups, Mapping) or not groups:
         raise _unreadable("config_groups", groups)
     targets = []
@@ -137,7 +153,6 @@ def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization:
             raise _unreadable(f"config_groups.{name}", group)
         found = _group_format(str(name), group, settings.get("format"))
         targets += [(_target(str(target)), found) for target in group["targets"]]
-    has_kv_scales = settings.get("kv_cache_scheme") is not None
     return StoredQuantization("compressed-tensors", tuple(targets), has_kv_scales)
 
 
@@ -166,6 +181,7 @@ def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerF
         bits=_bits(weights.get("num_bits"), name),
         group_size=_group_size(weights.get("group_size")) if strategy == "group" else None,
         is_symmetric=bool(weights.get("symmetric", True)),
+        is_ordered=weights.get("actorder") in ("group", True),
     )
 
 
@@ -230,10 +246,10 @@ def _pattern(pattern: str) -> str:
     return _REGEX + pattern
 
 
-def _refused(why: str) -> ModelUnsupported:
+def _refused(why: str, or_else: str = "") -> ModelUnsupported:
     return ModelUnsupported(
         f"the weights are quantized, and {why}. Served are {SERVED}; or use a checkpoint in "
-        f"bfloat16, float16 or float32"
+        f"bfloat16, float16 or float32{or_else}"
     )
 
 

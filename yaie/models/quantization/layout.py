@@ -7,11 +7,12 @@ and `yaie models`.
 
 from __future__ import annotations
 
+import logging
 import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import prod
 from typing import Any
@@ -25,6 +26,8 @@ from yaie.models.quantization.formats import (
     stored_quantization,
 )
 from yaie.models.quantization.shapes import damaged, read_integers, shape_of_layer
+
+log = logging.getLogger(__name__)
 
 INT4_GROUP_MULTIPLE = 4  # inputs whose products the kernels sum at once; others are widened
 WIDENING_BYTES = 12  # at most, that a number takes while it is widened: thrice in float32
@@ -46,7 +49,7 @@ _NEEDED: dict[Layout, tuple[str, ...]] = {
     "awq": ("qzeros", "scales"),
 }
 _OPTIONAL: dict[Layout, tuple[str, ...]] = {
-    "int-quantized": ("weight_zero_point",),
+    "int-quantized": ("weight_zero_point", "weight_g_idx"),
     "pack-quantized": ("weight_zero_point", "weight_g_idx"),
     "gptq": ("g_idx",),
     "gptq_v2": ("g_idx",),
@@ -57,7 +60,8 @@ _NUMBERS = (*_FLOATS, "F64")
 _WEIGHTS = ("weight", "weight_packed", "_proj")  # ends of names; experts have no ".weight"
 _SCALES_OF_CACHE = ("k_scale", "v_scale", "kv_scale")  # whose pool has scales of its own
 _IN_A_LAYER = re.compile(r"\.\d+\.|^\d+\.")
-_EXPERT = re.compile(r"\.experts\.\d+\.")
+_OF_MIXTURE = re.compile(r"\.experts\.\d+\.|\.(gate|router)$")  # which is no linear layer there
+_LAYER = re.compile(r"(?:^|\.)(?:layers|h)\.(\d+)\.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,10 +160,33 @@ def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> Qua
     """
     quantization = stored_quantization(config)
     if quantization is not None:
-        return read_layout(checkpoint, quantization)
+        return _without_layers_beyond(config, read_layout(checkpoint, quantization))
     for tensor in checkpoint.tensors.values():
         _check_plain(tensor, checkpoint.tensors)
     return None
+
+
+def _without_layers_beyond(config: Mapping[str, Any], layout: QuantizedLayout) -> QuantizedLayout:
+    """Without what follows the model's last layer: it predicts several tokens ahead, for engines
+    that let a model propose tokens, and transformers leaves it out too."""
+    count = config.get("num_hidden_layers")
+    if not isinstance(count, int):
+        return layout
+    own = [layer for layer in layout.layers if _index_of(layer.name) < count]
+    if len(own) == len(layout.layers):
+        return layout
+    log.info(
+        "%d quantized layers behind the last of %d are not used",
+        len(layout.layers) - len(own),
+        count,
+    )
+    return replace(layout, layers=tuple(own))
+
+
+def _index_of(module: str) -> int:
+    """The index of the decoder layer that a module is in; -1 for one outside of them."""
+    found = _LAYER.search(module)
+    return int(found[1]) if found else -1
 
 
 def _check_plain(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> None:
@@ -271,7 +298,7 @@ def _why_widened(
     odd_groups = (inputs // groups) % INT4_GROUP_MULTIPLE != 0
     reasons = {
         "outside of the decoder's layers": not _IN_A_LAYER.search(name),
-        "experts": _EXPERT.search(name),
+        "experts and their routers": _OF_MIXTURE.search(name),
         "inputs ordered by activation, or groups of uneven size": group_of_input is not None,
         "8 bits in groups": found.bits == 8 and groups > 1,
         "8 bits with zero points": found.bits == 8 and not found.is_symmetric,
@@ -289,6 +316,11 @@ def _group_of_input(
     order = tensors.get("g_idx") or tensors.get("weight_g_idx")
     of_input = array("i") if order is None else read_integers(order)
     if not any(of_input) or set(of_input) == {-1}:  # none, or never filled in
+        if found.is_ordered and groups > 1:
+            raise damaged(
+                name,
+                "its inputs are ordered by activation, but the order (g_idx) is missing or empty",
+            )
         size = inputs if groups == 1 else found.group_size
         if size is None or -(-inputs // size) != groups:
             raise damaged(

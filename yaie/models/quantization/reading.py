@@ -137,7 +137,8 @@ def _unpack(words: torch.Tensor, bits: int) -> torch.Tensor:
     The first value is in a word's lowest bits; its bytes are read as little-endian, as safetensors
     files are.
     """
-    packed = words.view(torch.uint8)
+    # What `contiguous` calls so may have any stride along a dimension of one, `view` may not.
+    packed = words.clone(memory_format=torch.contiguous_format).view(torch.uint8)
     if bits == 8:
         return (packed ^ 0x80).view(torch.int8)
     both = torch.stack((packed & 0xF, packed >> 4), dim=-1)
