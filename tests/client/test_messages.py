@@ -106,7 +106,7 @@ stats = st.builds(
 )
 configs = st.builds(
     EngineConfig,
-    model=text,
+    model=text.filter(str.strip),
     served_model_name=st.none() | text,
     dtype=st.sampled_from(["auto", "float32", "bfloat16", "float16"]),
     num_slots=st.none() | st.integers(1, LARGEST_COUNT),
