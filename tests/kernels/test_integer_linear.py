@@ -39,10 +39,11 @@ def random_weight(
     least, most = (-128, 127) if bits == 8 else (-8, 7)
     groups = 1 if group is None else inputs // group
     points = torch.randint(least, most + 1, (outputs, groups), dtype=torch.int8)
+    scales = torch.rand(outputs, groups) * 0.1 + 0.01
     return QuantizedWeight(
         bits=bits,
         values=torch.randint(least, most + 1, (outputs, inputs), dtype=torch.int8),
-        scales=torch.rand(outputs, groups) * 0.1 + 0.01,
+        scales=scales.bfloat16().float() if bits == 4 else scales,  # as they are held
         zero_points=points if asymmetric else None,
     )
 

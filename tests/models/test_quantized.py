@@ -242,7 +242,9 @@ def test_sizes_are_those_of_the_integers(kind: Kind, packed: bool, tmp_path: Pat
     modules = [m for m in loaded.model.modules() if isinstance(m, QuantizedLinear)]
     weights = sum(m.in_features * m.out_features for m in modules)
     groups = sum(m.out_features * (m.in_features // (kind.group or m.in_features)) for m in modules)
-    integers = weights * (kind.bits if packed else 8) // 8 + groups * (4 if kind.symmetric else 5)
+    scale = 2 if packed and kind.bits == 4 else 4
+    each = scale if kind.symmetric else scale + 1
+    integers = weights * (kind.bits if packed else 8) // 8 + groups * each
     assert loaded.weight_bytes == plain.weight_bytes - 4 * weights + integers
     layout = read_stored_layout(read_config(quantized), read_checkpoint(quantized))
     assert layout is not None

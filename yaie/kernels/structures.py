@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import ClassVar
 
-ABI = 5  # YAIE_ABI in abi.h
+ABI = 6  # YAIE_ABI in abi.h
 
 DTYPES = {"float32": 0, "bfloat16": 1, "float16": 2}  # YaieDtype
 POOL_DTYPES = DTYPES | {"int8": 3}

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#define YAIE_ABI 5
+#define YAIE_ABI 6
 
 enum YaieDtype : int32_t {
     YAIE_FLOAT32 = 0,
@@ -99,8 +99,10 @@ struct YaieLinear {
     int32_t group_size;   // inputs that share a scale; int4 only
     const void* weights;  // packed panels; outputs are padded to whole panels with zeros
     const float* bias;    // [padded outputs] or null
-    const float* scales;  // of integers: [panels, groups, outputs of a panel]
-    const uint8_t* zero_points;  // likewise, int4 only, or null
+    // Of integers, [panels, groups, outputs of a panel]: float32 of int8; of int4 bf16, in which the
+    // outputs of a panel's two halves take turns.
+    const void* scales;
+    const uint8_t* zero_points;  // of int4: [panels, groups, outputs of a panel], or null
     int64_t exact;  // not 0: a row is added up in the same order beside any number of others
 };
 

@@ -36,7 +36,7 @@ struct PackIntegersCall {
     PackCall rows;
     const float* scales;
     const int8_t* zero_points;  // or null
-    float* to_scales;
+    void* to_scales;
     uint8_t* to_zero_points;
     int64_t groups;
 };

@@ -343,7 +343,7 @@ void yaie_pack(const void* from, void* to, int64_t outputs, int64_t inputs, int3
 
 // The same for integers: values, scales and zero points are [outputs, inputs or groups].
 void yaie_pack_integers(const int8_t* values, const float* scales, const int8_t* zero_points,
-                        void* to, float* to_scales, uint8_t* to_zero_points, int64_t outputs,
+                        void* to, void* to_scales, uint8_t* to_zero_points, int64_t outputs,
                         int64_t inputs, int64_t groups, int32_t kind, int32_t gated) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     yaie::PackIntegersCall call{{values, to, inputs, outputs, kind, gated},

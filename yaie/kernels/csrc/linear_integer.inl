@@ -10,8 +10,8 @@
 //
 // Padded inputs of int8 have weight 0.
 //
-// Scales are [panels][groups][kChunk] floats, zero points [panels][groups][kChunk] bytes. In int4
-// every group of a row of x has its own scale too: the errors of weights this coarse should not be
+// Scales are [panels][groups][kChunk]: floats of int8, bf16 of int4, where they are read as often as
+// some of the weights; zero points are [panels][groups][kChunk] bytes. In int4 every group of a row of x has its own scale too: the errors of weights this coarse should not be
 // joined by those of an outlier elsewhere in the row.
 
 typedef int8_t SmallInt __attribute__((vector_size(kLanes)));
@@ -107,14 +107,20 @@ YAIE_INLINE Vec widen_small(const uint8_t* p) {
 struct GroupScales {
     Vec low, high, zero_low, zero_high;
 
-    YAIE_MEMBER GroupScales(const YaieLinear& linear, int64_t at, int32_t offset)
-        : low(load(linear.scales + at)),
-          high(load(linear.scales + at + kLanes)),
-          zero_low(splat((float)offset)),
-          zero_high(zero_low) {
-        if (!linear.zero_points) return;
-        zero_low = widen_small(linear.zero_points + at);
-        zero_high = widen_small(linear.zero_points + at + kLanes);
+    static inline __attribute__((always_inline)) GroupScales of_bytes(const YaieLinear& linear,
+                                                                      int64_t at) {
+        Pair scales = load_chunk((const float*)linear.scales + at);
+        Vec zero = splat((float)kByteOffset);
+        return {scales.a, scales.b, zero, zero};
+    }
+
+    static inline __attribute__((always_inline)) GroupScales of_nibbles(const YaieLinear& linear,
+                                                                        int64_t at) {
+        Pair scales = load_chunk((const Bf16*)linear.scales + at);
+        Vec zero = splat((float)kNibbleOffset);
+        if (!linear.zero_points) return {scales.a, scales.b, zero, zero};
+        return {scales.a, scales.b, widen_small(linear.zero_points + at),
+                widen_small(linear.zero_points + at + kLanes)};
     }
 };
 
@@ -162,7 +168,8 @@ struct NibbleTile {
         for (; i < quads; ++i)
             NibblePanel::add(weights + i * NibblePanel::kBytes, from + i, stride, sum[0], Rows);
         join_sums<Rows>(sum);
-        GroupScales scales(linear, (panel_index * x.groups + group) * kChunk, kNibbleOffset);
+        int64_t at = (panel_index * x.groups + group) * kChunk;
+        GroupScales scales = GroupScales::of_nibbles(linear, at);
 #pragma GCC unroll 16
         for (int r = 0; r < Rows; ++r)
             total[r] = add_scaled_sum(x, (row + r) * x.groups + group, scales, sum[0][r], total[r]);
@@ -180,7 +187,7 @@ struct NibbleTile {
 static __attribute__((noinline)) void finish_bytes(const Target& target, const YaieLinear& linear,
                                                    const RoundedRows& x, int64_t row, int64_t first,
                                                    const IntPair* sums, int count) {
-    GroupScales scales(linear, first, kByteOffset);
+    GroupScales scales = GroupScales::of_bytes(linear, first);
     for (int r = 0; r < count; ++r) {
         Pair sum = add_scaled_sum(x, row + r, scales, sums[r], Pair{});
         finish_row(target, linear, row + r, first, sum.a, sum.b);
@@ -301,6 +308,19 @@ static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t ti
     return to;
 }
 
+YAIE_INLINE void put_scale(const PackIntegersCall& call, bool is_byte, int64_t first, int64_t lane,
+                           float scale) {
+    if (is_byte) {
+        ((float*)call.to_scales)[first + lane] = scale;
+        return;
+    }
+    uint32_t bits;
+    __builtin_memcpy(&bits, &scale, sizeof bits);
+    int64_t place = lane < kLanes ? 2 * lane : 2 * (lane - kLanes) + 1;
+    ((Bf16*)call.to_scales)[first + place].bits =
+        (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);  // the nearest, ties to even
+}
+
 // Packing, once at load: values [outputs, inputs] are signed; scales and zero points are
 // [outputs, groups].
 static void pack_integer_task(void* context, int64_t panel, Scratch&) {
@@ -316,7 +336,7 @@ static void pack_integer_task(void* context, int64_t panel, Scratch&) {
         bool is_there = row < rows.outputs;
         for (int64_t group = 0; group < groups; ++group) {
             int64_t at = (panel * groups + group) * kChunk + lane, from = row * groups + group;
-            call.to_scales[at] = is_there ? call.scales[from] : 0.0f;
+            put_scale(call, is_byte, at - lane, lane, is_there ? call.scales[from] : 0.0f);
             if (call.to_zero_points)
                 call.to_zero_points[at] =
                     (uint8_t)(kNibbleOffset + (is_there ? call.zero_points[from] : 0));
@@ -341,7 +361,7 @@ static void pack_integer_task(void* context, int64_t panel, Scratch&) {
 YAIE_INLINE void unpack_bytes(const YaieLinear& linear, int64_t output, float* to) {
     int64_t panel = output / kChunk, lane = output % kChunk;
     const uint8_t* from = (const uint8_t*)panel_at(linear, panel);
-    float scale = linear.scales[output];  // one group: [panels][kChunk]
+    float scale = ((const float*)linear.scales)[output];  // one group: [panels][kChunk]
     for (int64_t i = 0; i < linear.num_inputs; ++i) {
         int32_t byte = from[word_of(i / kQuad, lane) * kQuad + i % kQuad];
         to[i] = (float)(byte - kByteOffset) * scale;

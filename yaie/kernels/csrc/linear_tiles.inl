@@ -158,7 +158,8 @@ static void unpack_nibbles(const LinearCall& call, int64_t panel, char* to) {
 static void add_scaled(const LinearCall& call, int64_t panel, int64_t group, int64_t row,
                        int64_t count, const char* sums, char* totals) {
     const RoundedRows& x = call.rounded;
-    Pair scales = load_chunk(call.linear->scales + (panel * x.groups + group) * kChunk);
+    Pair scales =
+        load_chunk((const Bf16*)call.linear->scales + (panel * x.groups + group) * kChunk);
     const float* factors = x.scales + row * x.groups + group;
     for (int64_t r = 0; r < count; ++r, sums += kChunk * 4, totals += kChunk * 4) {
         Vec factor = splat(factors[r * x.groups]);
@@ -315,7 +316,7 @@ struct Finishing {
         Pair sum;
         if (Products::kIntegers) {
             IntPair products{(Int)load_bits(sums), (Int)load_bits(sums + 2 * kChunk)};
-            GroupScales scales(*call.linear, panel * kChunk, kByteOffset);
+            GroupScales scales = GroupScales::of_bytes(*call.linear, panel * kChunk);
             sum = add_scaled_sum(call.rounded, row, scales, products, Pair{});
         } else {
             sum = load_chunk((const float*)sums);

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from yaie.models.quantization.layout import WIDENING_BYTES
+from yaie.models.quantization.layout import WIDENING_BYTES, scale_nbytes
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 
 INT4_GROUP_SIZE = 64
@@ -52,7 +52,7 @@ def _round(weight: torch.Tensor, bits: int, group: int) -> tuple[torch.Tensor, t
     best_scales = torch.zeros_like(peak)
     best_errors = torch.full_like(peak, torch.inf)
     for step in _INT4_PEAKS:
-        scales = peak / step
+        scales = (peak / step).bfloat16().float()  # as they are held: the integers fit them
         error = (_values(grouped, scales, bits) * scales[..., None] - grouped).square().sum(-1)
         is_better = error < best_errors
         best_scales = torch.where(is_better, scales, best_scales)
@@ -132,7 +132,8 @@ class RoundedLayer:
 
     def nbytes(self, *, packed: bool) -> int:
         """What it takes in memory: integers of 4 bits take a byte where they are not packed."""
-        scales = 4 * self.num_outputs * (self.num_inputs // self.group_size)
+        groups = self.num_outputs * (self.num_inputs // self.group_size)
+        scales = groups * scale_nbytes(self.bits, packed=packed)
         return self.num_weights * (self.bits if packed else 8) // 8 + scales
 
     @property

@@ -14,6 +14,8 @@ from typing import Self
 import torch
 from torch import nn
 
+from yaie.models.quantization.layout import scale_nbytes
+
 
 @dataclass(frozen=True, slots=True)
 class QuantizedWeight:
@@ -43,7 +45,8 @@ class QuantizedWeight:
     def nbytes(self, *, packed: bool) -> int:
         """Bytes that it takes: one for a weight, or `bits` where it is packed, and the scales."""
         points = 0 if self.zero_points is None else self.zero_points.nbytes
-        return self.values.numel() * (self.bits if packed else 8) // 8 + self.scales.nbytes + points
+        scales = self.scales.numel() * scale_nbytes(self.bits, packed=packed)
+        return self.values.numel() * (self.bits if packed else 8) // 8 + scales + points
 
 
 def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:

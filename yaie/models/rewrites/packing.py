@@ -118,7 +118,8 @@ class Packer:
         kind = _INTEGER_KINDS[weight.bits]
         packed_inputs = self._library.packed_inputs(kind, num_inputs)
         packed = self._stream(padded * packed_inputs * weight.bits // 8, torch.uint8)
-        scales = torch.empty(padded * groups)
+        held = torch.bfloat16 if weight.bits == 4 else torch.float32
+        scales = torch.empty(padded * groups, dtype=held)
         values, from_scales = weight.values.contiguous(), weight.scales.float().contiguous()
         from_zeros = zeros = None
         if weight.zero_points is not None:
