@@ -19,6 +19,9 @@ _TESTED = [name for name in _HAS if name != "avx512" or name == _HAS[0]]
 os.environ.setdefault("YAIE_KERNELS", ",".join(_TESTED))
 
 os.environ.setdefault("YAIE_WEIGHTS_CACHE", "off")
+# Workers share the processors out already: with two threads each for layers this small, they wait
+# for each other. Who wants threads names them. Heeded by workers, in which torch is not loaded yet.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A test must not fail because the machine is busy: no example has a time limit.
 settings.register_profile("yaie", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -41,7 +41,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The test's environment without YAIE's own variables, and with an empty model cache."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("YAIE_")}
     home = tmp_path_factory.mktemp("hub")
-    return kept | {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    ours = {"OMP_NUM_THREADS": "1", "YAIE_WEIGHTS_CACHE": "off"}
+    return kept | {"HF_HOME": str(home), "HF_HUB_OFFLINE": "1"} | ours
 
 
 @pytest.fixture
