@@ -27,7 +27,7 @@ demo: setup  ## 16 requests with a shared prompt, cache off against on
 	$(BIN)/yaie demo
 
 test: setup  ## the whole test suite (CPU only, under 6 minutes)
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing, all instruction sets
 	$(BIN)/python -m pytest -m slow --timeout 5400

@@ -17,6 +17,7 @@ from yaie.kernels import build, instruction_sets, leftovers, loader
 from yaie.kernels.loader import Library
 from yaie.kernels.structures import ABI
 
+FASTER = ("avx2", "avx512", "vnni", "bf16", "amx")
 REPORT = """
 import json, sys
 from yaie.kernels import loader
@@ -136,7 +137,11 @@ def test_it_can_be_switched_off() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["portable", "avx2", "avx512", "vnni", "bf16", "amx"])
+@pytest.mark.parametrize(
+    "name",
+    # Each is compiled by itself, which takes some seconds.
+    ["portable", *(pytest.param(name, marks=pytest.mark.slow) for name in FASTER)],
+)
 def test_an_instruction_set_can_be_forced(name: str) -> None:
     loaded = loader.load()
     assert loaded is not None

@@ -19,14 +19,12 @@ from builtin_corpus import (
     copying_drills,
     extraction,
     extraction_marked,
-    lead_ins,
     sums,
     told_things,
     tools,
     tools_more,
-    wordings,
 )
-from builtin_corpus.grammar import Part, normalise, parse
+from builtin_corpus.grammar import Part, parse
 
 
 def test_extraction_answers_only_what_is_asked_and_stated() -> None:
@@ -189,27 +187,3 @@ def test_choices_asked_again_are_answered_for_the_new_word() -> None:
                 assert word in asked and word in choices.KINDS[kind]
             elif answer.isdigit():
                 assert answer in re.findall(r"\d+", asked)
-
-
-def test_the_honesty_check_looks_behind_lead_ins() -> None:
-    """A later turn counts as a wording of the generator with its lead-in and without it."""
-    rng = Random(9)
-    for _ in range(40):
-        text = lead_ins.led_in("Which port does the server use?", rng)
-        assert text.lower().endswith("which port does the server use?") and len(text) > 33
-        behind = wordings.behind(lead_ins.LEAD_INS, normalise(text))
-        assert "which port does the server use" in behind, text
-    assert wordings.contains(text)
-    assert wordings.contains("And 38?") and not wordings.contains("And on Mars?")
-
-
-def test_the_honesty_check_recognises_wide_extraction() -> None:
-    """A framed sentence of the generator counts as a wording of the generator."""
-    for text in (
-        "JSON with name and city: Petra Alvo left Zorin at 31",
-        "Sensor KX-12 reports 21 degrees.\nJSON with sensor, temperature",
-        "Parcel KX-7 could not be delivered. We left it with your neighbour Mr Dahl, "
-        "612 Mill Street.\n"
-        "JSON with neighbour and road",
-    ):
-        assert wordings.contains(text)

@@ -19,9 +19,10 @@ QUESTIONS = ROOT / "tests" / "models" / "builtin_questions.jsonl"
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import builtin_corpus  # noqa: E402  (training code lies outside the package)
-from builtin_corpus import conversations, evaluate, wordings  # noqa: E402
+from builtin_corpus import conversations, evaluate, lead_ins, wordings  # noqa: E402
 from builtin_corpus.fact_questions import ask  # noqa: E402
 from builtin_corpus.facts import FACTS  # noqa: E402
+from builtin_corpus.grammar import normalise  # noqa: E402
 
 WEATHER = {
     "type": "function",
@@ -76,6 +77,30 @@ def test_the_generator_check_recognises_the_generator() -> None:
     """The check above can fail: it recognises what the generator writes."""
     rng = Random(11)
     assert all(wordings.contains(ask(rng.choice(FACTS), rng)) for _ in range(60))
+
+
+def test_the_honesty_check_looks_behind_lead_ins() -> None:
+    """A later turn counts as a wording of the generator with its lead-in and without it."""
+    rng = Random(9)
+    for _ in range(40):
+        text = lead_ins.led_in("Which port does the server use?", rng)
+        assert text.lower().endswith("which port does the server use?") and len(text) > 33
+        behind = wordings.behind(lead_ins.LEAD_INS, normalise(text))
+        assert "which port does the server use" in behind, text
+    assert wordings.contains(text)
+    assert wordings.contains("And 38?") and not wordings.contains("And on Mars?")
+
+
+def test_the_honesty_check_recognises_wide_extraction() -> None:
+    """A framed sentence of the generator counts as a wording of the generator."""
+    for text in (
+        "JSON with name and city: Petra Alvo left Zorin at 31",
+        "Sensor KX-12 reports 21 degrees.\nJSON with sensor, temperature",
+        "Parcel KX-7 could not be delivered. We left it with your neighbour Mr Dahl, "
+        "612 Mill Street.\n"
+        "JSON with neighbour and road",
+    ):
+        assert wordings.contains(text)
 
 
 @pytest.mark.parametrize(

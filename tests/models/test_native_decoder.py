@@ -203,9 +203,17 @@ def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:
 
 # Steps whose queries are 2 MiB and more in float32: 2,048 wide, from 256 rows on.
 @needs_library
-@pytest.mark.parametrize("kv_dtype", ["auto", "int8"])
-@pytest.mark.parametrize("quantization", [None, "int8", "int4"])
-@pytest.mark.parametrize("shared", [0, 70])
+@pytest.mark.parametrize(
+    ("quantization", "kv_dtype", "shared"),
+    [
+        (None, "auto", 0),
+        (None, "int8", 70),
+        ("int8", "auto", 70),
+        ("int8", "int8", 0),
+        ("int4", "auto", 70),
+        ("int4", "int8", 0),
+    ],
+)
 def test_a_large_step_rounds_little_more(
     wide_model: Path, instruction_set: str, quantization: str | None, kv_dtype: str, shared: int
 ) -> None:
