@@ -88,7 +88,7 @@ def _check_headers(request: Request) -> None:
 
 def _no_body(request: Request) -> InvalidRequest:
     offered = request.headers.get("upgrade")
-    if offered is None:
+    if offered is None or "upgrade" not in request.headers.get("connection", "").lower():
         return InvalidRequest("the body is empty; send a JSON object")
     return InvalidRequest(
         f"the body is empty: the request offers {offered[:40]!r} in its Upgrade header, and the "

@@ -25,7 +25,7 @@ INT64 = 2**63
 
 def check_common(body: GenerationBody, served: str) -> None:
     """What both kinds of completion refuse."""
-    check_model(body.model, served)
+    check_model(body.model or None, served)  # an empty name is one that a client was not given
     for name, harmless in body.unsupported.items():
         value = (body.model_extra or {}).get(name, getattr(body, name, None))
         if value is not None and not any(is_same(value, other) for other in harmless):
@@ -52,7 +52,7 @@ def check_common(body: GenerationBody, served: str) -> None:
 
 def check_model(asked: str | None, served: str) -> None:
     """Raise `UnknownModel` unless the request is for the model that is served."""
-    if asked and asked != served:  # an empty name is one that a client was not given
+    if asked is not None and asked != served:
         raise UnknownModel(
             f"the model {asked[:100]!r} is not served here; this server has {served!r}",
             param="model",

@@ -22,6 +22,7 @@ from yaie.errors import AuthenticationFailed, RequestFailed
 
 logger = logging.getLogger(__name__)
 
+MODELS = "/v1/models/"  # names of models stand behind it, which may end in a slash
 OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness", "/metrics"})
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
@@ -30,7 +31,7 @@ _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"
 class RequestContext:
     """Gives each request an id, counts it, and turns what nobody caught into a plain 500.
 
-    A path means the same with a slash at its end.
+    A path means the same with a slash at its end, unless that is a model's name.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute]) -> None:
@@ -43,7 +44,7 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if scope["path"].endswith("/") and len(scope["path"]) > 1:
+        if _has_spare_slash(_route_path(scope)):
             scope["path"] = scope["path"][:-1]  # as frameworks do that redirect; a POST stays one
         asked = Headers(scope=scope).get("x-request-id", "")
         request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid.uuid4().hex
@@ -79,6 +80,11 @@ class RequestContext:
             # A layer answered before the routes were asked: no key, or a body that is too large.
             route = next(iter(routes_at(self._routes, scope)), None)
         return getattr(route, "path", "other")
+
+
+def _has_spare_slash(path: str) -> bool:
+    of_a_model = path.startswith(MODELS) and path != MODELS
+    return path.endswith("/") and path != "/" and not of_a_model
 
 
 def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:

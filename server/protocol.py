@@ -6,6 +6,8 @@ the same (RFC 9110, 7.8), but uvicorn's parser ends behind such a header, and th
 
 from __future__ import annotations
 
+import contextlib
+
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -16,17 +18,28 @@ class HttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse what came. A head with an offer is parsed once more, without it."""
         self._unset_keepalive_if_required()
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = self._parse(rest)
+        except httptools.HttpParserError:
+            message = "Invalid HTTP request received."
+            self.logger.warning(message)
+            self.send_400_response(message)
+
+    def _parse(self, data: memoryview) -> memoryview:
+        """What is left behind a head with an offer; nothing where there is none."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as end:
             if self._has_offer():
                 head = self._head_without_offer()
                 self.parser = httptools.HttpRequestParser(self)
-                self.data_received(head + data[end.args[0] :])
-        except httptools.HttpParserError:
-            message = "Invalid HTTP request received."
-            self.logger.warning(message)
-            self.send_400_response(message)
+                with contextlib.suppress(AttributeError):  # as uvicorn sets it, if it is there
+                    self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                self.parser.feed_data(head)
+                return data[end.args[0] :]
+        return data[:0]
 
     def on_headers_complete(self) -> None:
         """Begin to answer, unless the head is about to be parsed again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,10 @@ def cut(part: str, *, rows: bool = True) -> Change:
     return change
 
 
+def filled(part: str, value: int) -> Change:
+    return lambda tensors: tensors[f"{MODULE}.{part}"].fill_(value)
+
+
 def converted(part: str, dtype: torch.dtype) -> Change:
     def change(tensors: dict[str, torch.Tensor]) -> None:
         tensors[f"{MODULE}.{part}"] = tensors[f"{MODULE}.{part}"].to(dtype)
@@ -187,9 +192,6 @@ def stated_shape(*shape: int) -> Change:
         (AWQ, cut("qzeros"), "do not belong together"),
         (AWQ, without("scales"), "scales is missing"),
         (ORDERED, without("g_idx"), r"the order \(g_idx\) is missing"),
-        (ORDERED, lambda t: t[f"{MODULE}.g_idx"].zero_(), r"the order \(g_idx\) is missing"),
-        (CT_ORDERED, without("weight_g_idx"), r"the order \(g_idx\) is missing"),
-        (CT_ORDERED, lambda t: t[f"{MODULE}.weight_g_idx"].fill_(-1), "is missing or empty"),
     ],
 )
 def test_damaged_layers(kind: Kind, change: Change, reason: str, tmp_path: Path) -> None:
@@ -343,6 +345,7 @@ def test_memory_that_would_hold_the_integers_only_once_they_are_packed(
 def test_weights_that_mlx_packed_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModelUnsupported, match="packed by MLX"):
         stored_quantization({"quantization": {"group_size": 64, "bits": 4}})
+    assert stored_quantization({"quantization": {}}) is None
 
 
 def test_plain_weights_that_kept_the_config_of_what_they_were() -> None:
@@ -362,6 +365,18 @@ def test_an_order_that_is_not_needed_may_be_missing(tmp_path: Path) -> None:
     edit_json(folder / "config.json", quantization_config=settings)
     rewrite(folder, without("g_idx"))
     assert load(folder).quantization == "int4"
+
+
+@pytest.mark.parametrize("change", [without("weight_g_idx"), filled("weight_g_idx", -1)])
+def test_compressed_tensors_leave_out_an_order_that_was_never_found(
+    change: Change, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of a layer that no sample reached: its groups are runs of inputs."""
+    folder, _ = write_pair(LLAMA, CT_ORDERED, tmp_path)
+    rewrite(folder, change)
+    with caplog.at_level(logging.INFO):
+        assert load(folder).quantization == "int4"
+    assert "27 quantized layers are widened" in caplog.text
 
 
 def test_what_awqs_first_tools_wrote(tmp_path: Path) -> None:

@@ -300,7 +300,8 @@ def test_wrong_media_types(http: TestClient, headers: dict[str, str]) -> None:
     [
         (b"", {}, "the body is empty; send"),
         (b" \n", {}, "the body is empty; send"),
-        (b"", {"Upgrade": "h2c"}, "Upgrade header"),
+        (b"", {"Upgrade": "h2c"}, "the body is empty; send"),  # which is no offer by itself
+        (b"", {"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings"}, "Upgrade header"),
     ],
 )
 def test_an_empty_body_is_called_so(

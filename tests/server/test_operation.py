@@ -92,7 +92,8 @@ def test_models(http: TestClient) -> None:
     assert (card["dtype"], card["quantization"]) == ("float32", "int4")
     assert http.get("/v1/models/tiny").json() == card
     assert http.get("/v1/models/").json()["data"] == [card]
-    assert http.get("/v1/models/tiny/").json() == card
+    for other in ("tiny/", "/"):
+        assert http.get(f"/v1/models/{other}").status_code == 404
 
 
 def test_stats(http: TestClient) -> None:

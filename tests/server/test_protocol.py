@@ -105,6 +105,24 @@ def test_a_get_with_an_offer_and_those_behind_it(connection: socket.socket) -> N
     assert bodies == [expected, SENT, expected]
 
 
+def test_many_offers_at_once(connection: socket.socket) -> None:
+    get = f"GET /m HTTP/1.1\r\nHost: h\r\n{OFFER}\r\n".encode()
+    threading.Thread(target=connection.sendall, args=(get * 3000,), daemon=True).start()
+    received = bytearray()
+    while received.count(b"HTTP/1.1 200 ") < 3000:
+        part = connection.recv(1 << 20)
+        assert part, received[-500:]
+        received += part
+
+
+def test_an_offer_on_a_connection_that_is_to_be_closed(connection: socket.socket) -> None:
+    offer = "Connection: close, Upgrade\r\nUpgrade: h2c\r\n"
+    length = f"Content-Length: {len(BODY)}\r\n\r\n".encode()
+    connection.sendall(post(offer) + length + BODY + post("") + length + BODY)
+    assert answer(connection) == (200, SENT)
+    assert connection.recv(100) == b""
+
+
 def test_what_is_no_request_is_refused(connection: socket.socket) -> None:
     connection.sendall(b"GET\r\n\r\n")
     assert b" 400 " in connection.recv(100)
@@ -112,7 +130,7 @@ def test_what_is_no_request_is_refused(connection: socket.socket) -> None:
 
 def test_a_connect_is_refused_and_ends_nothing(port: int, connection: socket.socket) -> None:
     connection.sendall(b"CONNECT here:1 HTTP/1.1\r\nHost: here:1\r\nUpgrade: h2c\r\n\r\n")
-    connection.recv(100)
+    assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
     with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as other:
         other.sendall(post() + f"Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY)
         assert answer(other) == (200, SENT)

@@ -33,7 +33,7 @@ class LayerFormat:
     bits: int  # 4 or 8
     group_size: int | None  # inputs that share a scale; None: all inputs of an output do
     is_symmetric: bool  # zero points are all zero
-    is_ordered: bool = False  # which inputs are a group is stored beside the weights
+    needs_order: bool = False  # which inputs are a group has to be stored beside the weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def stored_quantization(config: Mapping[str, Any]) -> StoredQuantization | None:
     Raises `ModelUnsupported` for what is not served, with the setting and what to do instead.
     """
     settings = config.get("quantization_config") or config.get("compression_config")
-    if not settings and isinstance(config.get("quantization"), Mapping):
+    if not settings and _is_of_mlx(config.get("quantization")):
         raise _refused("packed by MLX, which is not served")
     if not settings:
         return None
@@ -78,6 +78,10 @@ def stored_quantization(config: Mapping[str, Any]) -> StoredQuantization | None:
         hint = " (a GPTQ export of it would be)" if method in _WITH_GPTQ_EXPORT else ""
         raise _refused(f"the method {method} is not served{hint}", _IF_PLAIN)
     return read(settings)
+
+
+def _is_of_mlx(settings: object) -> bool:
+    return isinstance(settings, Mapping) and ("bits" in settings or "group_size" in settings)
 
 
 _WITH_GPTQ_EXPORT = ("auto-round", "intel/auto-round", "intel")
@@ -114,7 +118,7 @@ def _gptq_format(layout: str, settings: Mapping[str, Any]) -> LayerFormat:
         bits=_bits(settings.get("bits"), "GPTQ"),
         group_size=_group_size(settings.get("group_size", -1)),
         is_symmetric=bool(settings.get("sym", True)),
-        is_ordered=bool(settings.get("desc_act")) and not settings.get("static_groups"),
+        needs_order=bool(settings.get("desc_act")) and not settings.get("static_groups"),
     )
 
 
@@ -181,7 +185,6 @@ def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerF
         bits=_bits(weights.get("num_bits"), name),
         group_size=_group_size(weights.get("group_size")) if strategy == "group" else None,
         is_symmetric=bool(weights.get("symmetric", True)),
-        is_ordered=weights.get("actorder") in ("group", True),
     )
 
 

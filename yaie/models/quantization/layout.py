@@ -170,32 +170,28 @@ def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> Qua
     """
     quantization = stored_quantization(config)
     if quantization is not None:
-        return _without_layers_beyond(config, read_layout(checkpoint, quantization))
+        return read_layout(_without_layers_beyond(config, checkpoint), quantization)
     for tensor in checkpoint.tensors.values():
         _check_plain(tensor, checkpoint.tensors)
     return None
 
 
-def _without_layers_beyond(config: Mapping[str, Any], layout: QuantizedLayout) -> QuantizedLayout:
+def _without_layers_beyond(config: Mapping[str, Any], checkpoint: Checkpoint) -> Checkpoint:
     """Without what follows the model's last layer: it predicts several tokens ahead, for engines
     that let a model propose tokens, and transformers leaves it out too."""
     count = config.get("num_hidden_layers")
     if not isinstance(count, int):
-        return layout
-    own = [layer for layer in layout.layers if _index_of(layer.name) < count]
-    if len(own) == len(layout.layers):
-        return layout
-    log.info(
-        "%d quantized layers behind the last of %d are not used",
-        len(layout.layers) - len(own),
-        count,
-    )
-    return replace(layout, layers=tuple(own))
+        return checkpoint
+    own = {name: each for name, each in checkpoint.tensors.items() if _index_of(name) < count}
+    behind = len(checkpoint.tensors) - len(own)
+    if behind:
+        log.info("%d tensors behind the last of %d layers are not used", behind, count)
+    return replace(checkpoint, tensors=own)
 
 
-def _index_of(module: str) -> int:
-    """The index of the decoder layer that a module is in; -1 for one outside of them."""
-    found = _LAYER.search(module)
+def _index_of(name: str) -> int:
+    """The index of the decoder layer that a tensor is of; -1 for one outside of them."""
+    found = _LAYER.search(name)
     return int(found[1]) if found else -1
 
 
@@ -325,12 +321,11 @@ def _group_of_input(
     """The group of each input, or None where they are runs of one length."""
     order = tensors.get("g_idx") or tensors.get("weight_g_idx")
     of_input = array("i") if order is None else read_integers(order)
+    if order is None and found.needs_order and groups > 1:
+        raise damaged(
+            name, "its inputs are ordered by activation, but the order (g_idx) is missing"
+        )
     if not any(of_input) or set(of_input) == {-1}:  # none, or never filled in
-        if found.is_ordered and groups > 1:
-            raise damaged(
-                name,
-                "its inputs are ordered by activation, but the order (g_idx) is missing or empty",
-            )
         size = inputs if groups == 1 else found.group_size
         if size is None or -(-inputs // size) != groups:
             raise damaged(
