@@ -52,8 +52,8 @@ class HttpProtocol(HttpToolsProtocol):
             super().on_message_complete()
 
     def _has_offer(self) -> bool:
-        # The parser stops behind the head of a CONNECT too, whatever it offers.
-        return self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers)
+        # Behind the head of a CONNECT the parser ends too, whatever it offers.
+        return self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
 
     def _head_without_offer(self) -> bytes:
         version = self.parser.get_http_version().encode()
