@@ -7,7 +7,13 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
 
-.PHONY: help setup serve demo test test-slow fuzz gpu bench bench-cpu check lint types format clean
+# The loader's and the wheel's tests compile libraries of their own; one needs a limit on addresses,
+# of which the checks reserve terabytes.
+SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
+  tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
+UNSANITIZED := test_loader.py test_wheel.py test_compilers.py test_pool.py
+
+.PHONY: help setup serve demo test test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +38,12 @@ test: setup  ## the whole test suite (CPU only, under 6 minutes)
 test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing, all instruction sets
 	$(BIN)/python -m pytest -m slow --timeout 5400
 	YAIE_KERNELS=all $(BIN)/python -m pytest tests/attention tests/kernels
+
+sanitize: setup  ## the kernels' tests with memory and arithmetic checked at every access (g++, half an hour)
+	CXX="g++ -fsanitize=address,undefined -fno-sanitize-recover=undefined -g1" \
+	  XDG_CACHE_HOME=$(CURDIR)/build/sanitize OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 \
+	  LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $$(g++ -print-file-name=libstdc++.so.6)" \
+	  $(BIN)/python -m pytest $(SANITIZED) $(UNSANITIZED:%=--ignore tests/kernels/%) --timeout 3600
 
 fuzz: setup  ## 1,000,000 random operations on the tree over 500 seeds
 	$(BIN)/python -m tests.kvcache.fuzz --seeds 500 --operations 1000000
