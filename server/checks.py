@@ -16,7 +16,6 @@ from yaie.types import MAX_LOGPROBS
 
 MAX_STOPS = 16
 MAX_STOP_CHARS = 1024
-MAX_LISTED_IDS = 1024  # stop_token_ids, logit_bias
 MAX_SALT_CHARS = 256
 MAX_NAMED_IGNORED = 32
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
@@ -30,6 +29,7 @@ def check_common(body: GenerationBody, served: str) -> None:
         value = (body.model_extra or {}).get(name, getattr(body, name, None))
         if value is not None and not any(is_same(value, other) for other in harmless):
             raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
+    _check_other_names(body)
     if body.stream_options is not None and not body.stream:
         raise InvalidRequest(
             "stream_options is only allowed when stream is true", param="stream_options"
@@ -37,6 +37,10 @@ def check_common(body: GenerationBody, served: str) -> None:
     response_format = getattr(body, "response_format", None)
     if response_format is not None:
         kind = response_format.get("type") if isinstance(response_format, dict) else None
+        if kind is None:
+            raise InvalidRequest(
+                "response_format must be an object with a type", param="response_format"
+            )
         if kind != "text":
             raise UnsupportedParameter(
                 f"response_format of type {str(kind)[:40]!r} is not supported; only 'text' is",
@@ -48,6 +52,22 @@ def check_common(body: GenerationBody, served: str) -> None:
         )
     if body.priority is not None and not -INT64 <= body.priority < INT64:
         raise InvalidRequest("priority must fit into 64 bits", param="priority")
+
+
+def _check_other_names(body: GenerationBody) -> None:
+    given = body.model_extra or {}
+    for name, (ours, harmless) in body.other_names.items():
+        value = given.get(name)
+        if value is None or is_same(value, harmless) or _is_given(body, ours):
+            continue
+        raise UnsupportedParameter(
+            f"{name} is not supported by this server; use {ours}", param=name
+        )
+
+
+def _is_given(body: GenerationBody, name: str) -> bool:
+    names = (name, "max_completion_tokens") if name == "max_tokens" else (name,)
+    return any(getattr(body, each, None) is not None for each in names)
 
 
 def check_model(asked: str | None, served: str) -> None:
@@ -88,7 +108,8 @@ def chat_logprobs(body: ChatBody) -> int | None:
 def check_tools(body: ChatBody) -> list[dict[str, Any]] | None:
     """The tools that the template shows to the model."""
     choice = body.tool_choice
-    if choice is not None and choice not in ("none", "auto"):
+    is_harmless = choice in ("none", "auto") or (choice == "required" and not body.tools)
+    if choice is not None and not is_harmless:
         raise UnsupportedParameter(
             "tool_choice must be 'none' or 'auto'; forcing a tool is not supported",
             param="tool_choice",
@@ -139,7 +160,10 @@ def ignored(
     names = [
         _plain(name)
         for name, value in (body.model_extra or {}).items()
-        if value is not None and name not in body.accepted and name not in body.unsupported
+        if value is not None
+        and name not in body.accepted
+        and name not in body.unsupported
+        and not is_same(value, body.other_names.get(name, ("", None))[1])
     ]
     if body.priority and policy != "priority":
         names.append("priority")

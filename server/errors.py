@@ -1,4 +1,4 @@
-"""Errors as HTTP: one table from error classes to statuses, one form of body for all of them.
+"""Errors as HTTP: those that only HTTP has, and one form of body for all of them.
 
 Used by the routes, the middleware and streams. The body is OpenAI's: `{"error": {message, type,
 param, code}}`; the request's id goes into the `X-Request-ID` header.
@@ -55,50 +55,18 @@ class RequestTimedOut(YaieError):
     code = "request_timeout"
 
 
+class AnswerTooLarge(errors.InvalidRequest):
+    """The answer outgrew what the server keeps of one until it is written; it was ended."""
+
+    code = "answer_too_large"
+
+
 class ClientTooSlow(YaieError):
     """The client does not read its stream; the request was ended."""
 
     status = 408
     type = "timeout_error"
     code = "client_too_slow"
-
-
-# Every error that a request can end in. Classes that are not named count as the nearest base
-# that is; a test asserts that each leaf of the tree is here.
-STATUSES: dict[type[YaieError], int] = {
-    errors.InvalidRequest: 400,
-    errors.ContextLengthExceeded: 400,
-    errors.UnsupportedParameter: 400,
-    errors.UnknownModel: 404,
-    errors.AuthenticationFailed: 401,
-    errors.Overloaded: 429,
-    errors.EngineUnavailable: 503,
-    errors.EngineStarting: 503,
-    errors.EngineDraining: 503,
-    errors.EngineDied: 503,
-    errors.RequestFailed: 500,
-    errors.LogitsNotFinite: 500,
-    errors.StartupError: 503,
-    errors.ConfigError: 503,
-    errors.ModelNotFound: 503,
-    errors.ModelUnsupported: 503,
-    errors.NotEnoughMemory: 503,
-    errors.InvariantViolated: 500,
-    NotFound: 404,
-    MethodNotAllowed: 405,
-    BodyTooLarge: 413,
-    WrongMediaType: 415,
-    RequestTimedOut: 504,
-    ClientTooSlow: 408,
-}
-
-
-def status_of(error: YaieError) -> int:
-    """The HTTP status for an error, from the nearest class in the table."""
-    for kind in type(error).__mro__:
-        if kind in STATUSES:
-            return STATUSES[kind]
-    return 500
 
 
 def error_body(error: YaieError) -> dict[str, Any]:
@@ -136,7 +104,7 @@ def error_response(error: YaieError) -> Response:
     """The response for an error."""
     return Response(
         msgspec.json.encode(error_body(error)),
-        status_code=status_of(error),
+        status_code=error.status,
         headers=error_headers(error),
         media_type="application/json",
     )
@@ -152,6 +120,11 @@ def error_of_delta(delta: TokenDelta) -> YaieError:
     if 400 <= delta.error_status < 500:
         kind = _REFUSALS.get(delta.error_code or "", errors.InvalidRequest)
         return kind(message, param=delta.error_param, code=delta.error_code)
+    if delta.error_code == errors.LogitsNotFinite.code:
+        return errors.LogitsNotFinite(
+            "the model gave no numbers to draw from for this request, and it was ended; others are "
+            "not affected. Nothing that was computed for it is kept"
+        )
     # What went wrong inside is for the operator's log, not for the client.
     return errors.RequestFailed(
         "this request failed inside the engine and was ended; others are not affected. "

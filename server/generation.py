@@ -11,11 +11,11 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from itertools import chain
 from typing import cast
 
-from server.errors import ClientTooSlow, RequestTimedOut, error_of_delta
+from server.errors import AnswerTooLarge, ClientTooSlow, RequestTimedOut, error_of_delta
 from server.metrics import Metrics
 from server.translate import Call
 from yaie.client.base import EngineClient
@@ -28,6 +28,10 @@ logger = logging.getLogger(__name__)
 
 # Deltas of a choice that may wait for a client which does not read; beyond it the request is ended.
 MAX_UNREAD_DELTAS = 16_384
+# Tokens, and log-probabilities of others in their places, that a call may hold: half a KiB each.
+MAX_HELD_NUMBERS = 2**20
+# Deltas that become text in one go: other requests and probes wait meanwhile.
+DELTAS_IN_A_ROW = 256
 
 
 class Generation:
@@ -61,6 +65,7 @@ class Generation:
         self._num_open = len(self._sequences)
         self._arrived: list[tuple[int, TokenDelta]] = []  # with the choice
         self._num_unread: Counter[int] = Counter()  # of those, by choice
+        self._unread_numbers = self._kept_numbers = 0
         self._wake = asyncio.Event()
         self._error: YaieError | None = None
         self._has_given = False
@@ -145,10 +150,16 @@ class Generation:
                     choice = prompt * self.call.sampling.n + delta.index
                     self._arrived.append((choice, delta))
                     self._num_unread[choice] += 1
+                    self._unread_numbers += len(delta.token_ids) + _num_scored(delta.logprobs)
                     self._wake.set()
                     if self._num_unread[choice] > MAX_UNREAD_DELTAS:
                         raise ClientTooSlow(
                             f"{MAX_UNREAD_DELTAS} pieces of a choice were not read; "
+                            "the request was ended"
+                        )
+                    if self._unread_numbers > MAX_HELD_NUMBERS:
+                        raise ClientTooSlow(
+                            f"{MAX_HELD_NUMBERS} tokens and log-probabilities were not read; "
                             "the request was ended"
                         )
         except YaieError as error:
@@ -160,8 +171,11 @@ class Generation:
     async def _take(self) -> dict[int, TextPiece]:
         arrived, self._arrived = self._arrived, []
         self._num_unread.clear()
+        self._unread_numbers = 0
         pieces: dict[int, list[TextPiece]] = {}
-        for choice, delta in arrived:
+        for place, (choice, delta) in enumerate(arrived, start=1):
+            if place % DELTAS_IN_A_ROW == 0:
+                await asyncio.sleep(0)
             if delta.finish_reason == "error":
                 is_ours = delta.error_status >= 500
                 level = logging.WARNING if is_ours else logging.INFO
@@ -172,6 +186,14 @@ class Generation:
             self._cached[prompt] = max(self._cached[prompt], delta.num_cached_tokens)
             if delta.prompt_logprobs is not None:
                 self.prompt_logprobs[prompt] = delta.prompt_logprobs
+            if not self._has_room_for(delta):
+                self.fail(
+                    AnswerTooLarge(
+                        f"this answer has more than {MAX_HELD_NUMBERS} log-probabilities; ask for "
+                        "fewer of them, fewer tokens, choices or prompts, or for a stream"
+                    )
+                )
+                break
             piece = self._sequences[choice].push(delta)
             if piece.must_abort:
                 await self._client.abort(delta.request_id, delta.index)
@@ -182,6 +204,14 @@ class Generation:
         joined = {choice: _joined(parts) for choice, parts in pieces.items()}
         self._measure(joined)
         return joined
+
+    def _has_room_for(self, delta: TokenDelta) -> bool:
+        """Whether log-probabilities that stay until the answer is written are not too many."""
+        if delta.prompt_logprobs is not None:
+            self._kept_numbers += _num_scored(filter(None, delta.prompt_logprobs))
+        if not self.call.stream:
+            self._kept_numbers += _num_scored(delta.logprobs)
+        return self._kept_numbers <= MAX_HELD_NUMBERS
 
     def _measure(self, pieces: dict[int, TextPiece]) -> None:
         num_tokens = max((len(piece.token_ids) for piece in pieces.values()), default=0)
@@ -228,6 +258,11 @@ class Generation:
             first_s,
             total_s,
         )
+
+
+def _num_scored(logprobs: Iterable[TokenLogprobs]) -> int:
+    """How many log-probabilities there are, of the tokens themselves and of others."""
+    return sum(1 + len(each.top) for each in logprobs)
 
 
 def _joined(pieces: Sequence[TextPiece]) -> TextPiece:

@@ -14,7 +14,6 @@ from typing import Any
 
 from server.checks import (
     INT64,
-    MAX_LISTED_IDS,
     chat_logprobs,
     check_common,
     check_tools,
@@ -94,7 +93,7 @@ class Translator:
             most_tokens=self._info.max_model_len,
         )
         limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
-        self._check_prompt(prompt, "messages", sampling.max_tokens, limit_name)
+        self._check_prompt(prompt, "messages", body, sampling.max_tokens, limit_name)
         return self._call("chatcmpl", body, [prompt], sampling)
 
     def completion(self, body: CompletionBody) -> Call:
@@ -118,24 +117,23 @@ class Translator:
         )
         if prompt_only:  # what is drawn is not shown, so it must not tell how the answer ended
             sampling = replace(sampling, stop=(), stop_token_ids=(), ignore_eos=True)
-        texts, prompts = self._prompts(body)
-        if len(prompts) * sampling.n > MAX_SEQUENCES_PER_REQUEST:
+        given = _given_prompts(body)
+        if len(given) * sampling.n > MAX_SEQUENCES_PER_REQUEST:
             raise InvalidRequest(
-                f"{len(prompts)} prompts with n = {sampling.n} are {len(prompts) * sampling.n} "
+                f"{len(given)} prompts with n = {sampling.n} are {len(given) * sampling.n} "
                 f"sequences; at most {MAX_SEQUENCES_PER_REQUEST} are made for one request",
                 param="prompt",
             )
-        self._check_places(len(prompts), sampling.n)
-        for at, prompt in enumerate(prompts):
-            name = "prompt" if len(prompts) == 1 else f"prompt[{at}]"
-            self._check_prompt(prompt, name, None if prompt_only else body.max_tokens, "max_tokens")
+        self._check_places(len(given), sampling.n)
+        max_tokens = None if prompt_only else body.max_tokens
+        prompts = [self._encoded(prompt, body, name, max_tokens) for name, prompt in given.items()]
         echoes: tuple[str, ...] = ()
         if body.echo:
             echoes = tuple(
-                self._tokenizer.decode(prompt, sampling.skip_special_tokens)
-                if text is None
-                else text
-                for text, prompt in zip(texts, prompts, strict=True)
+                prompt
+                if isinstance(prompt, str)
+                else self._tokenizer.decode(prompt, sampling.skip_special_tokens)
+                for prompt in given.values()
             )
         return self._call("cmpl", body, prompts, sampling, echoes=echoes, prompt_only=prompt_only)
 
@@ -237,14 +235,9 @@ class Translator:
             return sampling
         room = self._info.max_model_len - prompt_len
         wanted = max(DEFAULT_COMPLETION_TOKENS, sampling.min_tokens)
-        return replace(sampling, max_tokens=max(sampling.min_tokens, min(wanted, room)))
+        return replace(sampling, max_tokens=min(wanted, room))
 
     def _listed_ids(self, ids: list[int]) -> list[int]:
-        if len(ids) > MAX_LISTED_IDS:
-            raise InvalidRequest(
-                f"stop_token_ids has {len(ids)} entries; at most {MAX_LISTED_IDS} are read",
-                param="stop_token_ids",
-            )
         for at, token_id in enumerate(ids):
             if not 0 <= token_id < self._info.vocab_size:
                 raise self._no_such_token(token_id, f"stop_token_ids[{at}]")
@@ -253,11 +246,6 @@ class Translator:
     def _logit_bias(self, given: dict[str, float] | None) -> dict[int, float] | None:
         if not given:
             return None
-        if len(given) > MAX_LISTED_IDS:
-            raise InvalidRequest(
-                f"logit_bias has {len(given)} entries; at most {MAX_LISTED_IDS} are read",
-                param="logit_bias",
-            )
         biases = {}
         for key, bias in given.items():
             if not re.fullmatch(r"[0-9]{1,10}", key, re.ASCII):
@@ -277,40 +265,17 @@ class Translator:
             param=param,
         )
 
-    def _prompts(self, body: CompletionBody) -> tuple[list[str | None], list[list[int]]]:
-        """Each prompt's text, where it came as text, and its token ids."""
-        given = body.prompt
-        if given is None:
-            raise InvalidRequest("prompt is missing", param="prompt")
-        is_flat = isinstance(given, list) and bool(given) and type(given[0]) is int
-        if is_flat:
-            given = [given]
-        if isinstance(given, str):
-            given = [given]
-        if not isinstance(given, list) or not given:
-            raise InvalidRequest(
-                "prompt must be a string, a list of strings, a list of token ids, or a list of "
-                "lists of token ids, and not empty",
-                param="prompt",
-            )
-        if len(given) > MAX_SEQUENCES_PER_REQUEST:
-            raise InvalidRequest(
-                f"prompt has {len(given)} entries; at most {MAX_SEQUENCES_PER_REQUEST} are read",
-                param="prompt",
-            )
-        add_special_tokens = body.add_special_tokens is not False
-        texts: list[str | None] = []
-        prompts = []
-        for at, prompt in enumerate(given):
-            if isinstance(prompt, str):
-                texts.append(prompt)
-                name = "prompt" if len(given) == 1 else f"prompt[{at}]"
-                longest = self._info.max_model_len
-                prompts.append(self._tokenizer.encode(prompt, add_special_tokens, longest, name))
-            else:
-                texts.append(None)
-                prompts.append(self._token_ids(prompt, "prompt" if is_flat else f"prompt[{at}]"))
-        return texts, prompts
+    def _encoded(
+        self, prompt: object, body: CompletionBody, name: str, max_tokens: int | None
+    ) -> list[int]:
+        """A prompt's token ids, checked before the next prompt is encoded."""
+        if isinstance(prompt, str):
+            adds = body.add_special_tokens is not False
+            ids = self._tokenizer.encode(prompt, adds, self._info.max_model_len, name)
+        else:
+            ids = self._token_ids(prompt, name)
+        self._check_prompt(ids, name, body, max_tokens, "max_tokens")
+        return ids
 
     def _token_ids(self, ids: object, where: str) -> list[int]:
         if not isinstance(ids, list):
@@ -325,7 +290,12 @@ class Translator:
         return ids
 
     def _check_prompt(
-        self, prompt: list[int], name: str, max_tokens: int | None, limit_name: str
+        self,
+        prompt: list[int],
+        name: str,
+        body: GenerationBody,
+        max_tokens: int | None,
+        limit_name: str,
     ) -> None:
         """`max_tokens`: where the client asked for a number, else None."""
         longest = self._info.max_model_len
@@ -344,6 +314,38 @@ class Translator:
                 f"shorten the prompt or ask for at most {longest - len(prompt)}",
                 param=limit_name,
             )
+        if (body.min_tokens or 0) > longest - len(prompt):
+            raise ContextLengthExceeded(
+                f"{name} has {len(prompt)} tokens and min_tokens is {body.min_tokens}, but this "
+                f"model's context is {longest} tokens; shorten the prompt or ask for at "
+                f"most {longest - len(prompt)}",
+                param="min_tokens",
+            )
+
+
+def _given_prompts(body: CompletionBody) -> dict[str, Any]:
+    """The prompts of a body under the names that errors give them."""
+    given = body.prompt
+    if given is None:
+        raise InvalidRequest("prompt is missing", param="prompt")
+    if isinstance(given, str):
+        return {"prompt": given}
+    if not isinstance(given, list) or not given:
+        raise InvalidRequest(
+            "prompt must be a string, a list of strings, a list of token ids, or a list of "
+            "lists of token ids, and not empty",
+            param="prompt",
+        )
+    if type(given[0]) is int:
+        return {"prompt": given}
+    if len(given) == 1:
+        return {"prompt" if isinstance(given[0], str) else "prompt[0]": given[0]}
+    if len(given) > MAX_SEQUENCES_PER_REQUEST:
+        raise InvalidRequest(
+            f"prompt has {len(given)} entries; at most {MAX_SEQUENCES_PER_REQUEST} are read",
+            param="prompt",
+        )
+    return {f"prompt[{at}]": prompt for at, prompt in enumerate(given)}
 
 
 _PASSED_ON = (

@@ -13,11 +13,11 @@
     │   └── EngineDied            503  the engine process ended; it is being restarted
     ├── RequestFailed             500  this one request failed inside the engine; others go on
     │   └── LogitsNotFinite       500  the model gave no numbers to draw from
-    ├── StartupError                   the service cannot start (never seen by an HTTP client)
-    │   ├── ConfigError                a setting is wrong                            exit code 2
-    │   ├── ModelNotFound              no such model folder or repository            exit code 3
-    │   ├── ModelUnsupported           the model would not be computed correctly     exit code 3
-    │   └── NotEnoughMemory            weights or KV pool do not fit                 exit code 4
+    ├── StartupError              503  the service cannot start
+    │   ├── ConfigError           503  a setting is wrong                            exit code 2
+    │   ├── ModelNotFound         503  no such model folder or repository            exit code 3
+    │   ├── ModelUnsupported      503  the model would not be computed correctly     exit code 3
+    │   └── NotEnoughMemory       503  weights or KV pool do not fit                 exit code 4
     └── InvariantViolated         500  our own bookkeeping is wrong; found by an audit
 
 Front doors map these to HTTP statuses, exit codes and messages; nothing below raises anything else
@@ -136,6 +136,7 @@ class LogitsNotFinite(RequestFailed):
 class StartupError(YaieError):
     """The service cannot start."""
 
+    status = 503  # while the port is open
     code = "startup_failed"
 
 

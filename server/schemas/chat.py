@@ -16,11 +16,11 @@ class ChatBody(GenerationBody):
         **GenerationBody.unsupported,
         "audio": (),
         "best_of": (1,),
-        "chat_template": (),
+        "chat_template": ("",),
         "continue_final_message": (False,),
         "documents": ([],),
         "echo": (False,),
-        "function_call": ("none",),
+        "function_call": ("none", "auto"),  # of functions, which are refused
         "functions": ([],),
         "modalities": (["text"],),
         "web_search_options": (),

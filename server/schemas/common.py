@@ -10,14 +10,27 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic_core import PydanticCustomError
 
 LARGEST_EXACT_FLOAT = 2.0**53
+MAX_LISTED_IDS = 1024  # stop_token_ids, logit_bias
 
 
 def _whole(value: Any) -> Any:
     """8 for 8.0, which some languages write for every number."""
     is_whole = isinstance(value, float) and value.is_integer()
     return int(value) if is_whole and abs(value) <= LARGEST_EXACT_FLOAT else value
+
+
+def _short(value: Any) -> Any:
+    """Refuse a long list before its entries are looked at: each wrong one would be an error."""
+    if isinstance(value, list | dict) and len(value) > MAX_LISTED_IDS:
+        raise PydanticCustomError(
+            "too_long",
+            "has {number} entries; at most {limit} are read",
+            {"number": len(value), "limit": MAX_LISTED_IDS},
+        )
+    return value
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
@@ -42,32 +55,52 @@ class GenerationBody(BaseModel):
     unsupported: ClassVar[dict[str, tuple[Any, ...]]] = {
         "allowed_token_ids": ([],),
         "bad_words": ([],),
+        "ban_eos_token": (False,),
+        "banned_strings": ([],),
         "beam_width": (1,),
+        "custom_token_bans": ("",),
         "dry_multiplier": (0,),
+        "dynatemp_range": (0,),
         "ebnf": ("",),
+        "format": ("",),
         "grammar": ("",),
-        "guided_choice": (),
-        "guided_grammar": (),
-        "guided_json": (),
-        "guided_regex": (),
-        "json_schema": (),
+        "guided_choice": ([],),
+        "guided_grammar": ("",),
+        "guided_json": ("",),
+        "guided_regex": ("",),
+        "json_schema": ("",),
         "length_penalty": (1,),
         "logits_processors": ([],),
         "mirostat": (0,),
+        "mirostat_mode": (0,),
         "no_repeat_ngram_size": (0,),
+        "penalty_alpha": (0,),
         "prompt_embeds": (),
         "prompt_logprobs": (),
         "regex": ("",),
-        "repeat_penalty": (1,),
+        "response_schema": (),
+        "smoothing_factor": (0,),
         "stop_regex": ([],),
-        "stop_sequences": ([],),
-        "structural_tag": (),
+        "structural_tag": ("",),
         "structured_outputs": (),
-        "thinking_token_budget": (),
+        "tfs": (1,),
+        "tfs_z": (1,),
+        "thinking_token_budget": (-1,),
+        "top_a": (0,),
+        "top_n_sigma": (0, -1),
         "truncate_prompt_tokens": (),
         "typical_p": (1,),
         "use_beam_search": (False,),
         "xtc_probability": (0,),
+    }
+    # Other servers' names for fields of ours: refused in the same way where ours is not given too,
+    # as clients do that write for several servers at once.
+    other_names: ClassVar[dict[str, tuple[str, Any]]] = {
+        "max_new_tokens": ("max_tokens", None),
+        "n_predict": ("max_tokens", -1),
+        "num_predict": ("max_tokens", -1),
+        "repeat_penalty": ("repetition_penalty", 1),
+        "stop_sequences": ("stop", []),
     }
     # Accepted: they need nothing done, because they do not change the answer.
     accepted: ClassVar[frozenset[str]] = frozenset(
@@ -91,7 +124,7 @@ class GenerationBody(BaseModel):
     top_p: float | None = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
-    logit_bias: dict[str, float] | None = None
+    logit_bias: Annotated[dict[str, float] | None, BeforeValidator(_short)] = None
 
     # Beyond OpenAI's API; names as in vLLM.
     top_k: Whole | None = None
@@ -99,7 +132,7 @@ class GenerationBody(BaseModel):
     repetition_penalty: float | None = None
     min_tokens: Whole | None = None
     ignore_eos: bool | None = None
-    stop_token_ids: list[Whole] | None = None
+    stop_token_ids: Annotated[list[Whole] | None, BeforeValidator(_short)] = None
     skip_special_tokens: bool | None = None
     include_stop_str_in_output: bool | None = None
     return_token_ids: bool | None = None

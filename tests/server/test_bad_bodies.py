@@ -9,15 +9,20 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from starlette.testclient import TestClient
 
+from server import bodies
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import INFO, ScriptedClient
+from yaie.errors import InvalidRequest
 
 CHAT = "/v1/chat/completions"
 TEXT = "/v1/completions"
 MESSAGES = [{"role": "user", "content": "x"}]
 BIG = 2**70
+IDS = [str(token_id) for token_id in range(5000)]
+A_TOOL = {"type": "function", "function": {"name": "f"}}
 
 # (fields beside a good body, the parameter that the error names)
 COMMON: list[tuple[dict[str, Any], str | None]] = [
@@ -103,6 +108,12 @@ COMMON: list[tuple[dict[str, Any], str | None]] = [
     ({"grammar": "root ::= x"}, "grammar"),
     ({"stop_sequences": ["x"]}, "stop_sequences"),
     ({"repeat_penalty": 1.1}, "repeat_penalty"),
+    ({"max_new_tokens": 5}, "max_new_tokens"),
+    ({"mirostat_mode": 2}, "mirostat_mode"),
+    ({"response_format": {}}, "response_format"),
+    ({"min_tokens": 256}, "min_tokens"),
+    ({"stop_token_ids": ["a"] * 1025}, "stop_token_ids"),
+    ({"logit_bias": {str(i): "a" for i in range(1025)}}, "logit_bias"),
     ({"n": 2.0**60}, "n"),
 ]
 CHAT_ONLY: list[tuple[dict[str, Any], str | None]] = [
@@ -134,10 +145,10 @@ CHAT_ONLY: list[tuple[dict[str, Any], str | None]] = [
     ({"tools": [5]}, "tools[0]"),
     ({"tools": [{"type": "function"}]}, "tools[0]"),
     ({"tools": [{"type": "code", "function": {"name": "f"}}]}, "tools[0].type"),
-    ({"tool_choice": "required"}, "tool_choice"),
+    ({"tool_choice": "required", "tools": [A_TOOL]}, "tool_choice"),
     ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice"),
     ({"functions": [{"name": "f"}]}, "functions"),
-    ({"function_call": "auto"}, "function_call"),
+    ({"function_call": {"name": "f"}}, "function_call"),
     ({"modalities": ["audio"]}, "modalities"),
     ({"chat_template": "{{ 1 }}"}, "chat_template"),
     ({"chat_template_kwargs": {"chat_template": "x"}}, "chat_template_kwargs.chat_template"),
@@ -153,7 +164,7 @@ TEXT_ONLY: list[tuple[dict[str, Any], str | None]] = [
     ({"prompt": 5}, "prompt"),
     ({"prompt": {"a": 1}}, "prompt"),
     ({"prompt": ["a", ""]}, "prompt[1]"),
-    ({"prompt": [[]]}, "prompt"),
+    ({"prompt": [[]]}, "prompt[0]"),
     ({"prompt": ["a", 5]}, "prompt[1]"),
     ({"prompt": [1, "a"]}, "prompt[1]"),
     ({"prompt": [1, 2.5]}, "prompt[1]"),
@@ -323,6 +334,7 @@ def test_a_byte_order_mark_is_passed_over(http: TestClient) -> None:
     [
         {"max_tokens": 8.0, "n": 1.0, "seed": 7.0, "top_k": -1.0, "stop_token_ids": [5.0]},
         {"repeat_penalty": 1.0, "typical_p": 1, "mirostat": 0, "grammar": "", "regex": None},
+        {"guided_grammar": "", "guided_choice": [], "tfs": 1, "n_predict": -1, "top_a": 0},
         {"model": ""},
     ],
 )
@@ -331,6 +343,37 @@ def test_what_says_nothing_else_is_taken(http: TestClient, fields: dict[str, Any
         response = http.post(path, json={**good(path), **fields})
         assert response.status_code == 200, response.text
         assert "X-YAIE-Ignored-Params" not in response.headers
+
+
+def test_other_servers_names_are_let_pass_beside_ours(http: TestClient) -> None:
+    for path in (CHAT, TEXT):
+        both = {**good(path), "max_tokens": 3, "max_new_tokens": 3}
+        response = http.post(path, json=both)
+        assert response.status_code == 200, response.text
+        assert response.headers["X-YAIE-Ignored-Params"] == "max_new_tokens"
+
+
+def test_a_tool_need_not_be_called_where_there_is_none(http: TestClient) -> None:
+    for fields in ({"tool_choice": "required"}, {"tool_choice": "required", "tools": []}):
+        response = http.post(CHAT, json={**good(CHAT), **fields})
+        assert response.status_code == 200, response.text
+
+
+def test_of_many_wrong_entries_one_is_looked_at(
+    http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    num_errors = []
+    refusal = bodies._refusal
+
+    def counted(error: ValidationError) -> InvalidRequest:
+        num_errors.append(error.error_count())
+        return refusal(error)
+
+    monkeypatch.setattr(bodies, "_refusal", counted)
+    for field in ({"stop_token_ids": ["a"] * 5000}, {"logit_bias": dict.fromkeys(IDS, "a")}):
+        response = http.post(TEXT, json={**good(TEXT), **field})
+        assert "5000 entries" in check_error(response)["message"]
+    assert num_errors == [1, 1]
 
 
 def test_unknown_models(http: TestClient) -> None:

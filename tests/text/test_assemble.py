@@ -64,6 +64,18 @@ def test_a_stop_string_inside_the_first_min_tokens_is_text(byte_level: Tokenizer
     assert pieces[-1].stop_reason == "END"
 
 
+def test_a_stop_string_that_begins_in_the_first_min_tokens_ends_the_text(
+    byte_level: Tokenizer,
+) -> None:
+    ids = byte_level.encode("x END y")
+    text_before = next(
+        count for count in range(len(ids)) if "E" in byte_level.decode(list(ids[:count]))
+    )
+    pieces = run(byte_level, [[i] for i in ids], stop="END y", min_tokens=text_before)
+    assert "".join(piece.text for piece in pieces) == "x "
+    assert pieces[-1].stop_reason == "END y"
+
+
 def test_the_stop_string_may_be_kept(byte_level: Tokenizer) -> None:
     ids = byte_level.encode("x END y")
     pieces = run(byte_level, [ids], stop="END", include_stop_str_in_output=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +11,11 @@ from hypothesis import strategies as st
 from yaie.text.stops import StopScanner
 
 
-def plain_twin(text: str, stops: list[str], include: bool) -> tuple[str, str | None]:
+def plain_twin(
+    text: str, stops: list[str], include: bool, first_end: int = 1
+) -> tuple[str, str | None]:
     """Grow the text by one character at a time and look at its end."""
-    for end in range(1, len(text) + 1):
+    for end in range(first_end, len(text) + 1):
         matches = [stop for stop in stops if text[:end].endswith(stop)]
         if matches:
             longest = max(matches, key=len)
@@ -42,6 +46,39 @@ def test_same_as_the_plain_twin_in_any_pieces(
     else:
         shown += scanner.flush()
     assert (shown, found) == (wanted, wanted_stop)
+
+
+@given(
+    early=st.text(alphabet="abc", max_size=12),
+    late=st.text(alphabet="abc", max_size=12),
+    stops=st.lists(st.text(alphabet="abc", min_size=1, max_size=5), max_size=4, unique=True),
+    include=st.booleans(),
+)
+def test_a_stop_string_may_begin_before_one_may_end(
+    early: str, late: str, stops: list[str], include: bool
+) -> None:
+    scanner = StopScanner(stops, include)
+    wanted, wanted_stop = plain_twin(early + late, stops, include, first_end=len(early) + 1)
+    before, none = scanner.push(early, may_stop=False)
+    after, found = scanner.push(late)
+    assert none is None
+    assert wanted.startswith(before)
+    shown = before + after + ("" if found else scanner.flush())
+    assert (shown, found) == (wanted, wanted_stop)
+
+
+def test_text_costs_the_same_whatever_is_held_back() -> None:
+    def cost_s(stop_len: int) -> float:
+        # The first is held back; each of its characters may begin the second.
+        scanner = StopScanner(["a" * stop_len + "x", "a" + "b" * stop_len])
+        scanner.push("a" * 1024)
+        began = time.perf_counter()
+        for _ in range(500):
+            assert scanner.push("a") == ("a", None)
+        return time.perf_counter() - began
+
+    # Sixteen times as much is held back; comparing it anew would cost sixteen times, or its square.
+    assert min(cost_s(1008) for _ in range(5)) < 6 * min(cost_s(63) for _ in range(5))
 
 
 @given(pieces=st.lists(ab, max_size=10), stop=st.text(alphabet="ab", min_size=1, max_size=6))

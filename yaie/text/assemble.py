@@ -83,14 +83,12 @@ class SequenceText:
         if not self._sampling.stop:
             return self._detokenizer.push(shown), len(token_ids), None
         # Token by token: which one completes a stop string must not depend on how many came
-        # together, and text of the first `min_tokens` tokens is not searched.
+        # together, and none of the first `min_tokens` ends the text.
         text = ""
         for place, token_id in enumerate(shown):
             piece = self._detokenizer.push((token_id,))
-            if self.num_tokens + place < self._sampling.min_tokens:
-                text += piece
-                continue
-            safe, stop = self._stops.push(piece)
+            may_stop = self.num_tokens + place >= self._sampling.min_tokens
+            safe, stop = self._stops.push(piece, may_stop=may_stop)
             text += safe
             if stop is not None:
                 return text, place + 1, stop
@@ -98,7 +96,6 @@ class SequenceText:
 
     def _end(self) -> tuple[str, str | None]:
         rest = self._detokenizer.flush()
-        if not self._sampling.stop or self.num_tokens < self._sampling.min_tokens:
-            return self._stops.flush() + rest, None
-        safe, stop = self._stops.push(rest)
+        may_stop = self.num_tokens >= self._sampling.min_tokens
+        safe, stop = self._stops.push(rest, may_stop=may_stop)
         return safe + self._stops.flush(), stop
