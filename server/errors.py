@@ -40,6 +40,21 @@ class BodyTooLarge(errors.InvalidRequest):
     code = "request_too_large"
 
 
+class HeadTooLarge(errors.InvalidRequest):
+    """The request's head is larger than the server reads."""
+
+    status = 431
+    code = "request_head_too_large"
+
+
+class RequestIncomplete(YaieError):
+    """The rest of a request did not come; its connection was closed."""
+
+    status = 408
+    type = "timeout_error"
+    code = "request_incomplete"
+
+
 class WrongMediaType(errors.InvalidRequest):
     """The request's body is not plain JSON."""
 
@@ -53,6 +68,14 @@ class RequestTimedOut(YaieError):
     status = 504
     type = "timeout_error"
     code = "request_timeout"
+
+
+def timed_out(timeout_s: float) -> RequestTimedOut:
+    """What to say of a request that was not finished in time."""
+    return RequestTimedOut(
+        f"the request was not finished within {timeout_s:g} s and was ended; "
+        "ask for fewer tokens or raise YAIE_REQUEST_TIMEOUT_S"
+    )
 
 
 class AnswerTooLarge(errors.InvalidRequest):

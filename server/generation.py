@@ -15,7 +15,13 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from itertools import chain
 from typing import cast
 
-from server.errors import AnswerTooLarge, ClientTooSlow, RequestTimedOut, error_of_delta
+from server.errors import (
+    AnswerTooLarge,
+    ClientTooSlow,
+    RequestTimedOut,
+    error_of_delta,
+    timed_out,
+)
 from server.metrics import Metrics
 from server.translate import Call
 from yaie.client.base import EngineClient
@@ -45,6 +51,7 @@ class Generation:
         http_id: str,
         tokenizer: Tokenizer,
         metrics: Metrics,
+        deadline: float,
         timeout_s: float,
         on_close: Callable[[Generation], None],
     ) -> None:
@@ -54,6 +61,7 @@ class Generation:
         self.prompt_logprobs = [None] * len(call.requests)
         self._client = client
         self._metrics = metrics
+        self._deadline = deadline  # of the event loop's clock, and what it was set by:
         self._timeout_s = timeout_s
         self._on_close = on_close
         self._sequences = [
@@ -83,7 +91,7 @@ class Generation:
             for prompt, request in enumerate(self.call.requests)
         ]
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._timeout_s, self._time_out)
+        self._timer = loop.call_at(self._deadline, self._time_out)
 
     @property
     def is_done(self) -> bool:
@@ -226,12 +234,7 @@ class Generation:
         self._last_at = now
 
     def _time_out(self) -> None:
-        self.fail(
-            RequestTimedOut(
-                f"the request was not finished within {self._timeout_s:g} s and was ended; "
-                "ask for fewer tokens or raise YAIE_REQUEST_TIMEOUT_S"
-            )
-        )
+        self.fail(timed_out(self._timeout_s))
 
     def _report(self) -> None:
         if self.is_done:

@@ -1,5 +1,7 @@
 """HTTP as `yaie serve` speaks it: uvicorn's own protocol, which takes no offer of another one.
 
+What a connection may cost is bounded in `server.connections`.
+
 The JDK's client offers `Upgrade: h2c` with every plain request. A server may answer in HTTP/1.1 all
 the same (RFC 9110, 7.8), but uvicorn's parser ends behind such a header, and the body is lost.
 """
@@ -9,13 +11,14 @@ from __future__ import annotations
 import contextlib
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from server.connections import BoundedProtocol
 
 
-class HttpProtocol(HttpToolsProtocol):
+class HttpProtocol(BoundedProtocol):
     """Reads a request that offers another protocol as one that does not."""
 
-    def data_received(self, data: bytes) -> None:
+    def feed(self, data: bytes) -> None:
         """Parse what came. A head with an offer is parsed once more, without it."""
         self._unset_keepalive_if_required()
         rest = memoryview(data)

@@ -12,9 +12,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from server.bodies import Body
+from server.errors import timed_out
 from server.generation import Generation
 from server.metrics import Metrics, Snapshot
 from server.translate import Call, Translator
@@ -132,10 +135,7 @@ class Service:
             config = self.settings.engine_config()
             # The folder is found once, for both processes; the name stays what it was.
             self._client = self._make_client(
-                EngineConfig(
-                    **{name: getattr(config, name) for name in config.__dataclass_fields__}
-                    | {"model": str(path), "served_model_name": self.model}
-                )
+                replace(config, model=str(path), served_model_name=self.model)
             )
             await self._client.start()
             self._tokenizer = await self.in_thread(load_tokenizer, path)
@@ -223,10 +223,24 @@ class Service:
             raise EngineUnavailable(f"the engine could not start{because}")
         raise EngineDied(f"the engine is down and is being restarted{because}")
 
-    def open(self, call: Call, http_id: str) -> Generation:
+    async def translated(
+        self, translate: Callable[[Translator, Body], Call], body: Body, deadline: float
+    ) -> Call:
+        """What a body asks for, worked out in a text thread until `deadline`, of the loop's clock.
+
+        Work that is cancelled before its turn came is not done.
+        """
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self.in_thread(translate, self.translator(), body)
+        except TimeoutError:
+            raise timed_out(self.settings.request_timeout_s) from None
+
+    def open(self, call: Call, http_id: str, deadline: float) -> Generation:
         """Start a call in the engine; the caller must close what it gets.
 
-        `http_id`: what the answer carries as X-Request-ID, for the log.
+        `http_id`: what the answer carries as X-Request-ID, for the log. `deadline`: of the loop's
+        clock; the call ends there.
         """
         self.check_available()  # tokenizing took a while
         assert self._client is not None
@@ -236,6 +250,7 @@ class Service:
             http_id=http_id,
             tokenizer=self.tokenizer,
             metrics=self.metrics,
+            deadline=deadline,
             timeout_s=self.settings.request_timeout_s,
             on_close=self._closed,
         )

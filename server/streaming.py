@@ -6,6 +6,7 @@ Both watch the connection: a client that is gone ends its sequences within one s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
@@ -97,7 +98,7 @@ async def answer_whole(
     # Logprobs of many tokens, many samples and twenty alternatives each take seconds to write.
     is_large = generation.call.sampling.logprobs is not None
     body = await in_thread(build) if is_large else build()
-    return Response(body, headers=headers, media_type="application/json")
+    return WholeAnswer(body, headers=headers, media_type="application/json")
 
 
 # A client that takes nothing for so long is gone, whatever its connection says.
@@ -106,6 +107,17 @@ SILENT_READER_S = 60.0
 PIECE_BYTES = 64 * 1024
 # Events with log-probabilities of more tokens are written in a thread: they take milliseconds.
 MOST_SCORED_ON_THE_LOOP = 256
+
+
+class WholeAnswer(Response):
+    """A document, sent so that a client which does not take it is let go."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the document; ends early, and quietly, when the client leaves."""
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        with contextlib.suppress(OSError):  # the timeout too is one
+            await send(start)
+            await _send_pieces(_with_patience(send), bytes(self.body), more_body=False)
 
 
 class EventStream(Response):
@@ -131,13 +143,8 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream; ends early, and quietly, when the client leaves."""
-
-        async def send_soon(message: Message) -> None:
-            async with asyncio.timeout(SILENT_READER_S):
-                await send(message)
-
         try:
-            await unless_gone(receive, self._send_all(send_soon))
+            await unless_gone(receive, self._send_all(_with_patience(send)))
         except (ClientGone, OSError):  # the timeout too is an OSError
             pass  # nobody is there to be told; closing the generation ends its sequences
         finally:
@@ -168,6 +175,16 @@ class EventStream(Response):
         if self._form.num_scored(pieces) <= MOST_SCORED_ON_THE_LOOP:
             return self._form.events(pieces)
         return await self._in_thread(lambda: self._form.events(pieces))
+
+
+def _with_patience(send: Send) -> Send:
+    """Raises `TimeoutError` where the client takes nothing for too long."""
+
+    async def send_soon(message: Message) -> None:
+        async with asyncio.timeout(SILENT_READER_S):
+            await send(message)
+
+    return send_soon
 
 
 async def _send_pieces(send: Send, body: bytes, more_body: bool) -> None:

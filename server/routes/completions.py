@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -56,8 +57,14 @@ async def _create(
             body = await read_body(request, schema)
         except ClientDisconnect:
             return Response(status_code=CLIENT_CLOSED)
-        call = await service.in_thread(translate, service.translator(), body)
-    return await _answer(request, service, call, make_form)
+        deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
+        try:
+            # It may stand in line behind others, and nobody may be there any more when it is done.
+            work = service.translated(translate, body, deadline)
+            call = await unless_gone(request.receive, work)
+        except ClientGone:
+            return Response(status_code=CLIENT_CLOSED)
+    return await _answer(request, service, call, make_form, deadline)
 
 
 async def _answer(
@@ -65,9 +72,10 @@ async def _answer(
     service: Service,
     call: Call,
     make_form: type[ChatForm] | type[CompletionForm],
+    deadline: float,
 ) -> Response:
     headers = {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
-    generation = service.open(call, request.state.request_id)
+    generation = service.open(call, request.state.request_id, deadline)
     is_streaming = False
     try:
         form = make_form(generation, service.tokenizer)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from server.schemas.common import GenerationBody, Whole
+from server.schemas.common import GenerationBody, Short, Whole
 
 
 class ChatBody(GenerationBody):
@@ -39,5 +39,5 @@ class ChatBody(GenerationBody):
     tool_choice: Any = None
     response_format: Any = None
     add_generation_prompt: bool | None = None
-    chat_template_kwargs: dict[str, Any] | None = None
+    chat_template_kwargs: Annotated[dict[str, Any] | None, Short] = None
     reasoning_effort: Annotated[str, Field(max_length=32)] | None = None

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic_core import PydanticCustomError
 
 LARGEST_EXACT_FLOAT = 2.0**53
-MAX_LISTED_IDS = 1024  # stop_token_ids, logit_bias
+MAX_LISTED = 1024  # ids, biases, or values for the chat template
 
 
 def _whole(value: Any) -> Any:
@@ -24,16 +24,17 @@ def _whole(value: Any) -> Any:
 
 def _short(value: Any) -> Any:
     """Refuse a long list before its entries are looked at: each wrong one would be an error."""
-    if isinstance(value, list | dict) and len(value) > MAX_LISTED_IDS:
+    if isinstance(value, list | dict) and len(value) > MAX_LISTED:
         raise PydanticCustomError(
             "too_long",
             "has {number} entries; at most {limit} are read",
-            {"number": len(value), "limit": MAX_LISTED_IDS},
+            {"number": len(value), "limit": MAX_LISTED},
         )
     return value
 
 
 Whole = Annotated[int, BeforeValidator(_whole)]
+Short = BeforeValidator(_short)
 
 
 class StreamOptions(BaseModel):
@@ -124,7 +125,7 @@ class GenerationBody(BaseModel):
     top_p: float | None = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
-    logit_bias: Annotated[dict[str, float] | None, BeforeValidator(_short)] = None
+    logit_bias: Annotated[dict[str, float] | None, Short] = None
 
     # Beyond OpenAI's API; names as in vLLM.
     top_k: Whole | None = None
@@ -132,7 +133,7 @@ class GenerationBody(BaseModel):
     repetition_penalty: float | None = None
     min_tokens: Whole | None = None
     ignore_eos: bool | None = None
-    stop_token_ids: Annotated[list[Whole] | None, BeforeValidator(_short)] = None
+    stop_token_ids: Annotated[list[Whole] | None, Short] = None
     skip_special_tokens: bool | None = None
     include_stop_str_in_output: bool | None = None
     return_token_ids: bool | None = None

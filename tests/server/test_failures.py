@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +16,9 @@ from starlette.types import Send
 from server import errors as server_errors
 from server import generation, streaming
 from server.errors import error_body, error_response
+from server.schemas.completions import CompletionBody
+from server.service import TEXT_THREADS
+from server.translate import Call, Translator
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script, raising_script, silent_script
 from yaie import errors
@@ -153,6 +157,39 @@ def test_a_timeout_inside_a_stream(make_app: MakeApp) -> None:
     response = http.post("/v1/completions", json={**BODY, "stream": True})
     assert response.status_code == 200
     assert '"code":"request_timeout"' in response.text.split("\n\n")[-2]
+
+
+def test_the_time_includes_the_line_for_translation(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http, engine = make_app(request_timeout_s=0.4)
+    translated: list[object] = []
+    completion = Translator.completion
+    is_over = threading.Event()
+
+    def slow_for_some(translator: Translator, body: CompletionBody) -> Call:
+        translated.append(body.prompt)
+        if body.prompt == "slow":
+            is_over.wait(30)
+        return completion(translator, body)
+
+    monkeypatch.setattr(Translator, "completion", slow_for_some)
+
+    def status_of(prompt: str) -> int:
+        return http.post("/v1/completions", json={**BODY, "prompt": prompt}).status_code
+
+    try:
+        with ThreadPoolExecutor(4) as clients:
+            slow = [clients.submit(status_of, "slow") for _ in range(TEXT_THREADS)]
+            while len(translated) < TEXT_THREADS:
+                time.sleep(0.01)
+            assert status_of("quick") == 504
+            assert [each.result() for each in slow] == [504] * TEXT_THREADS
+    finally:
+        is_over.set()
+    assert status_of("next") == 200
+    assert "quick" not in translated  # nobody waited for it any more
+    assert len(engine.requests) == 1
 
 
 def test_a_failing_call_harms_no_other(make_app: MakeApp) -> None:

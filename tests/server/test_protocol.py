@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from server import connections
 from server.protocol import HttpProtocol
 
 # As the JDK's HttpClient writes it.
@@ -37,10 +38,32 @@ async def echo(request: Request) -> JSONResponse:
     )
 
 
+async def answer_late(request: Request) -> JSONResponse:
+    await asyncio.sleep(float(request.query_params["s"]))
+    return JSONResponse("late")
+
+
+GONE = threading.Event()
+
+
+async def wait_until_gone(request: Request) -> JSONResponse:
+    await request.body()
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    GONE.set()
+    return JSONResponse("nobody reads this")
+
+
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """An echo behind the protocol, in a thread."""
-    app = Starlette(routes=[Route("/{rest:path}", echo, methods=["GET", "POST"])])
+    app = Starlette(
+        routes=[
+            Route("/late", answer_late),
+            Route("/until-gone", wait_until_gone, methods=["POST"]),
+            Route("/{rest:path}", echo, methods=["GET", "POST"]),
+        ]
+    )
     config = uvicorn.Config(app, http=HttpProtocol, ws="none", log_level="error", lifespan="off")
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -134,3 +157,92 @@ def test_a_connect_is_refused_and_ends_nothing(port: int, connection: socket.soc
     with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as other:
         other.sendall(post() + f"Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY)
         assert answer(other) == (200, SENT)
+
+
+CHUNKED = b"POST /v1/x HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n"
+
+
+def send_without_end(connection: socket.socket, first: bytes, again: bytes) -> bytes:
+    """What is answered to `first` and then `again` and again, 8 MiB at most; sent until then."""
+    with contextlib.suppress(ConnectionError):
+        connection.sendall(first)
+        for _ in range((8 << 20) // len(again)):
+            connection.settimeout(0.001)
+            with contextlib.suppress(TimeoutError):
+                return connection.recv(4096)
+            connection.settimeout(30)
+            connection.sendall(again)
+    return b""
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (b"GET /m HTTP/1.1\r\n", b"X: a\r\n" * 3000),
+        (b"GET /m HTTP/1.1\r\nX: ", b"a" * 30_000),
+        (b"GET /", b"a" * 30_000),
+        (CHUNKED, b"X: a\r\n" * 3000),
+        (CHUNKED + b"X: ", b"a" * 30_000),
+    ],
+)
+def test_a_head_without_end_is_refused(
+    connection: socket.socket, first: bytes, again: bytes
+) -> None:
+    assert b" 431 " in send_without_end(connection, first, again)
+
+
+def test_a_head_may_be_large_and_a_body_larger(connection: socket.socket) -> None:
+    many = "".join(f"X-{n}: {'a' * 500}\r\n" for n in range(100))
+    body = b"b" * (1 << 20)
+    connection.sendall(post(many) + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    assert answer(connection) == (200, {**SENT, "body": body.decode()})
+
+
+@pytest.mark.parametrize("behind", [b"", b"GET /m HTTP/1.1\r\nHost: here\r\n\r\n", b"GET /m"])
+def test_a_request_is_told_that_its_client_is_gone(
+    connection: socket.socket, behind: bytes
+) -> None:
+    GONE.clear()
+    head = b"POST /until-gone HTTP/1.1\r\nHost: here\r\nContent-Length: 1\r\n\r\nx"
+    connection.sendall(head + behind)
+    assert not GONE.wait(0.3)
+    connection.close()
+    assert GONE.wait(30)
+
+
+@pytest.fixture
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "SILENCE_S", 0.3)
+
+
+@pytest.mark.usefixtures("_hasty")
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"", b""),
+        (b"GET /m HTTP/1.1\r\nHost:", b"HTTP/1.1 408 "),
+        (
+            b"POST /v1/x HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nabc",
+            b"HTTP/1.1 408 ",
+        ),
+        (b"GET /m HTTP/1.1\r\nHost: here\r\n\r\nGET", b"HTTP/1.1 200 "),  # and then a 408
+    ],
+)
+def test_a_request_that_is_not_completed_ends_its_connection(
+    port: int, sent: bytes, status: bytes
+) -> None:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as client:
+        client.sendall(sent)
+        received = client.makefile("rb").read()
+    assert received[: len(status)] == status
+    assert bool(received) is bool(status)
+
+
+@pytest.mark.usefixtures("_hasty")
+def test_answers_may_take_their_time(port: int) -> None:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as client:
+        late = b"GET /late?s=1.2 HTTP/1.1\r\nHost: here\r\n\r\n"
+        client.sendall(late + late[:9])
+        assert answer(client) == (200, "late")
+        client.sendall(late[9:])
+        assert answer(client) == (200, "late")
