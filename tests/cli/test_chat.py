@@ -12,12 +12,19 @@ import pytest
 from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
 from yaie.cli.chat import answer_turn, converse, read_turn, take_turn
 from yaie.cli.chat_commands import ChatState, Leave, obey
+from yaie.cli.failures import CommandFailed
 from yaie.cli.local import ModelAnswers
 from yaie.errors import EngineDied, YaieError
 from yaie.types import Usage
 
 USER = {"role": "user", "content": "one"}
 ASSISTANT = {"role": "assistant", "content": "ONE"}
+
+
+def piped(text: str | bytes) -> io.TextIOWrapper:
+    """Standard input from a pipe."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return io.TextIOWrapper(io.BytesIO(data), encoding="ascii", errors="strict")
 
 
 class LoudAnswers:
@@ -187,7 +194,7 @@ def test_help_names_every_command(state: ChatState, capsys: pytest.CaptureFixtur
 
 
 def test_triple_quotes_make_one_turn_of_several_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO('"""first\n/second\nthird"""\nnext\n'))
+    monkeypatch.setattr("sys.stdin", piped('"""first\n/second\nthird"""\nnext\n'))
     assert read_turn(typed_by_hand=False).text == "first\n/second\nthird"
     assert read_turn(typed_by_hand=False).text == "next"
     with pytest.raises(EOFError):
@@ -206,7 +213,7 @@ def test_triple_quotes_make_one_turn_of_several_lines(monkeypatch: pytest.Monkey
 def test_the_end_of_piped_input_closes_quotes(
     typed: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    monkeypatch.setattr("sys.stdin", piped(typed))
     assert read_turn(typed_by_hand=False).text == text
     with pytest.raises(EOFError):
         read_turn(typed_by_hand=False)
@@ -215,7 +222,7 @@ def test_the_end_of_piped_input_closes_quotes(
 def test_text_in_quotes_is_no_command(
     state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO('"""/undo it all"""\n'))
+    monkeypatch.setattr("sys.stdin", piped('"""/undo it all"""\n'))
     converse(LoudAnswers(), state, typed_by_hand=False)
     assert capsys.readouterr().out == "/UNDO IT ALL\n"
 
@@ -223,10 +230,20 @@ def test_text_in_quotes_is_no_command(
 def test_piped_lines_are_turns_and_the_end_of_the_input_is_the_end(
     state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("one\n\n/undo\ntwo\n"))
+    monkeypatch.setattr("sys.stdin", piped("one\n\n/undo\ntwo\n"))
     converse(LoudAnswers(), state, typed_by_hand=False)
     assert capsys.readouterr().out == "ONE\nTWO\n"
     assert [turn["content"] for turn in state.turns] == ["two", "TWO"]
+
+
+def test_what_was_piped_before_what_is_no_text_is_answered(
+    state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", piped("déjà\n".encode() + b"d\xe9j\xe0 vu\nagain\n"))
+    with pytest.raises(CommandFailed, match="not UTF-8") as caught:
+        converse(LoudAnswers(), state, typed_by_hand=False)
+    assert caught.value.exit_code == 2
+    assert capsys.readouterr().out == "DÉJÀ\n"
 
 
 def test_without_a_limit_a_local_answer_ends_with_the_model_or_the_context(

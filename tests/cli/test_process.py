@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -165,30 +166,50 @@ def test_no_colour_reaches_a_pipe(yaie: Cli) -> None:
         assert "\x1b" not in done.stdout + done.stderr
 
 
-def test_a_client_that_never_finishes_its_request_does_not_hold_the_shutdown(
+@pytest.fixture
+def server(
     environment: dict[str, str], tiny_model_dir: Path
-) -> None:
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server of its own, which drains for a tenth of a second, and its port."""
     command = [sys.executable, "-m", "yaie.cli", "serve", str(tiny_model_dir), "--port", "0"]
     options = ["--num-slots", "256", "--threads", "1", "--drain-s", "0.1"]
-    server = subprocess.Popen(
+    process = subprocess.Popen(
         [*command, *options], stderr=subprocess.PIPE, text=True, env=environment
     )
-    assert server.stderr is not None
+    assert process.stderr is not None
     try:
-        said = server.stderr.readline()
+        said = process.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)", said)
         assert found is not None, said
-        with connected(int(found[1])) as client:
-            client.sendall(
-                b"POST /v1/completions HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\n{"
-            )
-            time.sleep(0.5)  # for the request to reach its route
-            server.send_signal(signal.SIGTERM)
-            server.communicate(timeout=60)
-        assert server.returncode in (0, -signal.SIGTERM)
+        yield process, int(found[1])
     finally:
-        server.kill()
-        server.wait()
+        process.kill()
+        process.wait()
+
+
+def test_a_client_that_never_finishes_its_request_does_not_hold_the_shutdown(
+    server: tuple[subprocess.Popen[str], int],
+) -> None:
+    process, port = server
+    with connected(port) as client:
+        client.sendall(
+            b"POST /v1/completions HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\n{"
+        )
+        time.sleep(0.5)  # for the request to reach its route
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+    assert process.returncode in (0, -signal.SIGTERM)
+
+
+def test_a_terminal_that_closes_drains_the_server(
+    server: tuple[subprocess.Popen[str], int],
+) -> None:
+    process, port = server
+    with connected(port):  # it listens, so the signals are taken
+        process.send_signal(signal.SIGHUP)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode in (0, -signal.SIGTERM), said
+    assert "Shutting down" in said
 
 
 def connected(port: int) -> socket.socket:

@@ -136,6 +136,17 @@ def test_a_larger_pool_that_allows_longer_contexts_is_no_overrun(config: EngineC
     assert bool(torch.isfinite(logits(large, runner)).all())
 
 
+def test_a_pool_too_small_to_compare_decoders_in_leaves_the_file_alone(
+    config: EngineConfig, caplog: pytest.LogCaptureFixture
+) -> None:
+    tiny = dataclasses.replace(config, num_slots=8)
+    assert not start(tiny)[2]
+    assert not start(config)[2]  # the tiny one has left nothing that another could not use
+    assert not start(tiny)[2]
+    assert start(config)[2]
+    assert "of no use" not in caplog.text
+
+
 def test_a_damaged_file_is_removed_and_packed_anew(
     config: EngineConfig, caplog: pytest.LogCaptureFixture
 ) -> None:

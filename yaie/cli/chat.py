@@ -154,10 +154,10 @@ def read_turn(typed_by_hand: bool) -> Typed:
 
 def _read_line(prompt: str) -> str:
     if not prompt:
-        line = sys.stdin.readline()
+        line = sys.stdin.buffer.readline()
         if not line:
             raise EOFError
-        return line.rstrip("\n")
+        return one_off.decode_text(line, "what was piped in").rstrip("\r\n")
     if not terminal.is_terminal(sys.stdout):  # then input() would write its prompt among answers
         print(prompt, end="", file=sys.stderr, flush=True)
         return input()

@@ -171,7 +171,7 @@ def read_prompt(words: list[str], files: list[Path]) -> str:
     """The files, then what is piped in, then the words, parted by blank lines."""
     parts = [read_text(path) for path in files]
     if sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty():
-        parts.append(_decode(sys.stdin.buffer.read(), "what was piped in"))
+        parts.append(decode_text(sys.stdin.buffer.read(), "what was piped in"))
     parts.append(" ".join(words))
     text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
     if not text:
@@ -182,14 +182,15 @@ def read_prompt(words: list[str], files: list[Path]) -> str:
 def read_text(path: Path) -> str:
     """The text of a file; a clear refusal if it cannot be read or is no text."""
     try:
-        return _decode(path.read_bytes(), str(path))
+        return decode_text(path.read_bytes(), str(path))
     except OSError as error:
         raise usage_error(
             f"cannot read {path}", why=error.strerror or str(error), advice="a text file"
         ) from None
 
 
-def _decode(data: bytes, name: str) -> str:
+def decode_text(data: bytes, name: str) -> str:
+    """The text that was given as bytes; a clear refusal if it is none. `name`: what it is."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

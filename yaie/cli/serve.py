@@ -6,8 +6,11 @@ taken, and an engine that cannot start becomes one message and an exit code.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import errno
+import resource
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 # After the requests in flight were answered: for what clients have not sent or read to its end.
 CLOSE_S = 5
+MOST_FILES = 65_536  # connections among them
 
 
 @settings_options((*ENGINE_FLAGS, *SERVER_FLAGS))
@@ -132,6 +136,18 @@ def introduce(settings: Settings, listener: socket.socket) -> None:
         print("warning: anyone who reaches this port may use it; set --api-key", file=sys.stderr)
 
 
+def _prepare_process() -> None:
+    """Let there be as many connections as the system allows, and drain when the terminal closes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    # Under nohup it is ignored, and stays so.
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+
 def run_server(settings: Settings, listener: socket.socket) -> None:
     """Serve until a signal; raises the error of an engine that cannot start."""
     import uvicorn
@@ -158,6 +174,7 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
             timeout_graceful_shutdown=CLOSE_S,
         )
     )
+    _prepare_process()
     server.run(sockets=[listener])
     if failures:
         raise failures[0]

@@ -24,7 +24,7 @@ from yaie.models.locate import resolve_model_path
 from yaie.models.memory import trim_heap
 from yaie.models.packed_cache import PackedCache, cache_key, open_cache
 from yaie.models.reload import reload_model
-from yaie.models.rewrites.decoder import DecoderDiffers
+from yaie.models.rewrites.decoder import DecoderDiffers, has_room_to_compare
 from yaie.models.rewrites.exactness import not_exact
 from yaie.models.rewrites.snapshot import NotSavable, Saver, Snapshot, facts_of, specs_of
 
@@ -100,6 +100,8 @@ def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunn
         loaded = reload_model(config, resolve_model_path(config.model), facts, specs_of(facts))
         if loaded.max_model_len > facts["num_positions"]:
             return None  # it was packed for a smaller pool
+        if not has_room_to_compare(loaded):
+            return None
         # Only now, as what is free was asked for without the weights.
         numbers = WeightMemory(place.kernels).take(entry.header["nbytes"]).numpy()
         entry.load(numbers.data)
@@ -123,7 +125,7 @@ def _save(
     config: EngineConfig, place: Place, loaded: LoadedModel, runner: ModelRunner
 ) -> Saver | None:
     decoder = runner.decoder
-    if decoder is None:
+    if decoder is None or not has_room_to_compare(loaded):
         return None
     try:
         if _key(config, place.kernels) != place.key:

@@ -262,12 +262,19 @@ def _rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tenso
     return cosines[0].float(), sines[0].float()
 
 
+_SHARED, _OWN = 9, 7  # tokens of the sequences that decoders are compared by
+
+
+def has_room_to_compare(loaded: LoadedModel) -> bool:
+    """Whether its pool is large enough for the plan that other starts compare decoders by."""
+    length = _SHARED + _OWN
+    return loaded.num_slots >= length + _OWN and loaded.max_model_len >= length
+
+
 def comparison_plan(loaded: LoadedModel) -> StepPlan:
     """Two short sequences with a common beginning, all of whose logits are wanted."""
-    shared, own = 9, 7
+    shared, own = (_SHARED, _OWN) if has_room_to_compare(loaded) else (1, 0)
     length = shared + own
-    if loaded.num_slots < shared + 2 * own or loaded.max_model_len < length:
-        shared, own = 1, 0
     count = shared + 2 * own
     token_ids = np.arange(count, dtype=np.int64) * 31 % loaded.vocab_size
     slots = np.arange(count, dtype=np.int64)
