@@ -166,8 +166,9 @@ def test_an_error_of_one_sequence_ends_the_whole_request(driver: StepDriver, cor
     )
     while driver.take(inbox):
         pass
-    drain(driver, ask("next"))
+    driver.release(inbox)
     assert core.stats.num_running == 0  # the other sequence was ended too
+    drain(driver, ask("next"))
 
 
 def test_a_step_that_fails_ends_the_driver(driver: StepDriver) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, digest
 from yaie.engine.lookups import unpinned_loose_tokens, unpinned_tokens
-from yaie.engine.request import Sequence, SequenceState
+from yaie.engine.request import Request, Sequence, SequenceState
+from yaie.engine.scheduler import Scheduler
 from yaie.engine.scores import LEAST_SCORES
-from yaie.engine.step import ScheduledStep
+from yaie.engine.step import DrawnToken, ScheduledStep
+from yaie.errors import LogitsNotFinite, YaieError
 from yaie.kvcache.node import as_tokens
-from yaie.types import TokenDelta
+from yaie.kvcache.radix_tree import RadixTree
+from yaie.types import GenerationRequest, TokenDelta
 
 POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
 EVICTIONS = ["lru", "lfu", "cost"]
@@ -640,3 +643,45 @@ def test_no_more_sequences_run_than_allowed(max_running: int) -> None:
         bench.add(f"r{number}", prompt(number, 20), n=min(max_running, 1 + number % 3), max_new=9)
     bench.run()
     bench.expect_all()
+
+
+def test_what_gave_no_numbers_goes_also_where_a_neighbour_needs_its_place() -> None:
+    """The older sequence grows by the last slot in the update that tells of the newer one's fault:
+    were the newer one preempted first, what it computed would be kept for the next who asks."""
+    tree = RadixTree(120)
+    scheduler = Scheduler(tree)
+    for name, first in (("old", 1), ("bad", 50)):
+        scheduler.add(_endless(name, range(first, first + 8)))
+    while True:
+        step = scheduler.schedule()
+        assert step is not None
+        is_full = tree.num_free == 0
+        results: list[DrawnToken | YaieError] = [
+            LogitsNotFinite("no numbers")
+            if is_full and draw.sequence.request.request_id == "bad"
+            else DrawnToken(100 + tree.num_free)
+            for draw in step.draws
+        ]
+        ended = [delta for delta in scheduler.update(step, results) if delta.finish_reason]
+        if is_full:
+            break
+    assert [(delta.request_id, delta.error_code) for delta in ended] == [
+        ("bad", "logits_not_finite")
+    ]
+    assert tree.match("", as_tokens(range(50, 58))).num_computed == 0
+    assert scheduler.counters.num_preemptions == 0  # what ended made room
+
+
+class _Sampling:
+    """Draws without end."""
+
+    def observe(self, token_id: int) -> None:
+        pass
+
+    def finish_reason(self, token_id: int) -> None:
+        return None
+
+
+def _endless(name: str, tokens: Iterable[int]) -> Request:
+    asked = GenerationRequest(request_id=name, prompt_token_ids=tuple(tokens))
+    return Request(asked, namespace="", max_new_tokens=100, samplings=[_Sampling()])

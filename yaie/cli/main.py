@@ -35,7 +35,8 @@ app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)
 app.command("version")(version.version)
 COMMANDS = ("run", "chat", "serve", "demo", "bench", "doctor", "models", "version")
-_COMMAND_ARGUMENTS = ("builtin", "tree", "offline")  # what may follow a command, as a bare word
+# What may follow a command, as a bare word.
+_COMMAND_ARGUMENTS = ("builtin", *(each.name for each in bench.app.registered_commands))
 
 
 @app.callback(invoke_without_command=True)

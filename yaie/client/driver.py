@@ -26,6 +26,7 @@ class Inbox:
         self.deltas: deque[TokenDelta] = deque()
         # Which sequences of which requests the engine still works on.
         self.unfinished: dict[str, set[int]] = {}
+        self.has_left_siblings = False  # of a sequence that failed; they are to be aborted
 
     def put(self, delta: TokenDelta) -> None:
         """Keep a delta; a request is forgotten with the end of its last sequence."""
@@ -109,9 +110,10 @@ class StepDriver:
                 for request_id in inbox.unfinished:
                     self._inboxes.pop(request_id, None)
                     self._commands.append((request_id, None))
-                if not inbox.unfinished:
+                if not inbox.unfinished and not inbox.has_left_siblings:
                     return
                 inbox.unfinished = {}
+                inbox.has_left_siblings = False
                 if self._stepper is not None or self._core is None or self._failure:
                     return
                 self._stepper = threading.get_ident()
@@ -207,6 +209,7 @@ class StepDriver:
                 self._inboxes.pop(delta.request_id, None)
                 if delta.finish_reason == "error":  # its other sequences may still run
                     self._commands.append((delta.request_id, None))
+                    inbox.has_left_siblings = True
 
 
 class HeldInterrupts:

@@ -151,10 +151,14 @@ class Scheduler:
         """
         self._account(step)
         deltas = []
-        for draw, result in zip(step.draws, drawn, strict=True):
-            sequence = draw.sequence
+        results = [(draw.sequence, each) for draw, each in zip(step.draws, drawn, strict=True)]
+        # Those that end go first: they make room for others to grow, and none of them must have
+        # lost its cursor to a growing one when what it computed is to be dropped.
+        for sequence, result in results:
             if isinstance(result, YaieError):
                 deltas.append(self.fail(sequence, result))
+        for sequence, result in results:
+            if isinstance(result, YaieError):
                 continue
             try:
                 deltas.append(self._accept(sequence, result))
