@@ -40,6 +40,20 @@ EXIT_S = 1.0  # much more than the event loop takes to end
 
 _ROUTERS = (completions.router, models.router, health.router)
 _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
+# Parts of OpenAI's API, and of Anthropic's, that clients ask servers of language models for.
+_NOT_DONE = tuple(
+    f"/v1/{name}"
+    for name in (
+        "audio",
+        "embeddings",
+        "files",
+        "images",
+        "messages",
+        "moderations",
+        "rerank",
+        "responses",
+    )
+)
 # What a page from elsewhere may read: all that docs/api.md names.
 EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")
 
@@ -154,8 +168,7 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
     if error.status_code == 404:
-        docs = f"{request.scope.get('root_path', '')[:200]}/docs"
-        return error_response(NotFound(f"there is no {path!r} here; see {docs} for what there is"))
+        return error_response(NotFound(f"there is no {path!r} here; {_advice(request)}"))
     if error.status_code == 405:
         response = error_response(
             MethodNotAllowed(f"{path!r} cannot be used with {request.method[:20]!r}")
@@ -166,6 +179,18 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
             response.headers["Allow"] = ", ".join(sorted(methods))
         return response
     return error_response(InvalidRequest(str(error.detail)))
+
+
+def _advice(request: Request) -> str:
+    """What to do about a path that is not here."""
+    root = request.scope.get("root_path", "")
+    path = request.scope["path"].removeprefix(root)
+    for meant in (f"/v1{path}", path.removeprefix("/v1")):
+        if meant != path and routes_at(_ROUTES, {**request.scope, "path": root + meant}):
+            return f"did you mean {root[:200] + meant[:200]!r}?"
+    if path.startswith(_NOT_DONE):
+        return "this server continues texts and answers chats"
+    return f"see {root[:200]}/docs for what there is"
 
 
 async def _answer_invalid(request: Request, error: Exception) -> Response:

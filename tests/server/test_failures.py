@@ -259,9 +259,9 @@ def test_a_drain_has_an_end(make_app: MakeApp, stream: bool) -> None:
     assert http.get("/readiness").json()["state"] == "draining"
 
 
-def ask_with(http: TestClient, send: Send) -> None:
-    """Ask for a stream over a connection that stays open and whose writes are `send`."""
-    body = json.dumps({**BODY, "stream": True}).encode()
+def ask_with(http: TestClient, send: Send, *, stream: bool = True) -> None:
+    """Ask over a connection that stays open and whose writes are `send`."""
+    body = json.dumps({**BODY, "stream": stream}).encode()
     arriving = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Any:
@@ -284,8 +284,9 @@ def ask_with(http: TestClient, send: Send) -> None:
     http.portal.call(ask)
 
 
+@pytest.mark.parametrize("stream", [False, True])
 def test_a_client_that_takes_nothing_is_let_go(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, stream: bool
 ) -> None:
     """Its connection stays open, and its window is full: every write waits for ever."""
     monkeypatch.setattr(streaming, "SILENT_READER_S", 0.2)
@@ -298,7 +299,7 @@ def test_a_client_that_takes_nothing_is_let_go(
         if message["type"] == "http.response.body":
             await asyncio.Event().wait()
 
-    ask_with(http, send)
+    ask_with(http, send, stream=stream)
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert len(engine.ended) == 1
     assert app.state.service.num_active == 0
@@ -333,6 +334,25 @@ def test_a_client_that_takes_a_large_event_slowly_gets_all_of_it(
     said = [json.loads(event[6:])["choices"][0]["text"] for event in events[:-2]]
     assert "".join(said) == "The tree 🙂 plan."
     assert deadlines.count(streaming.SILENT_READER_S) == len(sent)
+
+
+def test_a_large_document_is_sent_in_pieces(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "PIECE_BYTES", 50)
+    http, _ = make_app()
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    ask_with(http, send, stream=False)
+    head, *bodies = sent
+    document = b"".join(message["body"] for message in bodies)
+    assert dict(head["headers"])[b"content-length"] == str(len(document)).encode()
+    assert max(len(message["body"]) for message in bodies) <= 50
+    assert [message["more_body"] for message in bodies] == [True] * (len(bodies) - 1) + [False]
+    assert json.loads(document)["choices"][0]["text"] == "The tree 🙂 plan."
 
 
 def test_what_may_wait_unread_is_counted_for_each_choice(

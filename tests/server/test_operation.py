@@ -138,8 +138,9 @@ def test_metrics(make_app: MakeApp) -> None:
     assert not any("made-up" in labels or "VERB" in labels for _, labels in found)
     names = {name for name, _ in found}
     for field in fields(EngineStats):
-        name = field.name.removeprefix("num_").removesuffix("_s")
-        assert any(name in each for each in names), field.name
+        bare = field.name.removeprefix("num_")
+        counted = f"{bare.removesuffix('_s')}_seconds" if bare.endswith("_s") else bare
+        assert len(names & {f"yaie_{field.name}", f"yaie_engine_{counted}_total"}) == 1, field.name
 
 
 def test_refused_requests_make_no_latency_look_better(make_app: MakeApp) -> None:
@@ -294,6 +295,25 @@ def test_keys_behind_a_proxy_that_takes_a_prefix_off(make_app: MakeApp) -> None:
     assert http.get("/llm/v1/models", headers=key).status_code == 200
     lost = http.get("/llm/nothing", headers=key).json()["error"]["message"]
     assert lost == "there is no '/llm/nothing' here; see /llm/docs for what there is"
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        ("/chat/completions", "did you mean '/v1/chat/completions'?"),
+        ("/v1/v1/models", "did you mean '/v1/models'?"),
+        ("/v1/health", "did you mean '/health'?"),
+        ("/v1/embeddings", "this server continues texts and answers chats"),
+        ("/v1/responses", "this server continues texts and answers chats"),
+        ("/v2", "see /docs for what there is"),
+    ],
+)
+def test_a_path_that_is_not_here_is_answered_with_advice(
+    make_app: MakeApp, path: str, advice: str
+) -> None:
+    response = make_app()[0].post(path, json={})
+    assert response.status_code == 404
+    assert response.json()["error"]["message"] == f"there is no {path!r} here; {advice}"
 
 
 def test_body_limit(make_app: MakeApp) -> None:

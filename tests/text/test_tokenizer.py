@@ -40,7 +40,7 @@ def test_what_the_tokenizer_knows(byte_level: Tokenizer) -> None:
     assert byte_level.bos_token_id is None
     assert byte_level.has_chat_template
     assert len(byte_level.special_ids) == 3
-    assert byte_level.token_text(byte_level.eos_token_id or 0) == "<|im_end|>"
+    assert byte_level.token_bytes(byte_level.eos_token_id or 0) == b"<|im_end|>"
     assert byte_level.vocab_size > 256
 
 

@@ -33,10 +33,3 @@ class AttentionSpec:
     def group_size(self) -> int:
         """Query heads per KV head."""
         return self.num_heads // self.num_kv_heads
-
-    @property
-    def elements_per_token(self) -> int:
-        """Elements of K and V that a token of this layer takes in the pool."""
-        if self.kv_layer is not None:
-            return 0
-        return self.num_kv_heads * (self.key_width + self.value_width)

@@ -1,7 +1,7 @@
 """What a request must be for this engine, checked before it enters the queue.
 
-The front doors check the same before they send anything, by the same function, so that a caller
-hears of it at once; the engine checks again, since it trusts nobody.
+`LLM` asks it before it sends anything, so that a caller hears of it at once; the engine asks again,
+since it trusts nobody. The server checks the same by itself, under the names that a client used.
 """
 
 from __future__ import annotations

@@ -115,10 +115,6 @@ class Tokenizer:
             found = self._bytes[token_id] = self._bytes_of(token_id)
         return found
 
-    def token_text(self, token_id: int) -> str:
-        """`token_bytes` as text; bytes that are no whole character become U+FFFD."""
-        return self.token_bytes(token_id).decode("utf-8", "replace")
-
     def _bytes_of(self, token_id: int) -> bytes:
         token = self.fast.id_to_token(token_id)
         if token is None:

@@ -46,11 +46,6 @@ class Shape:
         return self.prefix_len + self.num_turns * (self.turn_len + self.output_len)
 
     @property
-    def num_sequences(self) -> int:
-        """Sequences that are alive at the same time."""
-        return self.num_conversations * self.num_samples
-
-    @property
     def asked(self) -> Shape:
         """What is asked, whatever it is called: equal for a workload and its replay."""
         return replace(self, title="", is_replay=False)
