@@ -38,6 +38,7 @@ BUILTIN_MODEL = "builtin"
 
 LARGEST_COUNT = 2**31 - 1  # of tokens, rows and requests: more than any machine holds
 LARGEST_SIZE = 2**63 - 1  # in bytes: what travels to the engine
+LEAST_CONTEXT = 2  # tokens: one that is asked, and one that is answered
 MAX_THREADS = 1024
 
 
@@ -90,8 +91,9 @@ class EngineConfig:
                 )
         for name, largest in _COUNTS.items():
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} is {value}; it must be at least 1", param=name)
+            least = LEAST_CONTEXT if name in ("num_slots", "max_model_len") else 1
+            if value is not None and value < least:
+                raise ConfigError(f"{name} is {value}; it must be at least {least}", param=name)
             if value is not None and value > largest:
                 raise ConfigError(f"{name} is {value}; it must be at most {largest}", param=name)
 
@@ -154,8 +156,8 @@ class Settings(BaseSettings):
     quantization: Quantization | None = None
     kv_dtype: KVDtype = "auto"
     device: Device = "auto"
-    num_slots: int | None = Field(default=None, ge=1, le=LARGEST_COUNT)
-    max_model_len: int | None = Field(default=None, ge=1, le=LARGEST_COUNT)
+    num_slots: int | None = Field(default=None, ge=LEAST_CONTEXT, le=LARGEST_COUNT)
+    max_model_len: int | None = Field(default=None, ge=LEAST_CONTEXT, le=LARGEST_COUNT)
     max_step_rows: int = Field(default=2048, ge=1, le=LARGEST_COUNT)
     max_running: int = Field(default=256, ge=1, le=LARGEST_COUNT)
     max_waiting: int = Field(default=4096, ge=1, le=LARGEST_COUNT)

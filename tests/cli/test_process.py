@@ -166,6 +166,14 @@ def test_no_colour_reaches_a_pipe(yaie: Cli) -> None:
         assert "\x1b" not in done.stdout + done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux heeds RLIMIT_AS")
+def test_too_little_memory_is_no_fault_of_yaie(environment: dict[str, str]) -> None:
+    command = f"ulimit -v 1000000; {sys.executable} -m yaie.cli run --local x </dev/null"
+    done = in_a_shell(command, environment)
+    assert done.returncode == 4, done.stderr
+    assert "error[not-enough-memory]" in done.stderr
+
+
 @pytest.fixture
 def server(
     environment: dict[str, str], tiny_model_dir: Path

@@ -7,12 +7,13 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 model, 4 memory, 5 server, 124 timeout,
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import traceback
 
 from yaie.cli import terminal
-from yaie.errors import YaieError
+from yaie.errors import NotEnoughMemory, YaieError
 
 FAILED, USAGE, SERVER_UNREACHABLE, TIMED_OUT, INTERRUPTED = 1, 2, 5, 124, 130
 
@@ -53,6 +54,11 @@ def output_error(error: OSError) -> CommandFailed:
 
 def show_failure(error: BaseException) -> int:
     """Print an error to stderr as at most one screen, and return the exit code it asks for."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+        error = NotEnoughMemory(
+            "the system gives this process no more memory; there is no more, or a limit is set "
+            "(ulimit -v, a container's)"
+        )
     with contextlib.suppress(OSError):  # nobody takes the words (a full disk): the code still tells
         _show(error)
     return error.exit_code if isinstance(error, YaieError) else FAILED

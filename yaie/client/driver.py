@@ -116,6 +116,8 @@ class StepDriver:
                 inbox.has_left_siblings = False
                 if self._stepper is not None or self._core is None or self._failure:
                     return
+                if not self._commands:  # somebody's step has seen to it
+                    return
                 self._stepper = threading.get_ident()
             with contextlib.suppress(EngineUnavailable):  # the next caller is told
                 self._step()
