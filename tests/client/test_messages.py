@@ -28,7 +28,7 @@ from yaie.client.messages import (
     unpack_request,
 )
 from yaie.client.supervisor import EngineProcess
-from yaie.config import LARGEST_COUNT, EngineConfig
+from yaie.config import LARGEST_COUNT, LEAST_CONTEXT, EngineConfig
 from yaie.errors import (
     ConfigError,
     InvalidRequest,
@@ -109,7 +109,7 @@ configs = st.builds(
     model=text.filter(str.strip),
     served_model_name=st.none() | text,
     dtype=st.sampled_from(["auto", "float32", "bfloat16", "float16"]),
-    num_slots=st.none() | st.integers(1, LARGEST_COUNT),
+    num_slots=st.none() | st.integers(LEAST_CONTEXT, LARGEST_COUNT),
     policy=st.sampled_from(["prefix-aware", "fcfs", "lpm", "priority"]),
     audit=st.booleans(),
     threads=st.none() | st.integers(1, 99),
