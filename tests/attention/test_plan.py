@@ -349,17 +349,18 @@ def test_paths_deeper_than_recursion(overhead: int, *, computed: bool) -> None:
 def test_a_deep_chain_costs_the_same_for_each_of_its_nodes() -> None:
     """Its nodes are carried down to the one segment that reads them all: not copied at each."""
     depth = 40_000
-    above = Node(None, 0)
+    above, chain = Node(None, 0), []
     for position in range(depth):
         node = Node(above, position)
         node.tokens.append(0)
         node.add_extents([(2 * position, 1)])
         node.num_computed = int(position < depth - 1)
+        chain.append(node)
         above = node
     selection = RowSelection(1)
     assert selection.add(Cursor(above, 1)) == (1, True)
     began = time.process_time()
-    for node in selection.entries:
+    for node in chain:
         node.slots()
     linear = time.process_time() - began
     began = time.process_time()

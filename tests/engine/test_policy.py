@@ -265,3 +265,13 @@ def test_the_overload_would_starve_it_without_fairness() -> None:
     waited, _ = wait_of_the_dear_one("fcfs", 1, num_slots=400, max_clock=3000)
     assert waited is not None
     assert waited < bound
+
+
+@pytest.mark.parametrize("name", ["prefix-aware", "lpm"])
+def test_nobody_is_looked_up_twice_for_one_answer(name: str) -> None:
+    """A look-up walks through a whole prompt, and one that waits alone is every candidate."""
+    queue = Queue(name)
+    queue.add("alone", cost=10)
+    before = queue.num_lookups
+    assert queue.policy.next(0) is not None
+    assert queue.num_lookups == before + 1

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from yaie.attention.branches import NodeRows, hang
 from yaie.kvcache.node import Cursor, Node
 
 IntArray = NDArray[np.int64]
@@ -71,18 +72,6 @@ class FoldingCost:
         return num_keys * (num_branches - 1) <= self.segment_overhead
 
 
-class NodeRows:
-    """The rows of one node in a step; a node above rows has an entry too, perhaps without rows."""
-
-    __slots__ = ("branches", "computed_to", "logits", "node")
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.computed_to = node.num_computed  # tokens that are computed when the step is done
-        self.logits: set[int] = set()  # tokens whose logits are wanted
-        self.branches: list[NodeRows] = []  # children that are in the step
-
-
 class RowSelection:
     """What one step computes, collected sequence by sequence under a budget of rows.
 
@@ -94,8 +83,7 @@ class RowSelection:
         self.max_rows = max_rows
         self.num_rows = 0
         self.kv_tokens_unshared = 0
-        self.entries: dict[Node, NodeRows] = {}
-        self.tops: list[NodeRows] = []  # children of roots
+        self.entries: dict[Node, NodeRows] = {}  # of nodes that have rows
 
     @property
     def room(self) -> int:
@@ -197,24 +185,11 @@ class RowSelection:
         return True
 
     def _entry(self, node: Node) -> NodeRows:
-        """The node's entry; new ones are hung below those of their ancestors."""
+        """The node's entry, made where there is none."""
         entry = self.entries.get(node)
-        if entry is not None:
-            return entry
-        found = below = entry = NodeRows(node)
-        self.entries[node] = entry
-        parent = node.parent
-        while parent is not None and parent.parent is not None:
-            above = self.entries.get(parent)
-            if above is not None:
-                above.branches.append(below)
-                return found
-            above = self.entries[parent] = NodeRows(parent)
-            above.branches.append(below)
-            below = above
-            parent = parent.parent
-        self.tops.append(below)
-        return found
+        if entry is None:
+            entry = self.entries[node] = NodeRows(node)
+        return entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +244,7 @@ class _Layout:
 
     def walk(self, top: NodeRows) -> None:
         """Lay out one subtree, depth first. A stack, since paths can be deeper than recursion."""
-        stack: list[tuple[NodeRows, _Carry, int]] = [(top, _Carry(top.node.start), -1)]
+        stack: list[tuple[NodeRows, _Carry, int]] = [(top, _Carry(0), -1)]
         while stack:
             rows, carry, first_row = stack.pop()
             if first_row >= 0:  # all below it is laid out
@@ -278,6 +253,8 @@ class _Layout:
             first_row = self.num_rows
             node, branches, slots = rows.node, rows.branches, rows.node.slots()
             own = self._add_rows(rows, slots)
+            if rows.slots_above is not None:
+                carry = carry.with_keys(rows.slots_above)
             num_keys = len(node.tokens) if branches else own
             keys = carry.with_keys(slots[:num_keys])
             if not branches:
@@ -329,14 +306,17 @@ class _Layout:
         self.segments.append(Segment(keys.all_slots(), keys.first_position, first_row, end_row))
 
 
+_USUAL_COST = FoldingCost()
+
+
 def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> PlannedStep:
     """Lay the selected rows out in depth-first order, with the segments they attend to.
 
     A chain of nodes with the same rows becomes one segment; a shared node too short to pay for
     itself is folded into those below it. Neither changes what a row attends to.
     """
-    layout = _Layout(cost or FoldingCost())
-    for top in selection.tops:
+    layout = _Layout(cost or _USUAL_COST)
+    for top in hang(selection.entries):
         layout.walk(top)
     plan = StepPlan(
         token_ids=np.array(layout.token_ids, dtype=np.int64),

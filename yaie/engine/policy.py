@@ -164,13 +164,17 @@ class _Scored(AdmissionPolicy):
         if not count:
             return None
         self._turn = (self._turn + 1) % count
-        self._refresh(self._turn)
-        self._refresh(int(self._arrival[:count].argmin()))
+        fresh = {self._turn, int(self._arrival[:count].argmin())}
+        for index in fresh:
+            self._refresh(index)
         best = 0
         for _ in range(_TRIES):
             best = self._best(clock, count)
+            if best in fresh:  # to look again would give the same: nothing changes meanwhile
+                break
             remembered = self._cost[best]
             self._refresh(best)
+            fresh.add(best)
             if self._cost[best] <= remembered:
                 break
         return self._requests[best]

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from yaie.kvcache.slots import Extent
+
+if TYPE_CHECKING:
+    from yaie.kvcache.stretch import Stretch
 
 Tokens = NDArray[np.int32]
 SlotArray = NDArray[np.int64]
@@ -44,6 +48,7 @@ class Node:
         "parent",
         "refs",
         "start",
+        "stretch",
         "tokens",
         "uses",
     )
@@ -60,6 +65,7 @@ class Node:
         self.last_used = 0  # tree clock when a sequence last ended or began here
         self.uses = 0  # sequences that have passed here, or ended above when this was one edge
         self.entry = 0  # number of its valid entry in the eviction queue; 0: none
+        self.stretch: Stretch | None = None  # kept for the planner; only while there are refs
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -87,16 +93,7 @@ class Node:
         end = len(self.tokens) if end is None else end
         if len(self.extents) == 2:
             return np.arange(self.extents[0] + first, self.extents[0] + end, dtype=np.int64)
-        return self._expand()[first:end]
-
-    def _expand(self) -> SlotArray:
-        if len(self.extents) <= _FEW_EXTENTS:
-            runs = [np.arange(start, start + length) for start, length in self.extent_list()]
-            return np.concatenate(runs)
-        pairs = np.array(self.extents, dtype=np.int64).reshape(-1, 2)
-        lengths = pairs[:, 1]
-        before = np.cumsum(lengths) - lengths
-        return np.repeat(pairs[:, 0] - before, lengths) + np.arange(lengths.sum())
+        return slots_of(self.extents)[first:end]
 
     def extent_list(self) -> list[Extent]:
         """The extents as pairs."""
@@ -131,6 +128,16 @@ class Node:
             flat.append(start)
             flat.append(inside)
         return cut
+
+
+def slots_of(extents: array[int]) -> SlotArray:
+    """The slots of extents (start, length, start, length, ...), in order."""
+    if len(extents) <= _FEW_EXTENTS:
+        pairs = zip(extents[0::2], extents[1::2], strict=True)
+        return np.concatenate([np.arange(start, start + length) for start, length in pairs])
+    starts, lengths = np.array(extents, dtype=np.int64).reshape(-1, 2).T
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
 
 class Cursor:

@@ -116,15 +116,18 @@ class RadixTree:
             return Match(None, 0, 0, 0)
         offset = known = computed = 0
         total = len(tokens)
+        keys = memoryview(tokens)  # type: ignore[arg-type]  # an int from it costs half as much
         while known < total:
             children = node.children
-            child = children.get(int(tokens[known])) if children else None
+            child = children.get(keys[known]) if children else None
             if child is None:
                 break
-            length = min(len(child.tokens), total - known)
-            offset = _common_length(child, tokens, known, length)
+            offset = 1  # the first token is the key under which the node was found
+            if len(child.tokens) > 1:
+                length = min(len(child.tokens), total - known)
+                offset = _common_length(child, tokens, known, length)
             if computed == known:
-                computed += min(offset, child.num_computed)
+                computed += offset if offset <= child.num_computed else child.num_computed
             known += offset
             node = child
             if offset < len(child.tokens):
@@ -200,10 +203,14 @@ class RadixTree:
         node: Node | None = cursor.node
         assert node is not None, "the cursor is closed"
         self._detach(cursor)
+        refs_below = 0
         while node is not None:
             parent = node.parent
             node.refs -= 1
             node.last_used = self.clock
+            if refs_below in (0, node.refs):  # there may be nobody left who stands or parts here
+                node.stretch = None
+            refs_below = node.refs
             if node.refs == 0:
                 self.num_live -= len(node.tokens)
                 if node.children is None:
@@ -326,6 +333,7 @@ class RadixTree:
         upper.refs = node.refs
         upper.last_used = node.last_used
         upper.uses = node.uses
+        upper.stretch, node.stretch = node.stretch, None
         upper.children = {node.tokens[keep]: node}
         parent.children[upper.tokens[0]] = upper
         node.parent = upper
@@ -343,7 +351,7 @@ class RadixTree:
     def _join_path(self, node: Node) -> None:
         """Make one edge of those above the node, and it, that nothing branches off any more.
 
-        Eviction leaves them behind, and every step walks through each node of a live path. Only
+        Eviction leaves them behind, and a look-up walks through each node of a held prompt. Only
         live edges are joined, and where the policy counts uses, only those used alike: else a tail
         would be worth as much as the prefix that it hangs on.
         """
@@ -379,7 +387,7 @@ class RadixTree:
         for extents in runs:
             node.add_extents(extents)
         for gone in chain[:-1]:
-            gone.parent = gone.children = None
+            gone.parent = gone.children = gone.stretch = None
         self.num_nodes -= len(chain) - 1
 
     def _move_cursors(self, node: Node, upper: Node, keep: int) -> None:
@@ -513,8 +521,6 @@ def loose_tokens(node: Node) -> int:
 
 def _common_length(node: Node, tokens: Tokens, first: int, length: int) -> int:
     """How many of the node's first `length` tokens equal those of `tokens` from `first` on."""
-    if length == 1:
-        return 1  # the first token is the key under which the node was found
     differs = node.view()[:length] != tokens[first : first + length]
     where = int(differs.argmax())
     return where if differs[where] else length

@@ -1,0 +1,109 @@
+"""How the nodes of a step that have rows hang below one another. Pure; used by the planner.
+
+Only nodes with rows and those where their paths meet are looked at: what lies between is one
+`Stretch`, however many nodes it has.
+
+    path     A ─ B ─ C ─┬─ D ─ E^       entries    C ─┬─ E    slots above: of D
+                        └─ F^                         └─ F    of C: those of A and B
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+
+from yaie.kvcache.node import Node, SlotArray
+from yaie.kvcache.stretch import stretch_above
+
+
+class NodeRows:
+    """The rows of one node in a step; a node where paths meet has an entry without rows."""
+
+    __slots__ = ("branches", "computed_to", "logits", "node", "slots_above")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.computed_to = node.num_computed  # tokens that are computed when the step is done
+        self.logits: set[int] = set()  # tokens whose logits are wanted
+        self.branches: list[NodeRows] = []  # entries that hang below this one
+        self.slots_above: SlotArray | None = None  # of what lies between it and the entry above
+
+
+def hang(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
+    """Hang the entries below one another, with further ones where their paths meet.
+
+    Returns the uppermost ones. Branches are in order of the entries.
+    """
+    for rows in entries.values():
+        rows.branches, rows.slots_above = [], None  # a selection may be planned more than once
+    known = dict(entries)
+    inside = _inside_stretches(entries)
+    hung: set[Node] = set()
+    tops: list[NodeRows] = []
+    for rows in entries.values():
+        below = rows
+        while below.node not in hung:
+            hung.add(below.node)
+            above = _entry_above(below, known, inside)
+            if above is None:
+                tops.append(below)
+                break
+            above.branches.append(below)
+            below = above
+    return tops
+
+
+def _entry_above(
+    rows: NodeRows, known: dict[Node, NodeRows], inside: Mapping[Node, list[NodeRows]]
+) -> NodeRows | None:
+    """The next entry above, made if there is none yet; None: only a root is above."""
+    parent = rows.node.parent
+    assert parent is not None
+    if parent.parent is None:
+        return None
+    found = known.get(parent)
+    if found is not None:
+        return found
+    stretch = stretch_above(rows.node)
+    if stretch is not None:
+        others = inside.get(stretch.top, ())
+        num_above = bisect_left(others, rows.node.start, key=_start)
+        if num_above:
+            above = others[num_above - 1]
+            rows.slots_above = stretch.slots[above.node.end - stretch.first_position :]
+            return above
+        rows.slots_above = stretch.slots
+        parent = stretch.top.parent
+        assert parent is not None
+        if parent.parent is None:
+            return None
+        found = known.get(parent)
+    if found is None:
+        found = known[parent] = NodeRows(parent)
+    return found
+
+
+def _inside_stretches(entries: Mapping[Node, NodeRows]) -> dict[Node, list[NodeRows]]:
+    """Entries where no sequence stands: they may be in the midst of a stretch.
+
+    By the first node of that stretch, which is the node itself where nothing is above; from above
+    downwards. These are nodes of prompts that are being computed, or scored.
+    """
+    unattended = [rows for rows in entries.values() if not rows.node.cursors]
+    if not unattended:  # as in most steps
+        return {}
+    found: dict[Node, list[NodeRows]] = {}
+    tops: dict[Node, Node] = {}
+    for rows in sorted(unattended, key=_start):
+        node, parent = rows.node, rows.node.parent
+        if parent in tops and parent.refs == node.refs:
+            tops[node] = tops[parent]
+        else:
+            stretch = stretch_above(node)
+            tops[node] = stretch.top if stretch else node
+        found.setdefault(tops[node], []).append(rows)
+    return found
+
+
+def _start(rows: NodeRows) -> int:
+    return rows.node.start
