@@ -41,19 +41,10 @@ EXIT_S = 1.0  # much more than the event loop takes to end
 _ROUTERS = (completions.router, models.router, health.router)
 _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
 # Parts of OpenAI's API, and of Anthropic's, that clients ask servers of language models for.
-_NOT_DONE = tuple(
-    f"/v1/{name}"
-    for name in (
-        "audio",
-        "embeddings",
-        "files",
-        "images",
-        "messages",
-        "moderations",
-        "rerank",
-        "responses",
-    )
-)
+_NOT_DONE = {
+    *("audio", "embeddings", "files", "images"),
+    *("messages", "moderations", "rerank", "responses"),
+}
 # What a page from elsewhere may read: all that docs/api.md names.
 EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")
 
@@ -185,10 +176,11 @@ def _advice(request: Request) -> str:
     """What to do about a path that is not here."""
     root = request.scope.get("root_path", "")
     path = request.scope["path"].removeprefix(root)
-    for meant in (f"/v1{path}", path.removeprefix("/v1")):
+    inner = "/" + path.strip("/").removeprefix("v1/")
+    for meant in (f"/v1{inner}", inner):
         if meant != path and routes_at(_ROUTES, {**request.scope, "path": root + meant}):
             return f"did you mean {root[:200] + meant[:200]!r}?"
-    if path.startswith(_NOT_DONE):
+    if inner.split("/")[1] in _NOT_DONE:
         return "this server continues texts and answers chats"
     return f"see {root[:200]}/docs for what there is"
 

@@ -67,7 +67,7 @@ def _check_other_names(body: GenerationBody) -> None:
 
 def _is_given(body: GenerationBody, name: str) -> bool:
     names = (name, "max_completion_tokens") if name == "max_tokens" else (name,)
-    return any(getattr(body, each, None) is not None for each in names)
+    return any(getattr(body, each, None) not in (None, [], "") for each in names)
 
 
 def check_model(asked: str | None, served: str) -> None:

@@ -8,7 +8,9 @@ that their client is gone. A body's size is limited in `server.middleware`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
+import socket
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -19,10 +21,12 @@ from yaie.errors import YaieError
 # Of a head, or of what else comes without a byte of a body. What came together is not cut up, so
 # that a head may be longer by what a socket is read in one go.
 MAX_HEAD_BYTES = 64 * 1024
-# For the head of a request, from its first byte or from when the connection was made; for the next
-# bytes of a body; and for a client to take the end of its answers. Twice as long for 64 KiB of one,
-# as `server.streaming` gives up first.
+# For a request to begin, for the rest of its head, for the next bytes of its body, and for a client
+# to take the end of its answers. Twice as long for 64 KiB of one, as `server.streaming` gives up
+# first.
 SILENCE_S = 60.0
+# Without it the system takes megabytes of an answer and is then silent until a third of them went.
+_UNSENT_BYTES = 64 * 1024
 _REASONS = {408: "Request Timeout", 431: "Request Header Fields Too Large"}
 
 
@@ -31,14 +35,21 @@ class BoundedProtocol(HttpToolsProtocol):
 
     _answering: RequestResponseCycle | None = None
     _num_bytes_of_head = 0
-    _is_in_body = False
+    _is_in_head = _is_in_body = False  # of a request that is being read
+    _heard_at = 0.0  # when the client, or the server, last did what was to be waited for
     _silence: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client is there; it must soon say what it wants."""
         super().connection_made(transport)
-        self._wait_for_more()
+        self._heard_at = self.loop.time()
+        self._silence = self.loop.call_later(SILENCE_S, self._look_for_silence)
+        if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+            with contextlib.suppress(OSError, AttributeError):  # not TCP
+                connection = transport.get_extra_info("socket")
+                option = (socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT)
+                connection.setsockopt(*option, _UNSENT_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell every request on the connection, not only the one that came last."""
@@ -57,13 +68,9 @@ class BoundedProtocol(HttpToolsProtocol):
         """Parse what came, unless too much has come for nothing."""
         self._num_bytes_of_head += len(data)
         self.feed(data)
-        if self.transport.is_closing():
-            return
-        if self._num_bytes_of_head > MAX_HEAD_BYTES:
+        if self._num_bytes_of_head > MAX_HEAD_BYTES and not self.transport.is_closing():
             what = f"the head of the request has more than {MAX_HEAD_BYTES} bytes; send less"
             self._refuse(HeadTooLarge(what))
-        elif self._is_in_body:
-            self._wait_for_more()
 
     def feed(self, data: bytes) -> None:
         """Parse what came."""
@@ -71,31 +78,30 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """A head begins."""
-        self._num_bytes_of_head = 0
-        self._wait_for_more()
+        self._is_in_head = True
+        self._hear()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """The head is whole."""
-        self._num_bytes_of_head = 0
-        self._is_in_body = True
+        self._is_in_head, self._is_in_body = False, True
+        self._hear()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """A part of the body."""
-        self._num_bytes_of_head = 0
+        self._hear()
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is whole; what follows is waited for by uvicorn."""
-        self._num_bytes_of_head = 0
+        """The request is whole."""
         self._is_in_body = False
-        if self._silence is not None:
-            self._silence.cancel()
+        self._hear()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """An answer was written; it must be taken before the connection can end."""
+        self._heard_at = self.loop.time()  # the client may have waited for it
         super().on_response_complete()
         if self.transport.is_closing():
             self.loop.call_later(SILENCE_S, self.transport.abort)
@@ -120,29 +126,44 @@ class BoundedProtocol(HttpToolsProtocol):
         self._answering = cycle
         super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
 
-    def _wait_for_more(self) -> None:
-        if self._silence is not None:
-            self._silence.cancel()
-        self._silence = self.loop.call_later(SILENCE_S, self._has_been_silent)
+    def _hear(self) -> None:
+        """A request gets on; what has been read of it was worth its bytes."""
+        self._num_bytes_of_head = 0
+        self._heard_at = self.loop.time()
 
-    def _has_been_silent(self) -> None:
+    def _look_for_silence(self) -> None:
+        if self.transport.is_closing():
+            return
+        now = self.loop.time()
+        # It is the client that is waited for, unless an answer, or reading on, is our own part.
         if self.flow.read_paused or (self._is_answering and not self._is_in_body):
-            self._wait_for_more()  # for us, or for an answer before this request's
-        elif self.scope is None:  # no request ever began
-            self.transport.close()
+            self._heard_at = now
+        if (left_s := self._heard_at + SILENCE_S - now) > 0:
+            self._silence = self.loop.call_later(left_s, self._look_for_silence)
+        elif self._is_in_head or self._is_in_body:
+            what = f"nothing more of the request came for {SILENCE_S:g} seconds"
+            self._refuse(RequestIncomplete(what))
         else:
-            self._refuse(
-                RequestIncomplete(f"nothing more of the request came for {SILENCE_S:g} seconds")
-            )
+            self.transport.close()
+            self.loop.call_later(SILENCE_S, self.transport.abort)
 
     @property
     def _is_answering(self) -> bool:
         return self._answering is not None and not self._answering.response_complete
 
+    @property
+    def _may_write(self) -> bool:
+        """Whether a refusal would be the answer to what is being read, and not amid another."""
+        answering = self._answering
+        if answering is None:
+            return True
+        if answering.response_complete:  # also before this request's body was there?
+            return not self._is_in_body
+        return not answering.response_started
+
     def _refuse(self, error: YaieError) -> None:
-        """Say why and close, but not in the middle of an answer."""
-        has_begun = self._answering is not None and self._answering.response_started
-        if not (has_begun and self._is_answering):
+        """Say why, where that can be said, and close."""
+        if self._may_write:
             body = msgspec.json.encode(error_body(error))
             head = (
                 f"HTTP/1.1 {error.status} {_REASONS[error.status]}\r\n"

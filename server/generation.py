@@ -197,8 +197,9 @@ class Generation:
             if not self._has_room_for(delta):
                 self.fail(
                     AnswerTooLarge(
-                        f"this answer has more than {MAX_HELD_NUMBERS} log-probabilities; ask for "
-                        "fewer of them, fewer tokens, choices or prompts, or for a stream"
+                        f"this answer has more than {MAX_HELD_NUMBERS} log-probabilities that must "
+                        "be held until it is written; ask for fewer of them, or for fewer tokens, "
+                        "choices or prompts" + ("" if self.call.stream else ", or for a stream")
                     )
                 )
                 break

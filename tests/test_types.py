@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from yaie.config import EngineConfig
+from yaie.config import LEAST_CONTEXT, EngineConfig
 from yaie.errors import ConfigError, InvalidRequest
 from yaie.types import SamplingParams
 
@@ -94,8 +94,11 @@ COUNTS = [
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_of_the_engine_have_bounds(name: str) -> None:
-    with pytest.raises(ConfigError, match=f"{name} is 0; it must be at least 1"):
-        EngineConfig(**{name: 0})  # type: ignore[arg-type]
+    least = LEAST_CONTEXT if name in ("num_slots", "max_model_len") else 1
+    for too_small in {0, least - 1}:
+        said = f"{name} is {too_small}; it must be at least {least}"
+        with pytest.raises(ConfigError, match=said):
+            EngineConfig(**{name: too_small})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=rf"{name} is \d+; it must be at most \d+") as refusal:
         EngineConfig(**{name: 2**64})  # type: ignore[arg-type]
     largest = int(refusal.value.message.split()[-1])

@@ -165,7 +165,7 @@ def test_rounding_is_refused_where_there_is_no_room_for_it(
     """Mapped originals are the file's; converted ones are held beside what is rounded."""
     wide = {"hidden_size": 256, "intermediate_size": 1536, "num_attention_heads": 4}
     folder = make_llama(tmp_path, stored, **wide, vocab_size=2000, tie_word_embeddings=is_tied)
-    settings: dict[str, Any] = {"quantization": kind, "dtype": "bfloat16", "max_model_len": 1}
+    settings: dict[str, Any] = {"quantization": kind, "dtype": "bfloat16", "max_model_len": 2}
     most = peak(monkeypatch, folder, **settings)
     monkeypatch.setattr(loader, "activation_bytes", lambda **_: 0)
     build = loader._build

@@ -303,6 +303,8 @@ def test_keys_behind_a_proxy_that_takes_a_prefix_off(make_app: MakeApp) -> None:
         ("/chat/completions", "did you mean '/v1/chat/completions'?"),
         ("/v1/v1/models", "did you mean '/v1/models'?"),
         ("/v1/health", "did you mean '/health'?"),
+        ("/embeddings", "this server continues texts and answers chats"),
+        ("/v1/filesystem", "see /docs for what there is"),
         ("/v1/embeddings", "this server continues texts and answers chats"),
         ("/v1/responses", "this server continues texts and answers chats"),
         ("/v2", "see /docs for what there is"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from http.client import HTTPResponse
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, StreamingResponse
 from starlette.routing import Route
 
 from server import connections
@@ -54,12 +55,31 @@ async def wait_until_gone(request: Request) -> JSONResponse:
     return JSONResponse("nobody reads this")
 
 
+async def answer_early(request: Request) -> JSONResponse:
+    return JSONResponse("who are you?", 401)  # whatever the body says
+
+
+NUM_PIECES = 128
+PIECES_SENT: list[int] = []
+
+
+async def answer_in_pieces(request: Request) -> StreamingResponse:
+    async def pieces() -> AsyncIterator[bytes]:
+        for number in range(NUM_PIECES):
+            yield b"x" * 65536
+            PIECES_SENT.append(number)
+
+    return StreamingResponse(pieces())
+
+
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     """An echo behind the protocol, in a thread."""
     app = Starlette(
         routes=[
             Route("/late", answer_late),
+            Route("/early", answer_early, methods=["POST"]),
+            Route("/pieces", answer_in_pieces),
             Route("/until-gone", wait_until_gone, methods=["POST"]),
             Route("/{rest:path}", echo, methods=["GET", "POST"]),
         ]
@@ -212,37 +232,58 @@ def test_a_request_is_told_that_its_client_is_gone(
 
 @pytest.fixture
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "SILENCE_S", 0.3)
+    monkeypatch.setattr(connections, "SILENCE_S", 0.7)
+
+
+HALF = b"POST /early HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nabc"
+GET = b"GET /m HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
 @pytest.mark.usefixtures("_hasty")
 @pytest.mark.parametrize(
-    ("sent", "status"),
+    ("sent", "statuses"),
     [
-        (b"", b""),
-        (b"GET /m HTTP/1.1\r\nHost:", b"HTTP/1.1 408 "),
-        (
-            b"POST /v1/x HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nabc",
-            b"HTTP/1.1 408 ",
-        ),
-        (b"GET /m HTTP/1.1\r\nHost: here\r\n\r\nGET", b"HTTP/1.1 200 "),  # and then a 408
+        ([b""], []),
+        ([GET[:20]], ["408"]),
+        ([HALF.replace(b"/early", b"/v1/x")], ["408"]),
+        ([GET + GET[:3]], ["200", "408"]),
+        ([GET, b"\r\n"], ["200"]),  # the blank line stops uvicorn's own timer
+        ([HALF], ["401"]),
+        ([HALF, b"def"], ["401"]),
+        ([HALF, b"defghi"], ["401"]),  # as the end of a body does that came too late
     ],
 )
-def test_a_request_that_is_not_completed_ends_its_connection(
-    port: int, sent: bytes, status: bytes
+def test_a_connection_without_a_whole_request_ends(
+    port: int, sent: list[bytes], statuses: list[str]
 ) -> None:
     with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as client:
-        client.sendall(sent)
-        received = client.makefile("rb").read()
-    assert received[: len(status)] == status
-    assert bool(received) is bool(status)
+        for part in sent:
+            client.sendall(part)
+            time.sleep(0.1)
+        received = client.makefile("rb").read().decode()
+    assert re.findall(r"HTTP/1\.1 (\d+) ", received) == statuses
 
 
 @pytest.mark.usefixtures("_hasty")
 def test_answers_may_take_their_time(port: int) -> None:
     with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as client:
-        late = b"GET /late?s=1.2 HTTP/1.1\r\nHost: here\r\n\r\n"
+        late = b"GET /late?s=1.5 HTTP/1.1\r\nHost: here\r\n\r\n"
         client.sendall(late + late[:9])
         assert answer(client) == (200, "late")
         client.sendall(late[9:])
         assert answer(client) == (200, "late")
+
+
+def test_a_large_answer_is_not_hidden_in_the_systems_buffers(port: int) -> None:
+    """What the client has not taken must be seen to be left, or slow reading looks like none."""
+    with contextlib.closing(socket.socket()) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", port))
+        client.sendall(b"GET /pieces HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+        end = time.monotonic() + 30
+        while not PIECES_SENT and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)  # for as many more as there is room for
+        assert 0 < len(PIECES_SENT) < 32
+        client.settimeout(60)
+        assert len(client.makefile("rb").read()) > NUM_PIECES * 65536

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -145,7 +146,13 @@ def _prepare_process() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     # Under nohup it is ignored, and stays so.
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+        signal.signal(signal.SIGHUP, _stop_by_hangup)
+
+
+def _stop_by_hangup(number: int, frame: FrameType | None) -> None:
+    """Drain as at SIGTERM, once: a shell passes the signal on, and the system sends it again."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.raise_signal(signal.SIGTERM)
 
 
 def run_server(settings: Settings, listener: socket.socket) -> None:
