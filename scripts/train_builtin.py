@@ -1,6 +1,6 @@
 """Trains the built-in demonstration model from scratch and writes it in Hugging Face layout.
 
-    python scripts/train_builtin.py --out yaie/models/builtin --minutes 45
+    python scripts/train_builtin.py --minutes 45
 
 Everything is made here: the text (`builtin_corpus`), the byte-level BPE tokenizer, the weights.
 Training sees an endless stream of fresh conversations; the loss counts the assistant's words only.
@@ -279,12 +279,15 @@ class Gradients:
             logits = self.model.lm_head(hidden[:, :-1][wanted])
         return nn.functional.cross_entropy(logits.float(), targets[wanted], reduction="none")
 
-    def add(self, parts: list[Part]) -> None:
-        """Add the mean loss's gradients of all parts to the model's."""
+    def add(self, parts: list[Part]) -> float:
+        """Add the mean loss's gradients of all parts to the model's; returns that loss."""
         number = sum(int((labels[:, 1:] != -100).sum()) for _, labels in parts)
+        total = 0.0
         for ids, labels in parts:
             loss = self.losses(ids, labels).sum() / number
             loss.backward()  # type: ignore[no-untyped-call]
+            total += float(loss.detach())
+        return total
 
     def instructive(self, parts: list[Part], share: float) -> tuple[list[Part], float]:
         """Rows worth a backward pass, about this share of the tokens; and the mean loss of all.
@@ -318,16 +321,17 @@ class Gradients:
 
 
 @torch.no_grad()
-def average(model: nn.Module, progress: float) -> float:
-    """Average the weights, and the progress that sets the learning rate, over all processes."""
+def average(model: nn.Module, progress: float, loss: float) -> tuple[float, float]:
+    """Average the weights over all processes, and what they decide by: how far they are in the
+    schedule, and the loss."""
     weights = list(model.parameters())
-    flat = torch.cat([w.flatten() for w in weights] + [torch.tensor([progress])])
+    flat = torch.cat([w.flatten() for w in weights] + [torch.tensor([progress, loss])])
     torch.distributed.all_reduce(flat)
     flat /= torch.distributed.get_world_size()
     sizes = [w.numel() for w in weights]
-    for weight, mean in zip(weights, flat[:-1].split(sizes), strict=True):
+    for weight, mean in zip(weights, flat[:-2].split(sizes), strict=True):
         weight.copy_(mean.view_as(weight))
-    return float(flat[-1])
+    return float(flat[-2]), float(flat[-1])
 
 
 def _parts(rows: list[tuple[int, Tensor, Tensor]], most_tokens: int) -> list[Part]:
@@ -440,24 +444,34 @@ def train(args: argparse.Namespace, rank: int) -> dict[str, Any]:
     saved_at = logged_at = began
     step = logged_tokens = 0
     run_tokens = 0
-    losses: list[float] = []
-    progress = 0.0
+    losses: list[float] = []  # since the last line of the log
+    recent: list[float] = []  # since the last average
+    progress, known_loss = 0.0, math.inf
     began_computing = time.process_time()
     while progress < 1:
         warm = min(1.0, (step + 1) / args.warmup)
         # Flat, then down: half a cosine over the second part of the run.
         cool = 1.0 if progress < 0.3 else 0.5 * (1 + math.cos(math.pi * (progress - 0.3) / 0.7))
-        parts = [batches.next() for _ in range(args.parts)]
+        # To choose pays once most conversations are answered; before, there is as much to learn
+        # from any other.
+        chooses = known_loss < args.choose_below
+        num_parts = args.parts if chooses else max(1, round(args.parts * args.share))
+        parts = [batches.next() for _ in range(num_parts)]
         size = sum(ids.numel() for ids, _ in parts) * args.processes
-        parts, loss = gradients.instructive(parts, args.share)
+        if chooses:
+            parts, loss = gradients.instructive(parts, args.share)
+            gradients.add(parts)
+        else:
+            loss = gradients.add(parts)
         losses.append(loss)
-        gradients.add(parts)
+        recent.append(loss)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optim.step(warm * max(cool, 0.005))
         step += 1
         if step % args.own_steps == 0:
             done = (time.process_time() - began_computing) / (args.minutes * 60)
-            progress = average(model, done)
+            progress, known_loss = average(model, done, sum(recent) / len(recent))
+            recent.clear()
         tokens += size
         run_tokens += size
         logged_tokens += size
@@ -504,7 +518,7 @@ def main() -> None:
     """Read the options, train, evaluate, print the figures."""
     root = Path(__file__).resolve().parent.parent
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=SHIPPED)
+    parser.add_argument("--out", type=Path, default=root / "build/builtin/model")
     parser.add_argument("--work", type=Path, default=root / "build/builtin", help="checkpoints")
     parser.add_argument("--minutes", type=float, default=45, help="of computing on each core")
     parser.add_argument("--processes", type=int, default=2, help="one a core")
@@ -515,6 +529,9 @@ def main() -> None:
     parser.add_argument("--part-tokens", type=int, default=2048, help="tokens in a small batch")
     parser.add_argument("--parts", type=int, default=4, help="small batches in a step")
     parser.add_argument("--share", type=float, default=0.25, help="of tokens to learn from")
+    parser.add_argument(
+        "--choose-below", type=float, default=0.3, help="loss above which all are learnt from"
+    )
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     parser.add_argument("--start-from", type=Path, help="weights and tokenizer to begin with")
     parser.add_argument("--no-eval", action="store_true")
