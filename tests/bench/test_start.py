@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,8 @@ def test_servers_are_started_measured_and_gone(
     tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("YAIE_KERNELS", "off")
+    soon = partial(_wait_until_written, begin_s=0.1)  # nothing will be written
+    monkeypatch.setattr(start_module, "_wait_until_written", soon)
     settings = {"model": str(tiny_model_dir), "threads": 1}
     kinds = ("nothing_cached", "all_cached")
     before = process_tree(os.getpid())

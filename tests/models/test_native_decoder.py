@@ -13,6 +13,7 @@ import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
 from tests.conformance.zoo import CASES, save
+from tests.models.test_memory import on_linux, resident
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.spec import AttentionSpec
 from yaie.bench.attention import Workload
@@ -326,3 +327,26 @@ def test_loading_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str
     load_model(EngineConfig(model=str(BUILTIN_MODEL_DIR), num_slots=64))
     captured = capfd.readouterr()
     assert captured.out == captured.err == ""
+
+
+@on_linux
+@needs_library
+@pytest.mark.parametrize("bytes_between", [1, 2**40])
+def test_originals_are_let_go_as_they_are_packed(
+    bytes_between: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the weights would be held twice."""
+    in_memory: list[int] = []
+    pack_layer = rewrite._pack_layer
+
+    def seen(*args: Any) -> Any:
+        in_memory.append(resident(tmp_path / "model.safetensors"))
+        return pack_layer(*args)
+
+    monkeypatch.setattr(rewrite, "_pack_layer", seen)
+    monkeypatch.setattr(rewrite, "_PACKED_BETWEEN_RELEASES", bytes_between)
+    logits_of(load_case("llama", tmp_path, dtype="float32", device="cpu"))
+    assert len(in_memory) > 1
+    first, *others = in_memory
+    assert first == 0  # though the comparison has read them all
+    assert any(others) is (bytes_between > 1)

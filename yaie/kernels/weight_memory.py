@@ -25,11 +25,13 @@ class WeightMemory:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._rest = torch.empty(0, dtype=torch.uint8)
+        self.num_taken = 0  # bytes
 
     def take(self, nbytes: int) -> torch.Tensor:
         """[nbytes] of uint8, zeros, aligned to a page."""
         if nbytes > len(self._rest):
             self._rest = self._map(max(nbytes, _MAPPING_BYTES))
+        self.num_taken += nbytes
         taken = self._rest[:nbytes]
         self._rest = self._rest[-(-nbytes // _PAGE) * _PAGE :]
         return taken

@@ -52,6 +52,9 @@ _TOLERANCE_QUANTIZED = 0.4
 _TOLERANCE_OF_POOL = {torch.bfloat16: 0.01, torch.float16: 0.002, torch.int8: 0.02}
 _TOLERANCE_RESTORED = 0.02  # the same numbers, perhaps added in another order
 _SAMPLES = 4096
+# Packed weights after which the memory of their originals is given back. To ask the system which
+# it is takes a hundredth of a second and more, as long as to pack a small layer.
+_PACKED_BETWEEN_RELEASES = 32 * 1024**2
 _CPU = torch.device("cpu")
 
 Execute = Callable[[StepPlan], torch.Tensor]
@@ -123,9 +126,12 @@ def _pack_decoder(
     is_tied = parts.is_tied
     layers = (DecoderLayer * len(parts.layers))()
     originals = MappedFiles(loaded.path.glob("*.safetensors"))
+    next_release = 0
     for index, layer in enumerate(parts.layers):
-        originals.release()
-        trim_heap()  # the C library keeps what is freed below what is still used
+        if packer.num_packed >= next_release:
+            originals.release()
+            trim_heap()  # the C library keeps what is freed below what is still used
+            next_release = packer.num_packed + _PACKED_BETWEEN_RELEASES
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
         layers[index] = _pack_layer(packer, layer, attention)
     cosines, sines = _rotary_tables(parts, loaded.max_model_len)

@@ -61,6 +61,11 @@ class Packer:
             _empty(module)
         return linear
 
+    @property
+    def num_packed(self) -> int:
+        """Bytes of the weights that were packed so far."""
+        return self._memory.num_taken
+
     def tell_of_widened(self) -> None:
         """Warn of quantized weights that are held wide, which no plan of memory has foreseen."""
         if self._num_widened:
