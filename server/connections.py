@@ -16,34 +16,43 @@ import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from server.errors import HeadTooLarge, RequestIncomplete, error_body
-from yaie.errors import YaieError
+from yaie.errors import InvalidRequest, YaieError
 
-# Of a head, or of what else comes without a byte of a body. What came together is not cut up, so
-# that a head may be longer by what a socket is read in one go.
+# Of a head, or of what else comes without a byte of a body.
 MAX_HEAD_BYTES = 64 * 1024
 # For a request to begin, for the rest of its head, for the next bytes of its body, and for a client
 # to take the end of its answers. Twice as long for 64 KiB of one, as `server.streaming` gives up
 # first.
 SILENCE_S = 60.0
+# Requests that wait behind the one that is being answered. Behind more of them nothing is read, so
+# that it is not seen either that the client has left.
+MOST_QUEUED = 16
 # Without it the system takes megabytes of an answer and is then silent until a third of them went.
 _UNSENT_BYTES = 64 * 1024
-_REASONS = {408: "Request Timeout", 431: "Request Header Fields Too Large"}
+_TOO_LARGE = f"the head of the request has more than {MAX_HEAD_BYTES} bytes; send less"
+_REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Ends connections that cost more than a request is worth."""
+    """Ends connections that cost more than a request is worth.
 
-    _answering: RequestResponseCycle | None = None
-    _num_bytes_of_head = 0
+    uvicorn's parser calls the methods `on_...` for what it reads, of one request after the other,
+    while the first of them is being answered.
+    """
+
+    _answering: RequestResponseCycle | None = None  # or answered last
+    _num_bytes_of_head = 0  # of the target and of the headers that are whole
+    _num_bytes_behind = 0  # received since then, of which the parser has not told anything
     _is_in_head = _is_in_body = False  # of a request that is being read
-    _heard_at = 0.0  # when the client, or the server, last did what was to be waited for
+    _is_deaf = False  # nothing more is read, as something was refused
+    _last_progress_at = 0.0  # when there last was no need to wait for the client
     _silence: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client is there; it must soon say what it wants."""
         super().connection_made(transport)
-        self._heard_at = self.loop.time()
+        self._last_progress_at = self.loop.time()
         self._silence = self.loop.call_later(SILENCE_S, self._look_for_silence)
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):
             with contextlib.suppress(OSError, AttributeError):  # not TCP
@@ -66,50 +75,70 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came, unless too much has come for nothing."""
-        self._num_bytes_of_head += len(data)
+        if self._is_deaf:
+            return
+        self._num_bytes_behind += len(data)
         self.feed(data)
-        if self._num_bytes_of_head > MAX_HEAD_BYTES and not self.transport.is_closing():
-            what = f"the head of the request has more than {MAX_HEAD_BYTES} bytes; send less"
-            self._refuse(HeadTooLarge(what))
+        if self._has_large_head and not self._is_deaf:
+            self._refuse(HeadTooLarge(_TOO_LARGE))
 
     def feed(self, data: bytes) -> None:
         """Parse what came."""
         super().data_received(data)
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """The first byte of a request was read."""
         self._is_in_head = True
-        self._hear()
+        self._progress()
         super().on_message_begin()
 
+    def on_url(self, url: bytes) -> None:
+        """A part of a target was read."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header was read, or a trailer: nobody has asked for one, and it must not pass for a
+        header."""
+        self._count(len(name) + len(value) + 4)
+        if self._is_in_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
-        """The head is whole."""
-        self._is_in_head, self._is_in_body = False, True
-        self._hear()
+        """The head of a request is whole: it is answered, or waits for its turn."""
+        if self._has_large_head:
+            raise ValueError(_TOO_LARGE)  # ends the parsing, and `send_400_response` is called
         super().on_headers_complete()
+        self._is_in_head, self._is_in_body = False, True
+        self._progress()
+        if self.expect_100_continue:
+            # An answer that needs no body leaves it open whether one comes.
+            self.cycle.keep_alive = False
+        if len(self.pipeline) <= MOST_QUEUED:
+            self.flow.resume_reading()  # or it is not seen that the client leaves
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body."""
-        self._hear()
+        """A part of a body was read."""
+        self._progress()
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is whole."""
+        """A whole request was read."""
         self._is_in_body = False
-        self._hear()
+        self._progress()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """An answer was written; it must be taken before the connection can end."""
-        self._heard_at = self.loop.time()  # the client may have waited for it
+        """An answer was written; the client may have waited for it before it asks again."""
+        self._last_progress_at = self.loop.time()
         super().on_response_complete()
-        if self.transport.is_closing():
-            self.loop.call_later(SILENCE_S, self.transport.abort)
 
-    def timeout_keep_alive_handler(self) -> None:
-        """No further request came."""
-        super().timeout_keep_alive_handler()
-        self.loop.call_later(SILENCE_S, self.transport.abort)
+    def send_400_response(self, msg: str) -> None:
+        """What came is no HTTP, or not as the parser knows it."""
+        if self._has_large_head:
+            self._refuse(HeadTooLarge(_TOO_LARGE))
+        else:
+            self._refuse(InvalidRequest("this is no HTTP/1.1 request, or one with a mistake"))
 
     def pause_writing(self) -> None:
         """The client must take some of what was written; answers come in small pieces."""
@@ -126,44 +155,61 @@ class BoundedProtocol(HttpToolsProtocol):
         self._answering = cycle
         super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
 
-    def _hear(self) -> None:
+    def _count(self, num_bytes: int) -> None:
+        self._num_bytes_of_head += num_bytes
+        self._num_bytes_behind = 0
+
+    @property
+    def _has_large_head(self) -> bool:
+        return self._num_bytes_of_head + self._num_bytes_behind > MAX_HEAD_BYTES
+
+    def _progress(self) -> None:
         """A request gets on; what has been read of it was worth its bytes."""
-        self._num_bytes_of_head = 0
-        self._heard_at = self.loop.time()
+        self._num_bytes_of_head = self._num_bytes_behind = 0
+        self._last_progress_at = self.loop.time()
 
     def _look_for_silence(self) -> None:
-        if self.transport.is_closing():
+        """Called until the connection is lost."""
+        if self.transport.is_closing():  # but there is something left that the client must take
+            self._silence = self.loop.call_later(SILENCE_S, self.transport.abort)
             return
         now = self.loop.time()
         # It is the client that is waited for, unless an answer, or reading on, is our own part.
-        if self.flow.read_paused or (self._is_answering and not self._is_in_body):
-            self._heard_at = now
-        if (left_s := self._heard_at + SILENCE_S - now) > 0:
-            self._silence = self.loop.call_later(left_s, self._look_for_silence)
-        elif self._is_in_head or self._is_in_body:
-            what = f"nothing more of the request came for {SILENCE_S:g} seconds"
-            self._refuse(RequestIncomplete(what))
-        else:
-            self.transport.close()
-            self.loop.call_later(SILENCE_S, self.transport.abort)
+        if self.flow.read_paused or (self._is_answering and not self._is_reading_what_it_answers):
+            self._last_progress_at = now
+        left_s = self._last_progress_at + SILENCE_S - now
+        if left_s <= 0:
+            left_s = SILENCE_S
+            if self._is_in_head or self._is_in_body:
+                what = f"nothing more of the request came for {SILENCE_S:g} seconds"
+                self._refuse(RequestIncomplete(what))
+            else:
+                self.transport.close()
+        self._silence = self.loop.call_later(left_s, self._look_for_silence)
 
     @property
     def _is_answering(self) -> bool:
         return self._answering is not None and not self._answering.response_complete
 
     @property
-    def _may_write(self) -> bool:
-        """Whether a refusal would be the answer to what is being read, and not amid another."""
-        answering = self._answering
-        if answering is None:
-            return True
-        if answering.response_complete:  # also before this request's body was there?
-            return not self._is_in_body
-        return not answering.response_started
+    def _is_reading_what_it_answers(self) -> bool:
+        return self._is_in_body and self.cycle is self._answering
 
     def _refuse(self, error: YaieError) -> None:
-        """Say why, where that can be said, and close."""
-        if self._may_write:
+        """Read nothing more; say why, where that can be said, and close.
+
+        Whole requests before what is refused are answered first, and then there is no saying why:
+        the client would take it for the answer to one of them.
+        """
+        self._is_deaf = True
+        if self._answering and self._is_answering and not self._is_reading_what_it_answers:
+            if self._is_in_body:
+                self.pipeline.popleft()  # the one that came last
+            last = self.pipeline[0][0] if self.pipeline else self._answering
+            last.keep_alive = False
+            return
+        has_begun = self._is_in_body and self.cycle.response_started
+        if not has_begun:
             body = msgspec.json.encode(error_body(error))
             head = (
                 f"HTTP/1.1 {error.status} {_REASONS[error.status]}\r\n"
@@ -172,4 +218,3 @@ class BoundedProtocol(HttpToolsProtocol):
             )
             self.transport.write(head.encode() + body)
         self.transport.close()
-        self.loop.call_later(SILENCE_S, self.transport.abort)

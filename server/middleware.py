@@ -5,6 +5,7 @@ Outermost is `RequestContext`, so that every response, whoever made it, carries 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import logging
@@ -18,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.errors import BodyTooLarge, error_response
 from server.metrics import Metrics
-from yaie.errors import AuthenticationFailed, RequestFailed
+from yaie.errors import AuthenticationFailed, EngineDraining, RequestFailed
 
 logger = logging.getLogger(__name__)
 
@@ -69,6 +70,10 @@ class RequestContext:
                 "the server failed; its log says more under the id in X-Request-ID"
             )
             await error_response(error)(scope, receive, send_with_id)
+        except asyncio.CancelledError:  # the web server stops, and has waited for long enough
+            if not status:
+                gone = EngineDraining("the server is shutting down; send the request again")
+                await error_response(gone)(scope, receive, send_with_id)
         finally:
             self._metrics.active.dec()
             method = scope["method"] if scope["method"] in _METHODS else "other"

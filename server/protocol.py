@@ -25,10 +25,8 @@ class HttpProtocol(BoundedProtocol):
         try:
             while rest:
                 rest = self._parse(rest)
-        except httptools.HttpParserError:
-            message = "Invalid HTTP request received."
-            self.logger.warning(message)
-            self.send_400_response(message)
+        except httptools.HttpParserError as error:
+            self.send_400_response(str(error))
 
     def _parse(self, data: memoryview) -> memoryview:
         """What is left behind a head with an offer; nothing where there is none."""

@@ -212,8 +212,11 @@ def test_a_client_that_never_finishes_its_request_does_not_hold_the_shutdown(
         )
         time.sleep(0.5)  # for the request to reach its route
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        _, said = process.communicate(timeout=60)
+        received = client.makefile("rb").read()
     assert process.returncode in (0, -signal.SIGTERM)
+    assert "Traceback" not in said
+    assert received.startswith(b"HTTP/1.1 503 ") and b"engine_draining" in received
 
 
 def test_a_terminal_that_closes_drains_the_server(start_server: StartServer) -> None:

@@ -72,14 +72,29 @@ async def answer_in_pieces(request: Request) -> StreamingResponse:
     return StreamingResponse(pieces())
 
 
+async def stream_slowly(request: Request) -> StreamingResponse:
+    async def pieces() -> AsyncIterator[bytes]:
+        for number in range(10):
+            yield b"<%d>" % number
+            await asyncio.sleep(0.1)
+
+    return StreamingResponse(pieces())
+
+
+async def answer_much(request: Request) -> JSONResponse:
+    return JSONResponse("x" * int(request.query_params["n"]))
+
+
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
+def server() -> Iterator[uvicorn.Server]:
     """An echo behind the protocol, in a thread."""
     app = Starlette(
         routes=[
-            Route("/late", answer_late),
+            Route("/late", answer_late, methods=["GET", "POST"]),
             Route("/early", answer_early, methods=["POST"]),
             Route("/pieces", answer_in_pieces),
+            Route("/slowly", stream_slowly),
+            Route("/much", answer_much),
             Route("/until-gone", wait_until_gone, methods=["POST"]),
             Route("/{rest:path}", echo, methods=["GET", "POST"]),
         ]
@@ -90,9 +105,17 @@ def port() -> Iterator[int]:
         run = server.serve(sockets=[listener])
         thread = threading.Thread(target=lambda: asyncio.run(run), daemon=True)
         thread.start()
-        yield listener.getsockname()[1]
+        while not server.started:
+            time.sleep(0.01)
+        yield server
         server.should_exit = True
         thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def port(server: uvicorn.Server) -> int:
+    found: int = server.servers[0].sockets[0].getsockname()[1]
+    return found
 
 
 @pytest.fixture
@@ -211,6 +234,15 @@ def test_a_head_without_end_is_refused(
     assert b" 431 " in send_without_end(connection, first, again)
 
 
+@pytest.mark.parametrize("num_bytes", [66_000, 100_000, 200_000])
+@pytest.mark.parametrize("head", ["GET /m HTTP/1.1\r\nX: %s\r\n\r\n", "GET /%s HTTP/1.1\r\n\r\n"])
+def test_a_head_that_is_too_large_is_refused_however_it_comes(
+    connection: socket.socket, head: str, num_bytes: int
+) -> None:
+    connection.sendall((head % ("a" * num_bytes)).encode())
+    assert answer(connection)[0] == 431
+
+
 def test_a_head_may_be_large_and_a_body_larger(connection: socket.socket) -> None:
     many = "".join(f"X-{n}: {'a' * 500}\r\n" for n in range(100))
     body = b"b" * (1 << 20)
@@ -218,16 +250,25 @@ def test_a_head_may_be_large_and_a_body_larger(connection: socket.socket) -> Non
     assert answer(connection) == (200, {**SENT, "body": body.decode()})
 
 
-@pytest.mark.parametrize("behind", [b"", b"GET /m HTTP/1.1\r\nHost: here\r\n\r\n", b"GET /m"])
+GET = b"GET /m HTTP/1.1\r\nHost: here\r\n\r\n"
+
+
+@pytest.mark.parametrize("comes_later", [False, True])
+@pytest.mark.parametrize("behind", [b"", GET, GET[:6], GET * 5])
 def test_a_request_is_told_that_its_client_is_gone(
-    connection: socket.socket, behind: bytes
+    connection: socket.socket, behind: bytes, comes_later: bool
 ) -> None:
     GONE.clear()
     head = b"POST /until-gone HTTP/1.1\r\nHost: here\r\nContent-Length: 1\r\n\r\nx"
-    connection.sendall(head + behind)
-    assert not GONE.wait(0.3)
+    if comes_later:
+        connection.sendall(head)
+        time.sleep(0.2)
+        connection.sendall(behind)
+    else:
+        connection.sendall(head + behind)
+    assert not GONE.wait(0.2)
     connection.close()
-    assert GONE.wait(30)
+    assert GONE.wait(10)
 
 
 @pytest.fixture
@@ -236,7 +277,8 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 HALF = b"POST /early HTTP/1.1\r\nHost: here\r\nContent-Length: 9\r\n\r\nabc"
-GET = b"GET /m HTTP/1.1\r\nHost: here\r\n\r\n"
+LATE = b"GET /late?s=1.5 HTTP/1.1\r\nHost: here\r\n\r\n"
+SLOWLY = b"GET /slowly HTTP/1.1\r\nHost: here\r\n\r\n"
 
 
 @pytest.mark.usefixtures("_hasty")
@@ -251,6 +293,14 @@ GET = b"GET /m HTTP/1.1\r\nHost: here\r\n\r\n"
         ([HALF], ["401"]),
         ([HALF, b"def"], ["401"]),
         ([HALF, b"defghi"], ["401"]),  # as the end of a body does that came too late
+        ([LATE + HALF], ["200", "401"]),  # what is whole is answered first
+        ([LATE + HALF.replace(b"/early", b"/v1/x")], ["200", "408"]),
+        ([LATE + GET + GET[:9]], ["200", "200", "408"]),
+        ([LATE, b"garbage\r\n\r\n"], ["200"]),
+        ([SLOWLY, b"garbage\r\n\r\n"], ["200"]),
+        ([SLOWLY + GET, HALF[:-3] + GET * 2, b"garbage\r\n\r\n"], ["200", "200", "401"]),
+        ([GET, b"garbage\r\n\r\n"], ["200", "400"]),
+        ([LATE + GET, b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 30_000], ["200", "200"]),
     ],
 )
 def test_a_connection_without_a_whole_request_ends(
@@ -262,15 +312,52 @@ def test_a_connection_without_a_whole_request_ends(
             time.sleep(0.1)
         received = client.makefile("rb").read().decode()
     assert re.findall(r"HTTP/1\.1 (\d+) ", received) == statuses
+    if sent[0].startswith(SLOWLY):
+        assert all(f"<{number}>" in received for number in range(10))
+
+
+@pytest.mark.usefixtures("_hasty")
+@pytest.mark.parametrize("last", ["garbage\r\n\r\n", "half-close", ""])
+def test_a_connection_whose_answer_nobody_takes_ends(
+    server: uvicorn.Server, port: int, last: str
+) -> None:
+    """Also where what is left of the answer is little."""
+    with contextlib.ExitStack() as stack:
+        for num_bytes in range(60_000, 3_000_000, 300_000):
+            client = stack.enter_context(contextlib.closing(socket.socket()))
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", port))
+            client.sendall(b"GET /much?n=%d HTTP/1.1\r\nHost: here\r\n\r\n" % num_bytes)
+            time.sleep(0.1)
+            if last == "half-close":
+                client.shutdown(socket.SHUT_WR)
+            else:
+                client.sendall(last.encode())
+        end = time.monotonic() + 10
+        while server.server_state.connections and time.monotonic() < end:
+            time.sleep(0.1)
+        assert not server.server_state.connections
+
+
+def test_trailers_are_no_headers(connection: socket.socket) -> None:
+    connection.sendall(CHUNKED + b"Accept: text/trailer\r\n\r\n")
+    assert answer(connection)[1]["accept"] is None
+
+
+def test_a_client_that_waits_to_send_its_body_may_ask_anew(connection: socket.socket) -> None:
+    """An answer that needs no body leaves it open whether one comes."""
+    expecting = HALF.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")[:-3]
+    connection.sendall(expecting)
+    received = connection.makefile("rb").read()
+    assert received.startswith(b"HTTP/1.1 401 ") and b"connection: close" in received
 
 
 @pytest.mark.usefixtures("_hasty")
 def test_answers_may_take_their_time(port: int) -> None:
     with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=30)) as client:
-        late = b"GET /late?s=1.5 HTTP/1.1\r\nHost: here\r\n\r\n"
-        client.sendall(late + late[:9])
+        client.sendall(LATE + LATE[:9])
         assert answer(client) == (200, "late")
-        client.sendall(late[9:])
+        client.sendall(LATE[9:])
         assert answer(client) == (200, "late")
 
 
