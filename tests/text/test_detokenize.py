@@ -91,6 +91,19 @@ def test_a_prompt_that_ends_inside_a_character(
     assert "the" not in detokenizer.push(ids[-1:]) + detokenizer.flush()
 
 
+@pytest.mark.parametrize("text", ["a🙂", "🙂🙂", "a é你", "你你你", "你好，世界", "the"])
+@pytest.mark.parametrize("num_special", [0, 3, 9])
+def test_a_space_behind_a_prompt_of_rare_characters_is_kept(
+    sentencepiece_like: Tokenizer, text: str, num_special: int
+) -> None:
+    """What is looked back at may begin inside a character, or be special tokens."""
+    special = min(sentencepiece_like.special_ids)
+    prompt = [*sentencepiece_like.encode(text), *[special] * num_special]
+    own = [sentencepiece_like.fast.token_to_id("▁the")]
+    detokenizer = make_detokenizer(sentencepiece_like, prompt)
+    assert detokenizer.push(own) + detokenizer.flush() == " the"
+
+
 def test_a_run_of_broken_bytes_is_not_held_for_ever(sentencepiece_like: Tokenizer) -> None:
     broken = sentencepiece_like.fast.token_to_id("<0xFF>")
     detokenizer = make_detokenizer(sentencepiece_like, ())

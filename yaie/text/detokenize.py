@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
+from itertools import islice
 from typing import Protocol
 
 from tokenizers.decoders import DecodeStream
@@ -74,7 +75,8 @@ class StreamDetokenizer:
     ) -> None:
         self._fast = tokenizer.fast
         self._skip_special_tokens = skip_special_tokens
-        self._shown = list(prompt_token_ids[-_CONTEXT_TOKENS:])  # the last whose text is out
+        self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
+        self._shown = self._context(prompt_token_ids)  # the last whose text is out
         self._held: list[int] = []
         self._restart()
 
@@ -109,10 +111,19 @@ class StreamDetokenizer:
         return text[len(before) :]
 
     def _take_held(self) -> None:
-        self._shown = (self._shown + self._held)[-_CONTEXT_TOKENS:]
+        self._shown = self._context(self._shown + self._held)
         self._held = []
 
+    def _context(self, token_ids: Sequence[int]) -> list[int]:
+        """The last of them that have text."""
+        shown = (token for token in reversed(token_ids) if token not in self._skipped)
+        return list(islice(shown, _CONTEXT_TOKENS))[::-1]
+
     def _restart(self) -> None:
+        for first in range(min(4, len(self._shown))):  # it may begin inside a character
+            if not self._decode(self._shown[first:]).endswith("\ufffd"):
+                self._shown = self._shown[first:]
+                break
         while self._decode(self._shown).endswith("\ufffd"):
             del self._shown[-1]  # the stream would show a broken or unfinished end as new text
         self._stream = DecodeStream(ids=self._shown, skip_special_tokens=self._skip_special_tokens)
