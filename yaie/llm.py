@@ -200,6 +200,14 @@ class LLM:
         request = self._request(read, sampling, _Common(cache_salt, priority))
         return self._stream(request, read.text)
 
+    def wait_until_saved(self, timeout_s: float | None = None) -> bool:
+        """Wait until the packed weights of a model's first start are on disk, or cannot be.
+
+        A program that ends sooner leaves none, and its next start packs them anew. Returns at once
+        where there is nothing to write; False if there still is after `timeout_s`.
+        """
+        return self._driver.wait_until_saved(timeout_s)
+
     def close(self) -> None:
         """Free the model and its memory; later calls raise `EngineUnavailable`.
 

@@ -62,6 +62,9 @@ class LoudAnswers:
             place="here",
         )
 
+    def settle(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

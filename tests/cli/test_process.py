@@ -16,6 +16,7 @@ import pytest
 import requests
 
 from tests.cli.conftest import FULL_DEVICE, UNWRITABLE, Cli, in_a_shell
+from yaie.kernels.loader import load
 
 LIGHT = [
     ("--help",),
@@ -165,6 +166,18 @@ def test_help_says_how_to_ask_in_a_loop_that_reads_lines(yaie: Cli) -> None:
 def test_no_colour_reaches_a_pipe(yaie: Cli) -> None:
     for done in (yaie("models"), yaie("serv")):
         assert "\x1b" not in done.stdout + done.stderr
+
+
+@pytest.mark.skipif(load() is None, reason="without the kernel library nothing is packed")
+@pytest.mark.parametrize("command", [["run", "x"], ["chat"]], ids=lambda command: command[0])
+def test_a_one_off_leaves_packed_weights_for_the_next(
+    yaie: Cli, command: list[str], tiny_model_dir: Path, tmp_path: Path
+) -> None:
+    """It has answered before they are written."""
+    settings = ["--local", "-m", str(tiny_model_dir), "--num-slots", "256", "--max-tokens", "1"]
+    done = yaie(*command, *settings, stdin="hi\n", YAIE_WEIGHTS_CACHE=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("*.packed"))) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux heeds RLIMIT_AS")

@@ -130,6 +130,9 @@ class ScriptedCore:
             )
         return deltas
 
+    def wait_until_saved(self, timeout_s: float | None = None) -> bool:
+        return True
+
     def close(self) -> None:
         self.closed = True
 

@@ -118,5 +118,8 @@ class AnswerSource(Protocol):
     def stream(self, question: Question, wishes: Wishes) -> AnswerStream:
         """Begin an answer."""
 
+    def settle(self) -> None:
+        """All was answered: finish what the next start gains by."""
+
     def close(self) -> None:
         """Free what the source holds."""

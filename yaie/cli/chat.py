@@ -60,6 +60,7 @@ def chat(
     with one_off.open_source(url, local, settings) as source:
         terminal.note(f"{source.name}. /help for help, Ctrl-D leaves")
         converse(source, state, typed_by_hand)
+        source.settle()
 
 
 def converse(source: AnswerSource, state: ChatState, typed_by_hand: bool) -> None:

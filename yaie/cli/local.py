@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Generator
@@ -15,6 +16,9 @@ from yaie.types import Usage
 
 if TYPE_CHECKING:
     from yaie.llm import LLM, StreamPiece
+
+_SAVING_BEFORE_A_NOTE_S = 0.5
+_SAVING_S = 60.0  # gigabytes on a slow disk take longer; a server writes those
 
 
 def load_model(settings: dict[str, Any]) -> LLM:
@@ -53,6 +57,13 @@ class ModelAnswers:
                 advice="yaie run --raw …",
             )
         return AnswerStream(self._pieces(question, wishes))
+
+    def settle(self) -> None:
+        """Wait for the packed weights of a first start; who does not want to presses Ctrl-C."""
+        with contextlib.suppress(KeyboardInterrupt):
+            if not self._llm.wait_until_saved(_SAVING_BEFORE_A_NOTE_S):
+                terminal.note("keeping packed weights for the next start …")
+                self._llm.wait_until_saved(_SAVING_S)
 
     def close(self) -> None:
         """Free the model."""

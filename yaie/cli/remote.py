@@ -91,6 +91,9 @@ class ServerAnswers:
         """Begin an answer; the request is sent when the first piece is read."""
         return AnswerStream(self._pieces(question, wishes))
 
+    def settle(self) -> None:
+        """The server goes on."""
+
     def close(self) -> None:
         """Close the connection."""
         self._http.close()

@@ -127,11 +127,14 @@ def run(
             answer = stream.finish() if stream.answer is None else stream.answer
         finally:
             stream.close()
-    if as_json:
-        # Where stdout is no UTF-8, letters are escaped here as JSON has it, and not by the stream.
-        plain = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
-        print(json.dumps(answer.as_json(), ensure_ascii=plain))
-    show_stats(answer, stats)
+        if as_json:
+            # Where stdout is no UTF-8, letters are escaped here as JSON has it, and not by the
+            # stream.
+            plain = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
+            print(json.dumps(answer.as_json(), ensure_ascii=plain), flush=True)
+        show_stats(answer, stats)
+        if timeout is None:
+            source.settle()
 
 
 def show_stats(answer: Answer, wanted: bool | None) -> None:

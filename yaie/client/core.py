@@ -42,8 +42,11 @@ class Core(Protocol):
         For a process of the engine's own: called while nobody asks for anything.
         """
 
+    def wait_until_saved(self, timeout_s: float | None = None) -> bool:
+        """Wait for packed weights that are being written to disk; whether that has ended."""
+
     def close(self) -> None:
-        """Free what it holds."""
+        """Free what it holds; what is not on disk yet is given up."""
 
 
 def load_engine_core(config: EngineConfig) -> Core:

@@ -122,6 +122,11 @@ class StepDriver:
             with contextlib.suppress(EngineUnavailable):  # the next caller is told
                 self._step()
 
+    def wait_until_saved(self, timeout_s: float | None) -> bool:
+        """See `LLM.wait_until_saved`."""
+        core = self._core
+        return core is None or core.wait_until_saved(timeout_s)
+
     def close(self) -> None:
         """Wait for a step in progress, then close the core; callers that wait get an error.
 

@@ -249,6 +249,10 @@ class EngineCore:
         """Evict everything that no live sequence needs; returns the number of tokens."""
         return self._tree.clear()
 
+    def wait_until_saved(self, timeout_s: float | None = None) -> bool:
+        """Wait for the packed weights of a first start; whether they are written, or never are."""
+        return self._saver is None or self._saver.wait(timeout_s)
+
     def close(self) -> None:
         """Let go of the model and the pool; what is not yet on disk is given up."""
         if self._saver is not None:

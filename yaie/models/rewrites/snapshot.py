@@ -102,9 +102,10 @@ class Saver:
         )
         self._thread.start()
 
-    def wait(self, timeout_s: float | None = None) -> None:
-        """Wait until the file is written, or given up."""
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until the file is written, or given up; whether it is by now."""
         self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
     def close(self) -> None:
         """Give up what is not written yet."""
