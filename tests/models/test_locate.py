@@ -208,11 +208,15 @@ def test_a_hub_that_cannot_be_reached(tmp_path: Path) -> None:
 
 def test_names_that_are_looked_for_at_the_hub(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
-    assert [
-        name
-        for name in ("builtin", "here", "./a", "~/a", "/a", "a/b/c", "a b", "someone/model", "gpt2")
-        if names_repository(name)
-    ] == ["someone/model", "gpt2"]
+    paths = ("builtin", "here", "./a", "~/a", "/a", "a/b/c")
+    no_ids = ("a b", "-x", "-", "--", "a.git", "ü", "x" * 97)  # by the hub's rules
+    assert not any(map(names_repository, (*paths, *no_ids)))
+    assert all(map(names_repository, ("someone/model", "gpt2")))
+
+
+def test_what_cannot_be_an_id_is_not_found() -> None:
+    with pytest.raises(ModelNotFound, match="no model '-x'"):
+        resolve_model_path("-x")
 
 
 def test_a_search_in_a_process_of_its_own_says_what_the_search_says(

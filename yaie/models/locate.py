@@ -11,15 +11,16 @@ import difflib
 import importlib
 import logging
 import os
-import re
 from pathlib import Path
 
 from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
     GatedRepoError,
+    HFValidationError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
 )
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # documented
 
 from yaie.config import BUILTIN_MODEL
 from yaie.errors import ModelNotFound, StartupError, first_line
@@ -32,15 +33,19 @@ log = logging.getLogger(__name__)
 # Top-level files that transformers and the tokenizer read; never pickled weights.
 _WANTED = ["*.safetensors", "*.json", "*.jinja", "merges.txt", *OLDER_FORMS]
 _UNWANTED = ["*/*", "consolidated*"]
-_REPOSITORY_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _HUB_TIMEOUT_S = 8.0
 
 
 def names_repository(model: str) -> bool:
     """Whether a model is looked for in the hub's cache and at the hub, not in a folder."""
     looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
-    is_name = not looks_like_path and _REPOSITORY_ID.fullmatch(model) is not None
-    return is_name and model != BUILTIN_MODEL and not Path(model).exists()
+    if looks_like_path or model == BUILTIN_MODEL or Path(model).exists():
+        return False
+    try:
+        validate_repo_id(model)
+    except HFValidationError:
+        return False
+    return True
 
 
 def resolve_model_path(model: str) -> Path:
