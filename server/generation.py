@@ -85,7 +85,9 @@ class Generation:
         self._closed = False
 
     def start(self) -> None:
-        """Send the requests to the engine."""
+        """Send the requests to the engine. Raises `AnswerTooLarge`, before anything is computed."""
+        if _num_of_prompts(self.call.requests) > MAX_HELD_NUMBERS:
+            raise self._too_large()
         self._pumps = [
             asyncio.create_task(self._pump(prompt, request))
             for prompt, request in enumerate(self.call.requests)
@@ -195,13 +197,7 @@ class Generation:
             if delta.prompt_logprobs is not None:
                 self.prompt_logprobs[prompt] = delta.prompt_logprobs
             if not self._has_room_for(delta):
-                self.fail(
-                    AnswerTooLarge(
-                        f"this answer has more than {MAX_HELD_NUMBERS} log-probabilities that must "
-                        "be held until it is written; ask for fewer of them, or for fewer tokens, "
-                        "choices or prompts" + ("" if self.call.stream else ", or for a stream")
-                    )
-                )
+                self.fail(self._too_large())
                 break
             piece = self._sequences[choice].push(delta)
             if piece.must_abort:
@@ -221,6 +217,14 @@ class Generation:
         if not self.call.stream:
             self._kept_numbers += _num_scored(delta.logprobs)
         return self._kept_numbers <= MAX_HELD_NUMBERS
+
+    def _too_large(self) -> AnswerTooLarge:
+        or_else = "" if self.call.stream else ", or for a stream"
+        return AnswerTooLarge(
+            f"this answer has more than {MAX_HELD_NUMBERS} log-probabilities that must be held "
+            "until it is written; ask for fewer of them, or for fewer tokens, choices or prompts"
+            + or_else
+        )
 
     def _measure(self, pieces: dict[int, TextPiece]) -> None:
         num_tokens = max((len(piece.token_ids) for piece in pieces.values()), default=0)
@@ -251,9 +255,9 @@ class Generation:
         has_waited = isinstance(self._error, RequestTimedOut)
         is_lost = self._error is not None and self._first_at is None and not has_waited
         self._metrics.count_outcome(outcome, usage, total_s, is_lost=is_lost)
-        first_s = -1.0 if self._first_at is None else self._first_at - self._started_at
+        first_s = "-" if self._first_at is None else f"{self._first_at - self._started_at:.3f}"
         logger.info(
-            "%s outcome=%s prompt=%d cached=%d completion=%d first_token_s=%.3f total_s=%.3f",
+            "%s outcome=%s prompt=%d cached=%d completion=%d first_token_s=%s total_s=%.3f",
             self._name,
             outcome,
             usage.prompt_tokens,
@@ -262,6 +266,15 @@ class Generation:
             first_s,
             total_s,
         )
+
+
+def _num_of_prompts(requests: Iterable[GenerationRequest]) -> int:
+    """How many log-probabilities of prompts are asked for."""
+    return sum(
+        (1 + request.sampling.prompt_logprobs) * (len(request.prompt_token_ids) - 1)
+        for request in requests
+        if request.sampling.prompt_logprobs is not None
+    )
 
 
 def _num_scored(logprobs: Iterable[TokenLogprobs]) -> int:

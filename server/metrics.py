@@ -75,7 +75,7 @@ class Metrics:
         self._registry.register(_EngineCollector(snapshot))
         self.active = Gauge(
             "yaie_http_active_requests",
-            "HTTP requests whose last byte is not sent",
+            "HTTP requests whose last byte is not sent, but for those of probes and of metrics",
             registry=self._registry,
         )
         self.responses = Counter(

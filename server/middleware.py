@@ -59,7 +59,8 @@ class RequestContext:
                 MutableHeaders(scope=message)["X-Request-ID"] = request_id
             await send(message)
 
-        self._metrics.active.inc()
+        is_counted = _route_path(scope) not in OPEN_PATHS  # or a scrape would always see itself
+        self._metrics.active.inc(is_counted)
         try:
             await self._app(scope, receive, send_with_id)
         except Exception:
@@ -75,7 +76,7 @@ class RequestContext:
                 gone = EngineDraining("the server is shutting down; send the request again")
                 await error_response(gone)(scope, receive, send_with_id)
         finally:
-            self._metrics.active.dec()
+            self._metrics.active.dec(is_counted)
             method = scope["method"] if scope["method"] in _METHODS else "other"
             self._metrics.responses.labels(self._route_of(scope), method, str(status)).inc()
 

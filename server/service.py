@@ -186,7 +186,7 @@ class Service:
             logger.warning("%d requests are ended by the shutdown", len(self._active))
         for generation in list(self._active):
             generation.fail(
-                EngineDraining("the server is shutting down and the request took too long")
+                EngineDraining("the server is shutting down, and did not wait for the whole answer")
             )
 
     def translator(self) -> Translator:
@@ -254,9 +254,9 @@ class Service:
             timeout_s=self.settings.request_timeout_s,
             on_close=self._closed,
         )
+        generation.start()
         self._active.add(generation)
         self._idle.clear()
-        generation.start()
         return generation
 
     async def in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:

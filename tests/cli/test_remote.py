@@ -275,6 +275,19 @@ def test_a_raw_answer_may_end_without_a_text(last: Any, server: RecordingServer)
     assert ask(server.url, "raw text") == "hi"
 
 
+@pytest.mark.parametrize("texts", [["hi", " you"], []])
+def test_an_answer_that_breaks_off_is_told_as_such(
+    texts: list[str], server: RecordingServer
+) -> None:
+    server.events = [{"choices": [{"text": text}]} for text in texts]
+    with pytest.raises(CommandFailed) as failure:
+        ask(server.url, "raw text")
+    assert str(failure.value).startswith(
+        "the answer is not whole" if texts else "no answer from the server"
+    )
+    assert failure.value.exit_code == 5
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 408, 413, 422, 429, 500, 503])
 def test_a_refusal_has_the_exit_code_of_its_status(status: int, server: RecordingServer) -> None:
     source = ServerAnswers(server.url)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -424,7 +425,7 @@ def test_an_idle_engine_does_not_count_as_hung() -> None:
     [
         ("missing", ModelNotFound, "there is no model 'missing'"),
         ("broken", StartupError, "RuntimeError: the loader has a bug"),
-        ("killed", StartupError, "SIGKILL"),
+        ("killed", StartupError, "while it was starting, .* SIGKILL; was the machine out of"),
     ],
 )
 def test_an_engine_that_cannot_start_is_not_started_again(
@@ -435,7 +436,7 @@ def test_an_engine_that_cannot_start_is_not_started_again(
             with pytest.raises(kind, match=words):
                 await client.wait_ready(10)
             assert client.state is EngineState.FAILED
-            assert words in client.state_reason
+            assert re.search(words, client.state_reason)
             with pytest.raises(EngineUnavailable, match=words):
                 await collect(client, ask("a"))
             await asyncio.sleep(0.3)

@@ -67,6 +67,17 @@ def test_ids_that_the_model_cannot_draw_are_named(
     assert "10, 99999999999999999999" in caplog.text
 
 
+@pytest.mark.parametrize("wrong", ["x", [2, "x"], {}, -1, True, [None]])
+def test_what_is_no_token_id_is_named(
+    wrong: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    edit_json(tmp_path / "generation_config.json", eos_token_id=[2, 2])
+    assert set(read_eos_token_ids(tmp_path, {"eos_token_id": 9}, 10)) == {2, 9}
+    assert not caplog.records
+    assert set(read_eos_token_ids(tmp_path, {"eos_token_id": wrong}, 10)) == {2}
+    assert repr(wrong) in caplog.text
+
+
 def test_a_damaged_tokenizer_is_left_to_whoever_needs_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

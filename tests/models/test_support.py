@@ -71,6 +71,13 @@ def test_refused_with_the_reason(config: dict[str, Any], reason: str) -> None:
         check_supported(config)
 
 
+def test_no_other_class_is_named_where_the_right_one_is() -> None:
+    config = {"architectures": ["FooForCausalLM"], "model_type": "llama"}
+    with pytest.raises(ModelUnsupported, match="only LlamaForCausalLM") as refusal:
+        check_supported(config)
+    assert "nearest" not in str(refusal.value)
+
+
 @pytest.mark.parametrize(
     "broken",
     [

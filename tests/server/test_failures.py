@@ -398,8 +398,12 @@ def test_an_answer_is_ended_that_would_hold_too_many_log_probabilities(
     assert response.text.endswith("data: [DONE]\n\n")
     # Those of a prompt are held in a stream too: they come in its first chunk.
     echoed = {"prompt": [5] * numbers, "echo": True, "logprobs": 1, "max_tokens": 1}
+    asked = len(engine.requests)
     response = http.post("/v1/completions", json={**echoed, "stream": True})
     assert response.json()["error"]["code"] == "answer_too_large"
+    assert len(engine.requests) == asked  # nothing was computed for it
+    fewer = {**echoed, "prompt": [5] * (numbers // 2)}  # two for each but the first
+    assert http.post("/v1/completions", json={**fewer, "stream": True}).status_code == 200
 
 
 def test_what_waits_unread_is_bounded_over_all_choices(

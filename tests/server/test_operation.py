@@ -21,7 +21,7 @@ from tests.server.scripted_client import (
     silent_script,
 )
 from yaie.errors import EngineDied, Overloaded
-from yaie.types import EngineState, EngineStats
+from yaie.types import EngineState, EngineStats, GenerationRequest
 
 BODY = {"prompt": "x"}
 RESPONSES = "yaie_http_responses_total"
@@ -129,7 +129,7 @@ def test_metrics(make_app: MakeApp) -> None:
     assert found["yaie_request_prompt_tokens_total", ""] == 2
     assert found["yaie_engine_state", "state=ready"] == 1
     assert found["yaie_engine_steps_total", ""] == 3
-    assert found["yaie_http_active_requests", ""] == 1  # this very request
+    assert found["yaie_http_active_requests", ""] == 0  # this very request does not count
     responses = {key: n for key, n in found.items() if key[0] == RESPONSES}
     route = "method=POST,route=/v1/completions"
     assert responses[RESPONSES, f"{route},status=200"] == 2
@@ -157,6 +157,30 @@ def test_refused_requests_make_no_latency_look_better(make_app: MakeApp) -> None
     assert found["yaie_requests_total", "outcome=engine_died"] == 1
     assert found["yaie_request_seconds_count", ""] == 1  # whoever waited in vain, waited
     assert found["yaie_request_prompt_tokens_total", ""] == 1
+
+
+def test_the_log_has_no_time_of_a_first_token_that_never_came(
+    make_app: MakeApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    http, engine = make_app()
+    engine.script = raising_script(EngineDied("died"))
+    with caplog.at_level(logging.INFO):
+        http.post("/v1/completions", json=BODY)
+    assert "outcome=engine_died" in caplog.text and " first_token_s=- " in caplog.text
+
+
+def test_answers_that_are_not_sent_yet_are_counted(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    seen = []
+
+    async def looking(request: GenerationRequest) -> Any:
+        async for delta in engine.say(request):
+            seen.append(http.app.state.service.metrics.active._value.get())
+            yield delta
+
+    engine.script = looking
+    http.post("/v1/completions", json=BODY)
+    assert set(seen) == {1}
 
 
 def test_a_request_is_counted_for_its_route_whoever_refuses_it(make_app: MakeApp) -> None:

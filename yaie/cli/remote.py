@@ -70,6 +70,10 @@ def _get(
     return reply.status, reply.read(65536)
 
 
+class _StreamBroke(Exception):
+    """An answer that had begun to come ends without its end."""
+
+
 class ServerAnswers:
     """A model behind an OpenAI-compatible server.
 
@@ -111,21 +115,24 @@ class ServerAnswers:
         began = time.perf_counter()
         first_s: float | None = None
         text, reason, usage = "", "", Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
-        with self._begin(route, body, wishes.may_be_shorter) as reply:
-            for event in self._events(reply):
-                for choice in event.get("choices") or ():
-                    part = _object(choice) if raw else _object(_object(choice).get("delta"))
-                    piece = part.get("text" if raw else "content")
-                    reason = _object(choice).get("finish_reason") or reason
-                    if piece and isinstance(piece, str):
-                        first_s = time.perf_counter() - began if first_s is None else first_s
-                        text += piece
-                        yield piece
-                if event.get("usage"):
-                    usage = _usage(event["usage"])
+        try:
+            with self._begin(route, body, wishes.may_be_shorter) as reply:
+                for event in self._events(reply):
+                    for choice in event.get("choices") or ():
+                        part = _object(choice) if raw else _object(_object(choice).get("delta"))
+                        piece = part.get("text" if raw else "content")
+                        reason = _object(choice).get("finish_reason") or reason
+                        if piece and isinstance(piece, str):
+                            first_s = time.perf_counter() - began if first_s is None else first_s
+                            text += piece
+                            yield piece
+                    if event.get("usage"):
+                        usage = _usage(event["usage"])
+            if not reason:
+                raise _StreamBroke("the stream ended before the answer did")
+        except _StreamBroke as broke:
+            raise self._unreachable(str(broke), in_answer=bool(text)) from broke.__cause__
         total_s = time.perf_counter() - began
-        if not reason:
-            raise self._unreachable("the stream ended before the answer did")
         return Answer(
             text=text,
             finish_reason=reason,
@@ -179,7 +186,7 @@ class ServerAnswers:
                     raise self._refused(_exit_code_in_stream(event["error"]), event["error"])
                 yield event
         except (requests.RequestException, ValueError) as error:
-            raise self._unreachable(str(error)) from error
+            raise _StreamBroke(str(error)) from error
 
     def _first_model(self) -> str:
         models = self._listed_models()
@@ -232,9 +239,10 @@ class ServerAnswers:
             exit_code=exit_code,
         )
 
-    def _unreachable(self, why: str) -> CommandFailed:
+    def _unreachable(self, why: str, *, in_answer: bool = False) -> CommandFailed:
+        what = "the answer is not whole: it broke off" if in_answer else "no answer from the server"
         return CommandFailed(
-            f"no answer from the server at {self.url}",
+            f"{what} at {self.url}",
             why=why,
             advice="yaie serve    (to start one), or --local to answer in this process",
             code="server-unreachable",

@@ -226,7 +226,7 @@ class ProcessClient:
                 return
             if self._info is None:  # it never was ready: trying again would not help
                 self._startup_failure = failed or Failed(
-                    "StartupError", f"{cause} while it was starting", 1
+                    "StartupError", f"while it was starting, {cause}", 1
                 )
                 logger.error("the engine cannot start: %s", self._startup_failure.message)
                 self._set_state(EngineState.FAILED, self._startup_failure.message)

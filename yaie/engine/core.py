@@ -133,8 +133,8 @@ class EngineCore:
             places = max(0, self._config.max_running - live)
         if waiting >= limit and scheduler.num_waiting_sequences >= limit + places:
             raise Overloaded(
-                f"{waiting} requests are waiting, and the line is full (max_waiting {limit}); "
-                "try again later"
+                f"the line is full: {waiting} requests wait, and beside those for whom there is "
+                f"room {limit} may (max_waiting); try again later"
             )
 
     # -- a step ---------------------------------------------------------------------------------

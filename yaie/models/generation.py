@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from tokenizers import Tokenizer
 
@@ -54,7 +54,10 @@ def read_eos_token_ids(
     """
     found: set[int] = set()
     for settings in (_read_optional(folder / "generation_config.json"), config):
-        found |= _ids(settings.get("eos_token_id"))
+        stated = settings.get("eos_token_id")
+        found |= _ids(stated)
+        if stated is not None and not all(map(_is_id, _listed(stated))):
+            logger.warning("eos_token_id is %.200r; what is no token id is not followed", stated)
     end = _read_optional(folder / "tokenizer_config.json").get("eos_token")
     text = end.get("content") if isinstance(end, dict) else end
     if isinstance(text, str) and (token := _token_id(folder / "tokenizer.json", text)) is not None:
@@ -69,9 +72,16 @@ def read_eos_token_ids(
     return tuple(sorted(found.difference(beyond)))
 
 
+def _listed(stated: object) -> list[object]:
+    return stated if isinstance(stated, list) else [stated]
+
+
+def _is_id(stated: object) -> TypeGuard[int]:
+    return type(stated) is int and stated >= 0
+
+
 def _ids(stated: object) -> set[int]:
-    ids = stated if isinstance(stated, list) else [stated]
-    return {token for token in ids if isinstance(token, int) and token >= 0}
+    return {token for token in _listed(stated) if _is_id(token)}
 
 
 def _token_id(tokenizer: Path, text: str) -> int | None:

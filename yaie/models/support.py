@@ -239,11 +239,12 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
         )
     name = named[0] if named else model_type
     why = "the conformance suite does not cover it, and nothing is served untested"
+    near = difflib.get_close_matches(name, _BY_ARCHITECTURE, n=1, cutoff=0.8)
     if config.get("auto_map"):
         why = "it brings its own Python code (trust_remote_code), which YAIE does not run"
     elif named and model_type in _BY_MODEL_TYPE:
+        near = []  # the right one is named
         why = f"only {_BY_MODEL_TYPE[model_type].architecture} of that family generates text"
-    near = difflib.get_close_matches(name, _BY_ARCHITECTURE, n=1, cutoff=0.8)
     hint = f" The nearest that is served: {near[0]}." if near else ""
     raise ModelUnsupported(f"{name} cannot be served: {why}.{hint} {HOW_TO_ASK.capitalize()}")
 
