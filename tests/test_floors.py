@@ -24,6 +24,7 @@ FLOORS = {
     "yaie.errors": 0,
     "yaie.subprocesses": 0,
     "yaie.control_groups": 0,
+    "yaie.garbage": 0,
     "yaie.text": 1,
     "yaie.kvcache": 2,
     "yaie.kernels": 2,

@@ -348,5 +348,6 @@ def test_originals_are_let_go_as_they_are_packed(
     logits_of(load_case("llama", tmp_path, dtype="float32", device="cpu"))
     assert len(in_memory) > 1
     first, *others = in_memory
-    assert first == 0  # though the comparison has read them all
+    assert first > 0  # the comparison has read them all
     assert any(others) is (bytes_between > 1)
+    assert resident(tmp_path / "model.safetensors") == 0

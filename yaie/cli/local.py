@@ -12,6 +12,7 @@ from yaie.cli import terminal
 from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
 from yaie.cli.failures import usage_error
 from yaie.errors import ContextLengthExceeded
+from yaie.garbage import nothing_collected
 from yaie.types import Usage
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ def load_model(settings: dict[str, Any]) -> LLM:
         " (a small demonstration model; -m names another)" if config.model == BUILTIN_MODEL else ""
     )
     terminal.note(f"loading {config.model}{hint} …")
-    from yaie.llm import LLM
+    with nothing_collected():
+        from yaie.llm import LLM
 
-    return LLM(given.pop("model"), **given)
+        return LLM(given.pop("model"), **given)
 
 
 class ModelAnswers:

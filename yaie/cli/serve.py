@@ -27,6 +27,7 @@ from yaie.cli.options import (
     warn_of_unknown_variables,
 )
 from yaie.errors import YaieError
+from yaie.garbage import nothing_collected
 
 if TYPE_CHECKING:
     from yaie.config import Settings
@@ -157,10 +158,11 @@ def _stop_by_hangup(number: int, frame: FrameType | None) -> None:
 
 def run_server(settings: Settings, listener: socket.socket) -> None:
     """Serve until a signal; raises the error of an engine that cannot start."""
-    import uvicorn
+    with nothing_collected():
+        import uvicorn
 
-    from server.app import create_app
-    from server.protocol import HttpProtocol
+        from server.app import create_app
+        from server.protocol import HttpProtocol
 
     failures: list[YaieError] = []
 

@@ -37,6 +37,7 @@ from yaie.client.messages import (
 )
 from yaie.config import EngineConfig
 from yaie.errors import InvalidRequest, StartupError
+from yaie.garbage import nothing_collected
 from yaie.types import TokenDelta
 
 logger = logging.getLogger(__name__)
@@ -105,7 +106,8 @@ def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> 
         format="%(asctime)s %(levelname)s engine[%(process)d] %(name)s: %(message)s",
     )
     try:
-        core = load(start.config)
+        with nothing_collected():
+            core = load(start.config)
     except StartupError as error:
         channel.send(Failed(type(error).__name__, error.message, error.exit_code, error.param))
         return error.exit_code

@@ -126,7 +126,7 @@ def _pack_decoder(
     is_tied = parts.is_tied
     layers = (DecoderLayer * len(parts.layers))()
     originals = MappedFiles(loaded.path.glob("*.safetensors"))
-    next_release = 0
+    next_release = _PACKED_BETWEEN_RELEASES
     for index, layer in enumerate(parts.layers):
         if packer.num_packed >= next_release:
             originals.release()
