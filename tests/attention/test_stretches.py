@@ -16,7 +16,7 @@ from yaie.kvcache.eviction import make_rank
 from yaie.kvcache.node import Cursor, Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
-from yaie.kvcache.stretch import stretch_above
+from yaie.kvcache.stretch import make_stretch_above
 
 UNLIMITED = 10**9
 
@@ -273,5 +273,5 @@ def test_nodes_that_nobody_has_pinned_are_not_kept() -> None:
     chain = Chain(20)
     found = chain.tree.match("", as_tokens(chain.prompt))
     assert found.node is not None
-    assert stretch_above(found.node) is None
+    assert make_stretch_above(found.node) is None
     assert chain.kept() == []

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 
 from yaie.kvcache.node import Node, SlotArray
-from yaie.kvcache.stretch import stretch_above
+from yaie.kvcache.stretch import make_stretch_above
 
 
 class NodeRows:
@@ -29,21 +29,21 @@ class NodeRows:
         self.slots_above: SlotArray | None = None  # of what lies between it and the entry above
 
 
-def hang(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
-    """Hang the entries below one another, with further ones where their paths meet.
+def connect(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
+    """Connect each entry with those below it, with further ones where their paths meet.
 
     Returns the uppermost ones. Branches are in order of the entries.
     """
-    for rows in entries.values():
-        rows.branches, rows.slots_above = [], None  # a selection may be planned more than once
+    for entry in entries.values():
+        entry.branches, entry.slots_above = [], None  # a selection may be planned more than once
     known = dict(entries)
     inside = _inside_stretches(entries)
-    hung: set[Node] = set()
+    connected: set[Node] = set()
     tops: list[NodeRows] = []
-    for rows in entries.values():
-        below = rows
-        while below.node not in hung:
-            hung.add(below.node)
+    for entry in entries.values():
+        below = entry
+        while below.node not in connected:
+            connected.add(below.node)
             above = _entry_above(below, known, inside)
             if above is None:
                 tops.append(below)
@@ -54,25 +54,25 @@ def hang(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
 
 
 def _entry_above(
-    rows: NodeRows, known: dict[Node, NodeRows], inside: Mapping[Node, list[NodeRows]]
+    entry: NodeRows, known: dict[Node, NodeRows], inside: Mapping[Node, list[NodeRows]]
 ) -> NodeRows | None:
     """The next entry above, made if there is none yet; None: only a root is above."""
-    parent = rows.node.parent
+    parent = entry.node.parent
     assert parent is not None
     if parent.parent is None:
         return None
     found = known.get(parent)
     if found is not None:
         return found
-    stretch = stretch_above(rows.node)
+    stretch = make_stretch_above(entry.node)
     if stretch is not None:
         others = inside.get(stretch.top, ())
-        num_above = bisect_left(others, rows.node.start, key=_start)
+        num_above = bisect_left(others, entry.node.start, key=_start)
         if num_above:
             above = others[num_above - 1]
-            rows.slots_above = stretch.slots[above.node.end - stretch.first_position :]
+            entry.slots_above = stretch.slots[above.node.end - stretch.first_position :]
             return above
-        rows.slots_above = stretch.slots
+        entry.slots_above = stretch.slots
         parent = stretch.top.parent
         assert parent is not None
         if parent.parent is None:
@@ -89,21 +89,21 @@ def _inside_stretches(entries: Mapping[Node, NodeRows]) -> dict[Node, list[NodeR
     By the first node of that stretch, which is the node itself where nothing is above; from above
     downwards. These are nodes of prompts that are being computed, or scored.
     """
-    unattended = [rows for rows in entries.values() if not rows.node.cursors]
+    unattended = [entry for entry in entries.values() if not entry.node.cursors]
     if not unattended:  # as in most steps
         return {}
     found: dict[Node, list[NodeRows]] = {}
     tops: dict[Node, Node] = {}
-    for rows in sorted(unattended, key=_start):
-        node, parent = rows.node, rows.node.parent
+    for entry in sorted(unattended, key=_start):
+        node, parent = entry.node, entry.node.parent
         if parent in tops and parent.refs == node.refs:
             tops[node] = tops[parent]
         else:
-            stretch = stretch_above(node)
+            stretch = make_stretch_above(node)
             tops[node] = stretch.top if stretch else node
-        found.setdefault(tops[node], []).append(rows)
+        found.setdefault(tops[node], []).append(entry)
     return found
 
 
-def _start(rows: NodeRows) -> int:
-    return rows.node.start
+def _start(entry: NodeRows) -> int:
+    return entry.node.start

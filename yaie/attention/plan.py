@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from yaie.attention.branches import NodeRows, hang
+from yaie.attention.branches import NodeRows, connect
 from yaie.kvcache.node import Cursor, Node
 
 IntArray = NDArray[np.int64]
@@ -316,7 +316,7 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
     itself is folded into those below it. Neither changes what a row attends to.
     """
     layout = _Layout(cost or _USUAL_COST)
-    for top in hang(selection.entries):
+    for top in connect(selection.entries):
         layout.walk(top)
     plan = StepPlan(
         token_ids=np.array(layout.token_ids, dtype=np.int64),

@@ -46,7 +46,7 @@ class Stretch:
         )
 
 
-def stretch_above(node: Node) -> Stretch | None:
+def make_stretch_above(node: Node) -> Stretch | None:
     """The longest stretch that ends above the node, whatever has been kept; None: there is none.
 
     Costs nothing for each node of it while it stays as it was, and takes over what others on the
