@@ -175,7 +175,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         now = self.loop.time()
         # It is the client that is waited for, unless an answer, or reading on, is our own part.
-        if self.flow.read_paused or (self._is_answering and not self._is_reading_what_it_answers):
+        if self.flow.read_paused or (self._unanswered and not self._is_reading_what_it_answers):
             self._last_progress_at = now
         left_s = self._last_progress_at + SILENCE_S - now
         if left_s <= 0:
@@ -188,8 +188,10 @@ class BoundedProtocol(HttpToolsProtocol):
         self._silence = self.loop.call_later(left_s, self._look_for_silence)
 
     @property
-    def _is_answering(self) -> bool:
-        return self._answering is not None and not self._answering.response_complete
+    def _unanswered(self) -> RequestResponseCycle | None:
+        """What is being answered now."""
+        answering = self._answering
+        return None if answering is None or answering.response_complete else answering
 
     @property
     def _is_reading_what_it_answers(self) -> bool:
@@ -202,10 +204,11 @@ class BoundedProtocol(HttpToolsProtocol):
         the client would take it for the answer to one of them.
         """
         self._is_deaf = True
-        if self._answering and self._is_answering and not self._is_reading_what_it_answers:
+        first = self._unanswered
+        if first is not None and not self._is_reading_what_it_answers:
             if self._is_in_body:
                 self.pipeline.popleft()  # the one that came last
-            last = self.pipeline[0][0] if self.pipeline else self._answering
+            last = self.pipeline[0][0] if self.pipeline else first
             last.keep_alive = False
             return
         has_begun = self._is_in_body and self.cycle.response_started

@@ -26,6 +26,7 @@ class HttpProtocol(BoundedProtocol):
             while rest:
                 rest = self._parse(rest)
         except httptools.HttpParserError as error:
+            self.logger.warning("a request that cannot be read: %s", error)
             self.send_400_response(str(error))
 
     def _parse(self, data: memoryview) -> memoryview:
