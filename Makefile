@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
+WORKERS := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # The loader's and the wheel's tests compile libraries of their own; one needs a limit on addresses,
 # of which the checks reserve terabytes.
@@ -13,7 +14,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_loader.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup serve demo test test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup serve demo test test-integration test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,8 +33,11 @@ serve: setup  ## serve the built-in model on 127.0.0.1:8000
 demo: setup  ## 16 requests with a shared prompt, cache off against on
 	$(BIN)/yaie demo
 
-test: setup  ## the whole test suite (CPU only, under 6 minutes)
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+test: setup  ## the default test suite (CPU only)
+	$(BIN)/python -m pytest $(WORKERS)
+
+test-integration: setup  ## the tests that start processes, sockets or compilers, or run large sets
+	$(BIN)/python -m pytest -m 'integration and not gpu and not slow' $(WORKERS)
 
 test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing, all instruction sets
 	$(BIN)/python -m pytest -m slow --timeout 5400
@@ -68,7 +72,7 @@ lint: setup  ## ruff
 types: setup  ## mypy --strict
 	$(BIN)/mypy
 
-check: lint types test  ## what CI runs: lint, types, floors, tests
+check: lint types test test-integration  ## what CI runs: lint, types and both levels of tests
 
 format: setup  ## rewrite the code as ruff wants it
 	$(BIN)/ruff check --fix .
