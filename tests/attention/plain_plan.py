@@ -1,6 +1,6 @@
 """Plans made the plain way: every node above a row is walked, and nothing is kept.
 
-The judge of what the planner makes from stretches that it has kept.
+The judge of what the planner makes from chains that it has kept.
 """
 
 from __future__ import annotations

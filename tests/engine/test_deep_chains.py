@@ -51,7 +51,7 @@ def test_plans_of_random_schedules_are_those_made_from_scratch(
 ) -> None:
     """With preemption, eviction, aborts, samples and prompts that are scored."""
     bench = run_schedule(seed, policy, eviction, max_step_rows=max_step_rows)
-    assert not any(node.stretch for node in bench.tree.nodes())
+    assert not any(node.chain for node in bench.tree.nodes())
 
 
 class CountedBench(Bench):

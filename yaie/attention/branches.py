@@ -1,7 +1,7 @@
 """How the nodes of a step that have rows hang below one another. Pure; used by the planner.
 
 Only nodes with rows and those where their paths meet are looked at: what lies between is one
-`Stretch`, however many nodes it has.
+`Chain`, however many nodes it has.
 
     path     A ─ B ─ C ─┬─ D ─ E^       entries    C ─┬─ E    slots above: of D
                         └─ F^                         └─ F    of C: those of A and B
@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 
 from yaie.kvcache.node import Node, SlotArray
-from yaie.kvcache.stretch import make_stretch_above
+from yaie.kvcache.unary_chain import make_chain_above
 
 
 class NodeRows:
@@ -37,7 +37,7 @@ def connect(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
     for entry in entries.values():
         entry.branches, entry.slots_above = [], None  # a selection may be planned more than once
     known = dict(entries)
-    inside = _inside_stretches(entries)
+    inside = _inside_chains(entries)
     connected: set[Node] = set()
     tops: list[NodeRows] = []
     for entry in entries.values():
@@ -64,16 +64,16 @@ def _entry_above(
     found = known.get(parent)
     if found is not None:
         return found
-    stretch = make_stretch_above(entry.node)
-    if stretch is not None:
-        others = inside.get(stretch.top, ())
+    chain = make_chain_above(entry.node)
+    if chain is not None:
+        others = inside.get(chain.top, ())
         num_above = bisect_left(others, entry.node.start, key=_start)
         if num_above:
             above = others[num_above - 1]
-            entry.slots_above = stretch.slots[above.node.end - stretch.first_position :]
+            entry.slots_above = chain.slots[above.node.end - chain.first_position :]
             return above
-        entry.slots_above = stretch.slots
-        parent = stretch.top.parent
+        entry.slots_above = chain.slots
+        parent = chain.top.parent
         assert parent is not None
         if parent.parent is None:
             return None
@@ -83,10 +83,10 @@ def _entry_above(
     return found
 
 
-def _inside_stretches(entries: Mapping[Node, NodeRows]) -> dict[Node, list[NodeRows]]:
-    """Entries where no sequence stands: they may be in the midst of a stretch.
+def _inside_chains(entries: Mapping[Node, NodeRows]) -> dict[Node, list[NodeRows]]:
+    """Entries where no sequence stands: they may be in the midst of a chain.
 
-    By the first node of that stretch, which is the node itself where nothing is above; from above
+    By the first node of that chain, which is the node itself where nothing is above; from above
     downwards. These are nodes of prompts that are being computed, or scored.
     """
     unattended = [entry for entry in entries.values() if not entry.node.cursors]
@@ -99,8 +99,8 @@ def _inside_stretches(entries: Mapping[Node, NodeRows]) -> dict[Node, list[NodeR
         if parent in tops and parent.refs == node.refs:
             tops[node] = tops[parent]
         else:
-            stretch = make_stretch_above(node)
-            tops[node] = stretch.top if stretch else node
+            chain = make_chain_above(node)
+            tops[node] = chain.top if chain else node
         found.setdefault(tops[node], []).append(entry)
     return found
 

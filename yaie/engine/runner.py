@@ -15,8 +15,8 @@ from yaie.attention.plan import StepPlan
 from yaie.config import AttentionBackendName
 from yaie.engine.batch import Batch
 from yaie.kernels.loader import Library
-from yaie.kvcache.ahead import MemoryAhead
 from yaie.kvcache.pool import KVPool
+from yaie.kvcache.prefault import PoolPrefault
 from yaie.models.attention_hook import STEP_KEYWORD
 from yaie.models.geometry import pool_shapes
 from yaie.models.loader import LoadedModel
@@ -65,7 +65,7 @@ class ModelRunner:
             for memory in self.pool.tensors():
                 self._backend.kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
         on_cpu = loaded.device.type == "cpu"
-        self._memory_ahead = MemoryAhead(
+        self._prefault = PoolPrefault(
             list(self.pool.planes()) if on_cpu else [],
             functools.partial(free_bytes, loaded.device),
         )
@@ -104,14 +104,14 @@ class ModelRunner:
         Returns float32 logits [len(plan.logit_rows), vocab] on the model's device, in the order
         of `plan.logit_rows`. Without logit rows the forward runs all the same.
         """
-        self._memory_ahead.note_use(int(plan.slots.max(initial=-1)))
+        self._prefault.note_use(int(plan.slots.max(initial=-1)))
         if self.decoder is not None:
             return self.decoder.execute(plan)
         return self._run_transformers(plan)
 
     def use_idle_moment(self) -> bool:
         """Take a piece of memory that later steps will write to. False if they have all of it."""
-        return self._memory_ahead.advance()
+        return self._prefault.advance()
 
     @torch.inference_mode()
     def _pack_linears(self, library: Library) -> None:

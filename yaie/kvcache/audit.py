@@ -30,7 +30,7 @@ def audit(tree: RadixTree) -> None:
     _audit_refs(tree, nodes)
     _audit_inside(tree, nodes)
     for node in nodes:
-        _audit_stretch(node)
+        _audit_chain(node)
     _audit_evictable(tree, nodes)
     _require(tree.num_nodes == len(nodes), "num_nodes {}, found {}", tree.num_nodes, len(nodes))
 
@@ -113,17 +113,17 @@ def _audit_inside(tree: RadixTree, nodes: list[Node]) -> None:
     )
 
 
-def _audit_stretch(node: Node) -> None:
+def _audit_chain(node: Node) -> None:
     """What the planner would read instead of the nodes above is what stands there."""
-    kept = node.stretch
+    kept = node.chain
     if kept is None:
         return
-    _require(node.refs > 0, "{} keeps a stretch without refs", node)
+    _require(node.refs > 0, "{} keeps a chain without refs", node)
     if not kept.leads_to(node):
         return  # nobody would use it
     parts, above = [], node.parent
     while above is not None and above.parent is not None and above.end > kept.first_position:
-        _require(above.refs == node.refs, "{} keeps a stretch over {}", node, above)
+        _require(above.refs == node.refs, "{} keeps a chain over {}", node, above)
         parts.append(above.slots())
         above = above.parent
     is_same = bool(parts) and np.array_equal(np.concatenate(parts[::-1]), kept.slots)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from yaie.kvcache.slots import Extent
 
 if TYPE_CHECKING:
-    from yaie.kvcache.stretch import Stretch
+    from yaie.kvcache.unary_chain import Chain
 
 Tokens = NDArray[np.int32]
 SlotArray = NDArray[np.int64]
@@ -39,6 +39,7 @@ class Node:
     """
 
     __slots__ = (
+        "chain",
         "children",
         "cursors",
         "entry",
@@ -48,7 +49,6 @@ class Node:
         "parent",
         "refs",
         "start",
-        "stretch",
         "tokens",
         "uses",
     )
@@ -65,7 +65,7 @@ class Node:
         self.last_used = 0  # tree clock when a sequence last ended or began here
         self.uses = 0  # sequences that have passed here, or ended above when this was one edge
         self.entry = 0  # number of its valid entry in the eviction queue; 0: none
-        self.stretch: Stretch | None = None  # kept for the planner; only while there are refs
+        self.chain: Chain | None = None  # kept for the planner; only while there are refs
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -44,7 +44,7 @@ class KVPool:
     here is a view. In an int8 pool each head of a slot has a float32 scale beside it: see
     `QuantizedRows`. The tensors are zeroed, so that padding which reads a slot never written meets
     finite numbers. On a CPU the operating system gives zeroed memory out page by page as slots are
-    first written, or a little before (`ahead.py`).
+    first written, or a little before (`prefault.py`).
     """
 
     def __init__(

@@ -209,7 +209,7 @@ class RadixTree:
             node.refs -= 1
             node.last_used = self.clock
             if refs_below in (0, node.refs):  # there may be nobody left who stands or parts here
-                node.stretch = None
+                node.chain = None
             refs_below = node.refs
             if node.refs == 0:
                 self.num_live -= len(node.tokens)
@@ -333,7 +333,7 @@ class RadixTree:
         upper.refs = node.refs
         upper.last_used = node.last_used
         upper.uses = node.uses
-        upper.stretch, node.stretch = node.stretch, None
+        upper.chain, node.chain = node.chain, None
         upper.children = {node.tokens[keep]: node}
         parent.children[upper.tokens[0]] = upper
         node.parent = upper
@@ -387,7 +387,7 @@ class RadixTree:
         for extents in runs:
             node.add_extents(extents)
         for gone in chain[:-1]:
-            gone.parent = gone.children = gone.stretch = None
+            gone.parent = gone.children = gone.chain = None
         self.num_nodes -= len(chain) - 1
 
     def _move_cursors(self, node: Node, upper: Node, keep: int) -> None:

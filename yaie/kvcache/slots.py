@@ -90,7 +90,7 @@ class SlotAllocator:
 
         It lies in the longest extent, at most ROOM slots from its start: sequences that grow side
         by side keep apart instead of taking turns in one run, but no further than that, as memory
-        far behind what is in use is not there yet (`ahead.py`). An extent that is too short to
+        far behind what is in use is not there yet (`prefault.py`). An extent that is too short to
         share is taken from its start, which leaves one piece and not two.
         Raises `OutOfSlots` if none is free.
         """

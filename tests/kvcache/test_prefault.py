@@ -13,8 +13,8 @@ import torch
 
 from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
-from yaie.kvcache.ahead import MemoryAhead, _populate
 from yaie.kvcache.pool import KVPool, LayerShape
+from yaie.kvcache.prefault import PoolPrefault, _populate
 from yaie.types import GenerationRequest, SamplingParams
 
 SLOT_BYTES = 512 * 2  # of one plane of the pool below
@@ -43,9 +43,9 @@ def plenty() -> int:
     return 2**40
 
 
-def steps(ahead: MemoryAhead) -> int:
+def steps(prefault: PoolPrefault) -> int:
     """Pieces taken until nothing is wanting."""
-    return sum(1 for _ in takewhile(lambda _: ahead.advance(), count()))
+    return sum(1 for _ in takewhile(lambda _: prefault.advance(), count()))
 
 
 def slots_in_memory(tensor: torch.Tensor) -> int:
@@ -60,33 +60,33 @@ def slots_in_memory(tensor: torch.Tensor) -> int:
 
 def test_slots_ahead_of_those_in_use_are_in_memory_and_no_more(pool: KVPool) -> None:
     tensors = list(pool.planes())
-    ahead = MemoryAhead(tensors, plenty, ahead=8192)
-    assert steps(ahead) == 4 * 8192 * SLOT_BYTES // (2 * 1024**2)
+    prefault = PoolPrefault(tensors, plenty, lead=8192)
+    assert steps(prefault) == 4 * 8192 * SLOT_BYTES // (2 * 1024**2)
     # Pages are large ones where the system gives them, so there may be a few slots more.
     assert all(8192 <= slots_in_memory(tensor) <= 8192 + 4096 for tensor in tensors)
-    ahead.note_use(9999)
-    ahead.note_use(5)
-    assert steps(ahead) > 0
+    prefault.note_use(9999)
+    prefault.note_use(5)
+    assert steps(prefault) > 0
     assert all(18192 <= slots_in_memory(tensor) <= 18192 + 4096 for tensor in tensors)
-    assert steps(ahead) == 0
-    ahead.note_use(NUM_SLOTS - 1)
-    steps(ahead)
+    assert steps(prefault) == 0
+    prefault.note_use(NUM_SLOTS - 1)
+    steps(prefault)
     assert all(slots_in_memory(tensor) == NUM_SLOTS for tensor in tensors)
-    assert not ahead.advance()
+    assert not prefault.advance()
 
 
 def test_every_head_has_a_plane() -> None:
     pool = KVPool([LayerShape(2, 512, 512)], NUM_SLOTS, torch.bfloat16, torch.device("cpu"))
-    ahead = MemoryAhead(list(pool.planes()), plenty, ahead=8192)
-    assert steps(ahead) == 4 * 8192 * SLOT_BYTES // (2 * 1024**2)
+    prefault = PoolPrefault(list(pool.planes()), plenty, lead=8192)
+    assert steps(prefault) == 4 * 8192 * SLOT_BYTES // (2 * 1024**2)
     assert all(8192 <= slots_in_memory(plane) <= 8192 + 4096 for plane in pool.planes())
 
 
 def test_low_slots_of_all_layers_come_first(pool: KVPool) -> None:
     tensors = list(pool.planes())
-    ahead = MemoryAhead(tensors, plenty)
+    prefault = PoolPrefault(tensors, plenty)
     for _ in tensors:
-        assert ahead.advance()
+        assert prefault.advance()
     assert all(slots_in_memory(tensor) >= 2048 for tensor in tensors)
 
 
@@ -94,26 +94,26 @@ def test_what_the_pool_holds_stays(pool: KVPool) -> None:
     keys = pool.keys(0)
     assert isinstance(keys, torch.Tensor)
     keys[::100] = 3
-    steps(MemoryAhead(list(pool.planes()), plenty, ahead=NUM_SLOTS))
+    steps(PoolPrefault(list(pool.planes()), plenty, lead=NUM_SLOTS))
     assert bool((keys[::100] == 3).all())
     assert int(keys.count_nonzero()) == keys[::100].numel()
 
 
 def test_a_pool_elsewhere_needs_nothing() -> None:
-    ahead = MemoryAhead([], plenty)
-    ahead.note_use(100)
-    assert not ahead.advance()
+    prefault = PoolPrefault([], plenty)
+    prefault.note_use(100)
+    assert not prefault.advance()
 
 
 def test_a_system_that_cannot_do_it_is_not_asked_again(
     pool: KVPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr("yaie.kvcache.ahead._populate", lambda *piece: asked.append(piece))
-    ahead = MemoryAhead(list(pool.planes()), plenty)
-    assert not ahead.advance()
-    ahead.note_use(20000)
-    assert not ahead.advance()
+    monkeypatch.setattr("yaie.kvcache.prefault._populate", lambda *piece: asked.append(piece))
+    prefault = PoolPrefault(list(pool.planes()), plenty)
+    assert not prefault.advance()
+    prefault.note_use(20000)
+    assert not prefault.advance()
     assert len(asked) == 1
 
 
@@ -121,7 +121,7 @@ def test_elements_and_scales_of_an_int8_pool_are_taken_together() -> None:
     pool = KVPool([LayerShape(1, 512, 512)], NUM_SLOTS, torch.int8, torch.device("cpu"))
     tensors = list(pool.planes())
     assert len(tensors) == 4
-    steps(MemoryAhead(tensors, plenty, ahead=NUM_SLOTS))
+    steps(PoolPrefault(tensors, plenty, lead=NUM_SLOTS))
     for tensor in tensors:
         assert slots_in_memory(tensor) * SLOT_BYTES == tensor.nbytes
 
@@ -129,26 +129,26 @@ def test_elements_and_scales_of_an_int8_pool_are_taken_together() -> None:
 def test_no_more_is_taken_than_a_share_of_what_is_free(pool: KVPool) -> None:
     tensors = list(pool.planes())
     free = 4 * 8192 * SLOT_BYTES  # of which a quarter would have to be four times as much
-    ahead = MemoryAhead(tensors, lambda: free, ahead=8192)
-    assert not ahead.advance()
+    prefault = PoolPrefault(tensors, lambda: free, lead=8192)
+    assert not prefault.advance()
     assert all(slots_in_memory(tensor) == 0 for tensor in tensors)
     free *= 4  # others have ended
-    assert steps(ahead) > 0
+    assert steps(prefault) > 0
     assert all(slots_in_memory(tensor) >= 8192 for tensor in tensors)
 
 
 def test_slots_ahead_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, pool: KVPool) -> None:
-    monkeypatch.setattr("yaie.kvcache.ahead._AHEAD_BYTES", 4 * 1000 * SLOT_BYTES)
+    monkeypatch.setattr("yaie.kvcache.prefault._LEAD_BYTES", 4 * 1000 * SLOT_BYTES)
     tensors = list(pool.planes())
-    steps(MemoryAhead(tensors, plenty))
+    steps(PoolPrefault(tensors, plenty))
     assert all(1000 <= slots_in_memory(tensor) <= 1000 + 4096 for tensor in tensors)
 
 
 def test_the_pool_is_let_go_of_in_the_middle(pool: KVPool) -> None:
-    ahead = MemoryAhead(list(pool.planes()), plenty)
-    assert ahead.advance()
-    held = weakref.ref(ahead)
-    del ahead
+    prefault = PoolPrefault(list(pool.planes()), plenty)
+    assert prefault.advance()
+    held = weakref.ref(prefault)
+    del prefault
     assert held() is None  # no cycle keeps it, and the pool, until a collection
 
 

@@ -16,21 +16,21 @@ from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
-AHEAD = 16384  # slots beyond the last one in use: what the requests of a busy few seconds take,
-_AHEAD_BYTES = 2 * 1024**3  # but no more of them than this
+LEAD = 16384  # slots beyond the last one in use: what the requests of a busy few seconds take,
+_LEAD_BYTES = 2 * 1024**3  # but no more of them than this
 _SHARE_OF_FREE = 4  # one part in so many of what is free may be taken at a time
 _PIECE_BYTES = 2 * 1024**2  # in a millisecond or two: so long may a request wait
 _MADV_POPULATE_WRITE = 23  # of Linux 5.14 and later: hands memory out and leaves what it holds
 
 
-class MemoryAhead:
+class PoolPrefault:
     """Keeps the memory of some slots behind the last one in use ready to be written."""
 
     def __init__(
         self,
         tensors: Sequence[torch.Tensor],
         free_bytes: Callable[[], int],
-        ahead: int = AHEAD,
+        lead: int = LEAD,
     ) -> None:
         """`tensors`: the planes of a pool on the CPU, each `[num_slots, ...]` and contiguous.
 
@@ -40,7 +40,7 @@ class MemoryAhead:
         self._num_slots = min((len(tensor) for tensor in self._tensors), default=0)
         self._slot_bytes = sum(_width(tensor) for tensor in self._tensors)
         self._free_bytes = free_bytes
-        self._ahead = min(ahead, _AHEAD_BYTES // max(1, self._slot_bytes))
+        self._lead = min(lead, _LEAD_BYTES // max(1, self._slot_bytes))
         self._used = 0
         self._taken = 0  # slots whose memory is there, or is about to be
         self._pieces: Iterator[tuple[int, int]] = iter(())
@@ -59,7 +59,7 @@ class MemoryAhead:
             return False
         piece = next(self._pieces, None)
         if piece is None:
-            wanted = min(self._used + self._ahead, self._num_slots)
+            wanted = min(self._used + self._lead, self._num_slots)
             needed = (wanted - self._taken) * self._slot_bytes
             if needed <= 0 or needed > self._free_bytes() // _SHARE_OF_FREE:
                 return False

@@ -16,7 +16,7 @@ from yaie.kvcache.eviction import make_rank
 from yaie.kvcache.node import Cursor, Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
-from yaie.kvcache.stretch import make_stretch_above
+from yaie.kvcache.unary_chain import make_chain_above
 
 UNLIMITED = 10**9
 
@@ -41,7 +41,7 @@ class Life:
             self.tree.check()  # which compares all that is kept with the nodes that it stands for
         while self.live:
             self.close()
-        assert not any(node.stretch for node in self.tree.nodes())
+        assert not any(node.chain for node in self.tree.nodes())
 
     def tokens(self, count: int) -> list[int]:
         return [self.random.randrange(self.alphabet) for _ in range(count)]
@@ -83,7 +83,7 @@ class Life:
         chosen = [c for c in self.live if self.random.random() < self.random.choice((0.5, 1))]
         selection = RowSelection(self.random.choice((2, 7, UNLIMITED)))
         self.random.shuffle(chosen)
-        kept = {node: node.stretch for node in self.tree.nodes() if node.stretch}
+        kept = {node: node.chain for node in self.tree.nodes() if node.chain}
         for cursor in chosen:
             if self.random.random() < 0.1:
                 first, end = sorted(self.random.choices(range(cursor.position + 1), k=2))
@@ -92,8 +92,8 @@ class Life:
             selection.add(cursor)
         for _ in range(2):  # the second time everything that can be is kept
             assert_same(plan_step(selection, self.cost).plan, plain_plan(selection, self.cost))
-        self.happened["kept"] += sum(node.stretch is old for node, old in kept.items())
-        self.happened["changed"] += sum(node.stretch is not old for node, old in kept.items())
+        self.happened["kept"] += sum(node.chain is old for node, old in kept.items())
+        self.happened["changed"] += sum(node.chain is not old for node, old in kept.items())
         for node, entry in selection.entries.items():
             self.tree.mark_computed(node, entry.computed_to)
 
@@ -104,7 +104,7 @@ def test_plans_are_those_that_are_made_from_scratch(seed: int) -> None:
     Life(seed).run(120)
 
 
-def test_the_random_lives_keep_and_lose_stretches() -> None:
+def test_the_random_lives_keep_and_lose_chains() -> None:
     """They would prove nothing if nothing were kept, or if nothing ever had to be dropped."""
     happened: Counter[str] = Counter()
     for seed in range(20):
@@ -155,10 +155,10 @@ class Chain:
         return work
 
     def kept(self) -> list[Node]:
-        return [node for node in self.tree.nodes() if node.stretch]
+        return [node for node in self.tree.nodes() if node.chain]
 
     def num_kept_slots(self) -> int:
-        return sum(len(node.stretch.slots) for node in self.kept() if node.stretch)
+        return sum(len(node.chain.slots) for node in self.kept() if node.chain)
 
 
 @pytest.mark.parametrize("num_sequences", [1, 5])
@@ -197,20 +197,20 @@ def test_a_branch_elsewhere_leaves_what_is_kept() -> None:
     chain = Chain(60)
     lower, upper = chain.open(1_000_000), chain.open(2_000_000, end=30)
     chain.plan()
-    kept = {node: node.stretch for node in chain.kept()}
+    kept = {node: node.chain for node in chain.kept()}
     assert len(kept) == 2
     chain.open(3_000_000, end=45)
     chain.plan()
-    (same,) = [node for node, stretch in kept.items() if node.stretch is stretch]
+    (same,) = [node for node, old in kept.items() if node.chain is old]
     assert same.end == 30
     chain.close(lower)
     chain.plan()
-    assert same.stretch is kept[same]
+    assert same.chain is kept[same]
     chain.close(upper)
     chain.plan()
     (left,) = chain.kept()
-    assert left.stretch is not None
-    assert left.start == len(left.stretch.slots)
+    assert left.chain is not None
+    assert left.start == len(left.chain.slots)
 
 
 def test_what_is_kept_is_no_more_than_the_tokens_above() -> None:
@@ -273,5 +273,5 @@ def test_nodes_that_nobody_has_pinned_are_not_kept() -> None:
     chain = Chain(20)
     found = chain.tree.match("", as_tokens(chain.prompt))
     assert found.node is not None
-    assert make_stretch_above(found.node) is None
+    assert make_chain_above(found.node) is None
     assert chain.kept() == []
