@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from yaie import control_groups
 from yaie.attention import backend
 from yaie.attention.backend import choose_backend
 from yaie.kernels import loader
+from yaie.process import cgroups
 
 CPU = torch.device("cpu")
 
@@ -69,8 +69,8 @@ def limit(groups: Path, version: int, path: str, quota: int | None, period: int 
 def test_there_are_no_more_threads_than_a_quota_of_any_group_above_has_time_for(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(control_groups, "CONTROL_GROUPS", tmp_path / "groups")
-    monkeypatch.setattr(control_groups, "OWN_CONTROL_GROUPS", tmp_path / "self")
+    monkeypatch.setattr(cgroups, "CGROUP_ROOT", tmp_path / "groups")
+    monkeypatch.setattr(cgroups, "OWN_CGROUPS", tmp_path / "self")
     own = "0::/a/b\n" if version == 2 else "3:cpu,cpuacct:/a/b\n0::/\n"
     (tmp_path / "self").write_text(f"1:name=systemd:/a/b\n{own}")
     found = []
@@ -89,12 +89,12 @@ def test_there_are_no_more_threads_than_a_quota_of_any_group_above_has_time_for(
 
 
 @pytest.mark.usefixtures("four_threads")
-def test_where_no_control_groups_are_seen_all_threads_compute(
+def test_all_threads_compute_without_cgroup_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for own in (tmp_path / "none", tmp_path / "self"):
-        monkeypatch.setattr(control_groups, "OWN_CONTROL_GROUPS", own)
-        monkeypatch.setattr(control_groups, "CONTROL_GROUPS", tmp_path / "groups")
+        monkeypatch.setattr(cgroups, "OWN_CGROUPS", own)
+        monkeypatch.setattr(cgroups, "CGROUP_ROOT", tmp_path / "groups")
         backend.use_threads(None)
         assert torch.get_num_threads() == 4
         (tmp_path / "self").write_text("0::/somewhere\n")

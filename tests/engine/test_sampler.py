@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from yaie.engine import sampler as sampler_module
-from yaie.engine import tails
+from yaie.engine import truncation
 from yaie.engine.sampler import Draw, Sampler
 from yaie.engine.sampling_state import SamplingState, TokenCounts, uniform
 from yaie.engine.step import DrawnToken
@@ -418,9 +418,9 @@ def test_a_large_top_k_leaves_those_beside_it_alone(monkeypatch):
     sampler = Sampler(vocab_size, CPU)
     alone = [sampler.sample(logits, [draw])[0] for draw in draws]
     sizes = []
-    real = tails._largest
+    real = truncation._largest
     monkeypatch.setattr(
-        tails,
+        truncation,
         "_largest",
         lambda own, count: sizes.append((len(own), count)) or real(own, count),
     )
@@ -441,7 +441,7 @@ def test_the_largest_are_those_of_topk_however_many(seed, num_lines, has_ties):
         own = own.round()
     own[torch.rand(own.shape, generator=generator) < 0.2] = -math.inf
     for count in (1, 1024, 1025, 1999, 2000):
-        found = tails._largest(own, count)
+        found = truncation._largest(own, count)
         assert torch.equal(found, own.topk(count, dim=-1).values)
 
 

@@ -16,7 +16,6 @@ import torch
 from transformers import AutoConfig
 
 import yaie.kernels
-from yaie import control_groups
 from yaie.config import BUILTIN_MODEL, EngineConfig
 from yaie.errors import NotEnoughMemory
 from yaie.models.loader import plan_for
@@ -31,6 +30,7 @@ from yaie.models.memory import (
     shown,
     trim_heap,
 )
+from yaie.process import cgroups
 
 
 def plan(**changes: Any) -> Any:
@@ -57,8 +57,8 @@ class ControlGroups:
         self.root = folder / "cgroup" if version == 2 else folder / "cgroup" / "memory"
         self._version = version
         self._own = folder / "self"
-        monkeypatch.setattr(control_groups, "CONTROL_GROUPS", folder / "cgroup")
-        monkeypatch.setattr(control_groups, "OWN_CONTROL_GROUPS", self._own)
+        monkeypatch.setattr(cgroups, "CGROUP_ROOT", folder / "cgroup")
+        monkeypatch.setattr(cgroups, "OWN_CGROUPS", self._own)
 
     def limit(self, path: str, limit: int | None, used: int, cache: int = 0) -> None:
         """A group; its unlimited ones say so in the way of their version."""

@@ -12,7 +12,6 @@ from typing import Protocol
 
 import torch
 
-from yaie import control_groups
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
@@ -21,6 +20,7 @@ from yaie.config import AttentionBackendName
 from yaie.errors import ConfigError
 from yaie.kernels import loader
 from yaie.kvcache.quantized import StoredRows
+from yaie.process import cgroups
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def use_threads(wanted: int | None) -> None:
     wait for them.
     """
     if wanted is None:
-        allowed = control_groups.allowed_processors()
+        allowed = cgroups.allowed_processors()
         wanted = min(torch.get_num_threads(), allowed or torch.get_num_threads())
     if wanted != torch.get_num_threads():
         torch.set_num_threads(wanted)

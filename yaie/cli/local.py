@@ -12,7 +12,7 @@ from yaie.cli import terminal
 from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
 from yaie.cli.failures import usage_error
 from yaie.errors import ContextLengthExceeded
-from yaie.garbage import nothing_collected
+from yaie.process.gc_pause import gc_paused_then_frozen
 from yaie.types import Usage
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def load_model(settings: dict[str, Any]) -> LLM:
         " (a small demonstration model; -m names another)" if config.model == BUILTIN_MODEL else ""
     )
     terminal.note(f"loading {config.model}{hint} …")
-    with nothing_collected():
+    with gc_paused_then_frozen():
         from yaie.llm import LLM
 
         return LLM(given.pop("model"), **given)

@@ -27,7 +27,7 @@ from yaie.cli.options import (
     warn_of_unknown_variables,
 )
 from yaie.errors import YaieError
-from yaie.garbage import nothing_collected
+from yaie.process.gc_pause import gc_paused_then_frozen
 
 if TYPE_CHECKING:
     from yaie.config import Settings
@@ -158,7 +158,7 @@ def _stop_by_hangup(number: int, frame: FrameType | None) -> None:
 
 def run_server(settings: Settings, listener: socket.socket) -> None:
     """Serve until a signal; raises the error of an engine that cannot start."""
-    with nothing_collected():
+    with gc_paused_then_frozen():
         import uvicorn
 
         from server.app import create_app

@@ -27,7 +27,7 @@ from yaie.client.messages import (
     parent_reader,
 )
 from yaie.config import EngineConfig
-from yaie.subprocesses import module_command, module_environment
+from yaie.process.spawn import module_command, module_environment
 
 logger = logging.getLogger(__name__)
 

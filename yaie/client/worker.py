@@ -37,7 +37,7 @@ from yaie.client.messages import (
 )
 from yaie.config import EngineConfig
 from yaie.errors import InvalidRequest, StartupError
-from yaie.garbage import nothing_collected
+from yaie.process.gc_pause import gc_paused_then_frozen
 from yaie.types import TokenDelta
 
 logger = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> 
         format="%(asctime)s %(levelname)s engine[%(process)d] %(name)s: %(message)s",
     )
     try:
-        with nothing_collected():
+        with gc_paused_then_frozen():
             core = load(start.config)
     except StartupError as error:
         channel.send(Failed(type(error).__name__, error.message, error.exit_code, error.param))

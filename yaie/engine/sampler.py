@@ -24,7 +24,7 @@ from torch import Tensor
 from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import DrawnToken
-from yaie.engine.tails import cut_tails
+from yaie.engine.truncation import apply_top_k_top_p_min_p
 from yaie.errors import (
     InvalidRequest,
     InvariantViolated,
@@ -306,7 +306,7 @@ def _draw_at_random(own: Tensor, best: Tensor, states: Sequence[SamplingState]) 
     # The maximum goes first: no temperature can then overflow, and the largest weight is 1.
     own -= best.unsqueeze(1)
     own /= torch.tensor(temperatures, device=own.device).unsqueeze(1)
-    cut_tails(own, states)
+    apply_top_k_top_p_min_p(own, states)
     return _inverse_cdf(own.exp_(), torch.tensor(uniforms, dtype=torch.float64, device=own.device))
 
 

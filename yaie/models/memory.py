@@ -16,8 +16,8 @@ from pathlib import Path
 
 import torch
 
-from yaie.control_groups import own_groups
 from yaie.errors import NotEnoughMemory
+from yaie.process.cgroups import own_groups
 
 GIB = 1024**3
 _MIB = 1024**2

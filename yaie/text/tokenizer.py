@@ -19,7 +19,7 @@ from tokenizers import decoders, normalizers
 from transformers import PreTrainedTokenizerFast
 
 from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
-from yaie.subprocesses import module_command, module_environment
+from yaie.process.spawn import module_command, module_environment
 from yaie.text.files import OLDER_FORMS, TOKENIZER
 
 _CONVERT_LIMIT_S = 120

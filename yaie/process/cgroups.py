@@ -1,6 +1,6 @@
-"""The control groups that this process is in, a container's among them, and what they allow it.
+"""CPU and memory limits of the cgroups of this process, including those of a container.
 
-Called by the attention backends for the number of threads, and by the plan of memory. Imports the
+Called by the attention backends for the number of threads, and by the memory plan. Imports the
 standard library only.
 """
 
@@ -9,38 +9,38 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-OWN_CONTROL_GROUPS = Path("/proc/self/cgroup")
-CONTROL_GROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUPS = Path("/proc/self/cgroup")
+CGROUP_ROOT = Path("/sys/fs/cgroup")
 
 
 def own_groups(controller: str) -> list[tuple[int, Path]]:
-    """Version and folder of each group that a controller's limits may be in.
+    """Return version and folder of each cgroup that may limit this process.
 
-    From this process's own group up to the root: a limit of a group holds for all groups in it.
-    Not each of the folders has to be there.
+    The order is from our own cgroup up to the root: a limit applies to all descendants. Some of
+    the folders may be missing.
     """
     try:
-        lines = OWN_CONTROL_GROUPS.read_text().splitlines()
+        lines = OWN_CGROUPS.read_text().splitlines()
     except OSError:
-        return []  # another system
+        return []  # not Linux
     found = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if not controllers:
-            version, root = 2, CONTROL_GROUPS
+            version, root = 2, CGROUP_ROOT
         elif controller in controllers.split(","):
-            version, root = 1, CONTROL_GROUPS / controller
+            version, root = 1, CGROUP_ROOT / controller
         else:
             continue
         inner = Path(path.lstrip("/"))
-        if ".." in inner.parts:  # it lies beside what a container sees
+        if ".." in inner.parts:  # outside the container's cgroup namespace
             inner = Path()
         found += [(version, root / inner), *((version, root / up) for up in inner.parents)]
     return found
 
 
 def allowed_processors() -> int | None:
-    """How many processors' time the groups leave this process, rounded up; None without a limit."""
+    """Return the CPU quota in processors, rounded up; None if there is no limit."""
     quotas = [_quota(version, group) for version, group in own_groups("cpu")]
     return min((max(1, math.ceil(quota)) for quota in quotas if quota is not None), default=None)
 
@@ -55,4 +55,4 @@ def _quota(version: int, group: Path) -> float | None:
             )
         return int(quota) / int(period) if quota.isdigit() else None  # else "max", or -1
     except (OSError, ValueError):
-        return None  # the root of all groups, or one that is not seen from here
+        return None  # the root cgroup, or one outside our namespace

@@ -1,4 +1,4 @@
-"""Our own processes look for garbage neither while they start nor among what they loaded."""
+"""The garbage collector is paused while a process of ours starts; then all objects are frozen."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import sys
 
 import pytest
 
-# In processes of their own: what is frozen here would stay frozen for all other tests.
+pytestmark = pytest.mark.integration
+
+# In child processes, since `gc.freeze` would last for all other tests of this process.
 LOADS = """
 import gc
-from yaie.garbage import nothing_collected
+from yaie.process.gc_pause import gc_paused_then_frozen
 assert gc.isenabled()
 runs = []
 gc.callbacks.append(lambda phase, facts: runs.append(phase))
 before = len(runs)
-with nothing_collected():
+with gc_paused_then_frozen():
     held = [[number] for number in range(100_000)]
 assert len(runs) == before
 assert gc.isenabled()
@@ -23,20 +25,20 @@ assert gc.get_freeze_count() > len(held)
 """
 FAILS = """
 import gc
-from yaie.garbage import nothing_collected
+from yaie.process.gc_pause import gc_paused_then_frozen
 try:
-    with nothing_collected():
+    with gc_paused_then_frozen():
         raise ValueError
 except ValueError:
     pass
 assert gc.isenabled() and gc.get_freeze_count() == 0
 gc.disable()
-with nothing_collected():
+with gc_paused_then_frozen():
     pass
 assert not gc.isenabled()
 """
 
 
 @pytest.mark.parametrize("script", [LOADS, FAILS], ids=["loads", "fails"])
-def test_what_is_loaded_is_not_looked_through(script: str) -> None:
+def test_gc_pauses_and_freezes_only_on_success(script: str) -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -17,7 +17,7 @@ from yaie.engine.sampling_state import SamplingState
 _FEW = 1024  # tokens; top_p looks at as many first, and sorts more only for a flatter row
 
 
-def cut_tails(scaled: Tensor, states: Sequence[SamplingState]) -> None:
+def apply_top_k_top_p_min_p(scaled: Tensor, states: Sequence[SamplingState]) -> None:
     """Apply min_p, top_k and top_p to `scaled` [draws, vocab] (line maxima 0), in place."""
     vocab_size = scaled.shape[1]
     if any(state.params.min_p > 0 for state in states):
