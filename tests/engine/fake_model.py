@@ -16,8 +16,9 @@ import numpy as np
 from yaie.attention.plan import FoldingCost, StepPlan
 from yaie.engine.policy import ByPriority
 from yaie.engine.request import Request, Sequence, SequenceState
+from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import DrawnToken, ScheduledStep
+from yaie.engine.step import SampledToken, ScheduledStep
 from yaie.errors import YaieError
 from yaie.kvcache.eviction import make_rank
 from yaie.kvcache.radix_tree import RadixTree
@@ -97,22 +98,28 @@ def _path(plan: StepPlan, row: int) -> np.ndarray:
     return slots
 
 
-class FakeSampling:
-    """The sampling state: a salt, and whether the stop token ends it."""
+class FakeSampling(SamplingState):
+    """A sampling state with a salt; with `stops` the stop token ends the sequence."""
 
     def __init__(self, salt: int = 0, *, stops: bool = False) -> None:
+        super().__init__(
+            SamplingParams(),
+            index=0,
+            prompt_token_ids=(),
+            eos_token_ids=(STOP_TOKEN,) if stops else (),
+            vocab_size=2**31,
+            fallback_seed=0,
+        )
         self.salt = salt
         self.stops = stops
         self.observed: list[int] = []
         self.fails_at: int | None = None  # raise when this many tokens were taken
 
     def observe(self, token_id: int) -> None:
+        super().observe(token_id)
         self.observed.append(token_id)
         if self.fails_at == len(self.observed):
             raise ZeroDivisionError("a fault of this sequence")
-
-    def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
-        return ("stop", token_id) if self.stops and token_id == STOP_TOKEN else None
 
 
 @dataclass
@@ -185,7 +192,7 @@ class Bench:
         self.answers: dict[tuple[str, int], Answer] = {}
         self.requests: dict[str, Request] = {}
         self.sequences: dict[str, list[Sequence]] = {}  # also of requests that have ended
-        self.faults: dict[tuple[str, int], int] = {}  # draws of these fail at that output length
+        self.faults: dict[tuple[str, int], int] = {}  # sampling fails at that output length
         self.on_step: list[Callable[[ScheduledStep], None]] = []
 
     def add(
@@ -208,9 +215,7 @@ class Bench:
             priority=priority,
         )
         samplings = [FakeSampling(salt, stops=stops) for salt in salts or [0] * n]
-        request = Request(
-            spec, namespace=namespace, max_new_tokens=max_new, samplings=list(samplings)
-        )
+        request = Request(spec, namespace=namespace, max_new_tokens=max_new, samplings=[*samplings])
         self.sequences[request_id] = list(request.sequences)
         self.scheduler.add(request)
         self.requests[request_id] = request
@@ -236,8 +241,10 @@ class Bench:
         prefixes = self.model.execute(step.plan)
         for wanted in step.prompt_logits:
             self._add_prompt_logprobs(wanted.sequence, wanted.first, wanted.logit_rows, prefixes)
-        drawn = [self._draw(draw.sequence, prefixes[draw.logit_row]) for draw in step.draws]
-        self._take(self.scheduler.update(step, drawn))
+        sampled = [
+            self._sample(task.sequence, prefixes[task.logit_row]) for task in step.sample_tasks
+        ]
+        self._take(self.scheduler.update(step, sampled))
         self.check()
         for call in self.on_step:
             call(step)
@@ -285,12 +292,13 @@ class Bench:
         for request_id in self.requests:
             self.expect(request_id)
 
-    def _draw(self, sequence: Sequence, prefix: list[int]) -> DrawnToken | YaieError:
+    def _sample(self, sequence: Sequence, prefix: list[int]) -> SampledToken | YaieError:
         assert prefix == sequence.tokens().tolist()
         place = (sequence.request.request_id, sequence.index)
         if self.faults.get(place) == len(sequence.output):
             return YaieError("no usable logits")
-        return DrawnToken(next_token(prefix, sequence.sampling.salt))  # type: ignore[attr-defined]
+        assert isinstance(sequence.sampling, FakeSampling)
+        return SampledToken(next_token(prefix, sequence.sampling.salt))
 
     @staticmethod
     def _add_prompt_logprobs(

@@ -11,7 +11,7 @@ from tests.engine.fake_model import FakeSampling
 from yaie.engine.policy import make_policy
 from yaie.engine.request import Request
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import DrawnToken
+from yaie.engine.step import SampledToken
 from yaie.errors import YaieError
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.types import GenerationRequest, SamplingParams
@@ -66,7 +66,7 @@ def test_what_has_ended_is_freed_without_a_garbage_collection(end: str) -> None:
                 step = scheduler.schedule()
                 assert step is not None
                 failed = YaieError("no token") if end == "error" else None
-                scheduler.update(step, [failed or DrawnToken(7) for _ in step.draws])
+                scheduler.update(step, [failed or SampledToken(7) for _ in step.sample_tasks])
             del step
         assert [one() is None for one in watched] == [end in ("length", "error")] * 3
         for index in {"abort one by one": (0, 1), "length": (), "error": ()}.get(end, (None,)):

@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 
 from yaie.engine import sampler as sampler_module
 from yaie.engine import truncation
-from yaie.engine.sampler import Draw, Sampler
+from yaie.engine.request import Request
+from yaie.engine.sampler import Sampler
 from yaie.engine.sampling_state import SamplingState, TokenCounts, uniform
-from yaie.engine.step import DrawnToken
+from yaie.engine.step import SampledToken, SampleTask
 from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed
 from yaie.kernels import loader as kernels
 from yaie.kernels.sampling import best_tokens, draw_tokens
-from yaie.types import SamplingParams
+from yaie.types import GenerationRequest, SamplingParams
 
 CPU = torch.device("cpu")
 
@@ -40,10 +41,17 @@ def state_of(
     return state
 
 
-def draw_one(logits, state: SamplingState) -> DrawnToken:
+def task(row: int, state: SamplingState) -> SampleTask:
+    """Sample from `row` of the logits for a sequence in `state`."""
+    asked = GenerationRequest(request_id="r", prompt_token_ids=(1,))
+    request = Request(asked, namespace="", max_new_tokens=1, samplings=[state])
+    return SampleTask(request.sequences[0], row)
+
+
+def draw_one(logits, state: SamplingState) -> SampledToken:
     row = torch.as_tensor(logits, dtype=torch.float32)[None]
-    (result,) = Sampler(row.shape[1], CPU).sample(row, [Draw(0, state)])
-    assert isinstance(result, DrawnToken), result
+    (result,) = Sampler(row.shape[1], CPU).sample(row, [task(0, state)])
+    assert isinstance(result, SampledToken), result
     return result
 
 
@@ -157,7 +165,7 @@ def rows_of_logits(draw) -> np.ndarray:
 def test_sampler_equals_its_slow_twin(logits, batch, seed):
     eos = (0, 1)
     draws = [
-        Draw(
+        task(
             row,
             state_of(
                 p, vocab_size=VOCAB, index=i, prompt=prompt, output=output, eos=eos, seed=seed
@@ -169,7 +177,7 @@ def test_sampler_equals_its_slow_twin(logits, batch, seed):
     for (params, prompt, output, index, row), result in zip(batch, results, strict=True):
         x = twin_logits(logits[row], params, prompt, output, eos)
         used_seed = seed if params.seed is None else params.seed
-        assert isinstance(result, DrawnToken), result
+        assert isinstance(result, SampledToken), result
         assert result.token_id in twin_tokens(x, params, uniform(used_seed, index, len(output)))
 
 
@@ -192,7 +200,7 @@ def test_results_are_the_same_in_any_batch_and_order():
         )
     ]
     draws = [
-        Draw(i % 6, state_of(params, vocab_size=700, prompt=(1, 2), output=(4, 4, 9), index=i))
+        task(i % 6, state_of(params, vocab_size=700, prompt=(1, 2), output=(4, 4, 9), index=i))
         for i, params in enumerate(variants * 4)
     ]
     sampler = Sampler(700, CPU)
@@ -201,14 +209,16 @@ def test_results_are_the_same_in_any_batch_and_order():
         order = np.random.default_rng(seed).permutation(len(draws))[: 5 + 10 * seed]
         assert sampler.sample(logits, [draws[i] for i in order]) == [together[i] for i in order]
     for draw, expected in zip(draws, together, strict=True):
-        alone = sampler.sample(logits[draw.row : draw.row + 1], [replace(draw, row=0)])
+        alone = sampler.sample(
+            logits[draw.logit_row : draw.logit_row + 1], [replace(draw, logit_row=0)]
+        )
         assert alone == [expected]
 
 
 def test_work_in_chunks_changes_nothing(monkeypatch):
     logits = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
     draws = [
-        Draw(i % 4, state_of(SamplingParams(top_p=0.9, logprobs=2), vocab_size=64, seed=i))
+        task(i % 4, state_of(SamplingParams(top_p=0.9, logprobs=2), vocab_size=64, seed=i))
         for i in range(12)
     ]
     whole = Sampler(64, CPU).sample(logits, draws)
@@ -223,7 +233,7 @@ def test_work_in_chunks_changes_nothing(monkeypatch):
 def test_draws_follow_the_distribution(extra):
     logits = np.array([1.5, 0.0, -1.0, 2.0, 0.5, -3.0, 1.0, 0.2], dtype=np.float32)
     params = SamplingParams(**extra)
-    draws = [Draw(0, state_of(params, vocab_size=8, index=i, seed=11)) for i in range(8000)]
+    draws = [task(0, state_of(params, vocab_size=8, index=i, seed=11)) for i in range(8000)]
     results = Sampler(8, CPU).sample(torch.from_numpy(logits)[None], draws)
     observed = np.bincount([r.token_id for r in results], minlength=8)
     weights = twin_candidates(list(map(float, logits)), params, params.top_p)
@@ -261,7 +271,7 @@ def test_a_sequence_is_replayed_after_preemption_and_in_a_new_state():
         state = state_of(params, prompt=(1, 2, 3), output=output)
         output = list(output)
         while len(output) < 30:
-            (result,) = sampler.sample(logits, [Draw(len(output), state)])
+            (result,) = sampler.sample(logits, [task(len(output), state)])
             output.append(result.token_id)
             state.observe(result.token_id)
         return output
@@ -294,7 +304,7 @@ def test_greedy_takes_the_lowest_of_equal_ids_and_copies_no_row(monkeypatch):
     logits[1, [30, 20]] = 4.0
     state = state_of(SamplingParams(temperature=0.0))
     monkeypatch.setattr(Sampler, "_draw", None)  # the path with copies must not be taken
-    results = Sampler(50, CPU).sample(logits, [Draw(0, state), Draw(1, state), Draw(1, state)])
+    results = Sampler(50, CPU).sample(logits, [task(0, state), task(1, state), task(1, state)])
     assert [r.token_id for r in results] == [0, 20, 20]
 
 
@@ -304,7 +314,7 @@ def test_input_logits_are_not_changed():
     params = SamplingParams(
         top_p=0.5, top_k=9, min_p=0.01, logit_bias={1: 3.0}, repetition_penalty=2.0, logprobs=4
     )
-    Sampler(50, CPU).sample(logits, [Draw(r, state_of(params, prompt=(5,))) for r in (0, 1, 1)])
+    Sampler(50, CPU).sample(logits, [task(r, state_of(params, prompt=(5,))) for r in (0, 1, 1)])
     assert torch.equal(logits, before)
 
 
@@ -373,7 +383,7 @@ def test_top_k_keeps_exactly_k_and_top_p_at_least_one():
 
     def seen(**kw) -> set[int]:
         params = SamplingParams(**kw)
-        draws = [Draw(0, state_of(params, vocab_size=10, seed=s)) for s in range(400)]
+        draws = [task(0, state_of(params, vocab_size=10, seed=s)) for s in range(400)]
         return {r.token_id for r in Sampler(10, CPU).sample(torch.tensor([logits]), draws)}
 
     assert seen() == set(range(10))
@@ -396,7 +406,7 @@ def test_top_p_of_a_flat_row_longer_than_the_first_candidates():
     params = SamplingParams(top_p=0.9)
     kept = [set(twin_candidates(list(map(float, row)), params, params.top_p)) for row in logits]
     assert len(kept[0]) > 1024 > len(kept[1])
-    draws = [Draw(i % 2, state_of(params, vocab_size=vocab_size, seed=i)) for i in range(600)]
+    draws = [task(i % 2, state_of(params, vocab_size=vocab_size, seed=i)) for i in range(600)]
     results = Sampler(vocab_size, CPU).sample(torch.from_numpy(logits), draws)
     for i, result in enumerate(results):
         assert result.token_id in kept[i % 2]
@@ -414,7 +424,7 @@ def test_a_large_top_k_leaves_those_beside_it_alone(monkeypatch):
         SamplingParams(top_k=2900),
         SamplingParams(top_k=7, top_p=0.5),
     ]
-    draws = [Draw(i % 4, state_of(params[i % 4], vocab_size=vocab_size, seed=i)) for i in range(12)]
+    draws = [task(i % 4, state_of(params[i % 4], vocab_size=vocab_size, seed=i)) for i in range(12)]
     sampler = Sampler(vocab_size, CPU)
     alone = [sampler.sample(logits, [draw])[0] for draw in draws]
     sizes = []
@@ -427,7 +437,7 @@ def test_a_large_top_k_leaves_those_beside_it_alone(monkeypatch):
     assert sampler.sample(logits, draws) == alone
     assert sizes == [(6, 20), (6, 2900)]
     for draw, result in zip(draws[:4], alone, strict=False):
-        x = list(map(float, logits[draw.row]))
+        x = list(map(float, logits[draw.logit_row]))
         number = draw.state.next_uniform()
         assert result.token_id in twin_tokens(x, draw.state.params, number)
 
@@ -453,7 +463,7 @@ def test_logprobs_are_of_the_raw_logits_with_rank_and_top():
         logprobs=5, temperature=0.2, logit_bias={4: 20.0}, repetition_penalty=1.5, top_k=2
     )
     for row in range(3):
-        (result,) = Sampler(50, CPU).sample(logits, [Draw(row, state_of(params, prompt=(3,)))])
+        (result,) = Sampler(50, CPU).sample(logits, [task(row, state_of(params, prompt=(3,)))])
         order = sorted(range(50), key=lambda t: (-float(logits[row, t]), t))
         assert result.token_id == 4
         assert result.logprobs.token_id == 4
@@ -467,12 +477,12 @@ def test_logprobs_are_of_the_raw_logits_with_rank_and_top():
 def test_logprobs_zero_means_the_chosen_one_and_none_means_none():
     logits = torch.zeros(1, 50)
     states = [state_of(SamplingParams(**GREEDY, logprobs=k)) for k in (None, 0, 20)]
-    none, chosen, top = Sampler(50, CPU).sample(logits, [Draw(0, s) for s in states])
+    none, chosen, top = Sampler(50, CPU).sample(logits, [task(0, s) for s in states])
     assert none.logprobs is None
     assert chosen.logprobs.top == () and chosen.logprobs.rank == 1
     assert [token for token, _ in top.logprobs.top] == list(range(20))
     few = Sampler(3, CPU).sample(
-        torch.zeros(1, 3), [Draw(0, state_of(SamplingParams(logprobs=20), vocab_size=3))]
+        torch.zeros(1, 3), [task(0, state_of(SamplingParams(logprobs=20), vocab_size=3))]
     )
     assert len(few[0].logprobs.top) == 3
 
@@ -482,8 +492,8 @@ def test_the_most_likely_token_does_not_depend_on_how_many_a_neighbour_wants():
     logits = torch.full((1, 50), 1.0)
     logits[0, 9] = torch.nextafter(torch.tensor(1.0), torch.tensor(2.0))
     one, five = (state_of(SamplingParams(**GREEDY, logprobs=k)) for k in (1, 5))
-    alone = Sampler(50, CPU).sample(logits, [Draw(0, one)])[0]
-    beside = Sampler(50, CPU).sample(logits, [Draw(0, one), Draw(0, five)])
+    alone = Sampler(50, CPU).sample(logits, [task(0, one)])[0]
+    beside = Sampler(50, CPU).sample(logits, [task(0, one), task(0, five)])
     assert [drawn.logprobs.top[0][0] for drawn in (alone, *beside)] == [9, 9, 9]
     assert beside[1].logprobs.top[0][1] == beside[1].logprobs.top[1][1]
 
@@ -493,7 +503,7 @@ def test_the_most_likely_token_does_not_depend_on_how_many_a_neighbour_wants():
 def test_an_unusable_row_harms_only_its_own_draws(poison, extra):
     logits = torch.randn(3, 50, generator=torch.Generator().manual_seed(2))
     params = SamplingParams(logprobs=1, **extra)
-    draws = [Draw(r, state_of(params, output=(1,), seed=r)) for r in (0, 1, 2, 1)]
+    draws = [task(r, state_of(params, output=(1,), seed=r)) for r in (0, 1, 2, 1)]
     expected = Sampler(50, CPU).sample(logits, draws)
     if poison == "all -inf":
         logits[1] = -math.inf
@@ -511,11 +521,11 @@ def test_a_faulty_state_harms_only_its_own_draw():
     logits = torch.randn(1, 50, generator=torch.Generator().manual_seed(2))
     params = SamplingParams(presence_penalty=0.5)
     states = [state_of(params, output=(1, 2), seed=s) for s in range(4)]
-    expected = Sampler(50, CPU).sample(logits, [Draw(0, s) for s in states])
+    expected = Sampler(50, CPU).sample(logits, [task(0, s) for s in states])
     states[1].output.add(50)  # beyond the vocabulary
     states[2].output = None
     states[2].seen = "not counts"  # type: ignore[assignment]
-    results = Sampler(50, CPU).sample(logits, [Draw(0, s) for s in states])
+    results = Sampler(50, CPU).sample(logits, [task(0, s) for s in states])
     assert (results[0], results[3]) == (expected[0], expected[3])
     assert isinstance(results[1], InvariantViolated)
     assert isinstance(results[2], RequestFailed) and "AttributeError" in results[2].message
@@ -524,12 +534,12 @@ def test_a_faulty_state_harms_only_its_own_draw():
 def test_a_row_that_does_not_exist_and_logits_of_the_wrong_shape():
     sampler, state = Sampler(50, CPU), state_of(SamplingParams())
     good, bad, negative = sampler.sample(
-        torch.zeros(1, 50), [Draw(0, state), Draw(1, state), Draw(-1, state)]
+        torch.zeros(1, 50), [task(0, state), task(1, state), task(-1, state)]
     )
-    assert isinstance(good, DrawnToken)
+    assert isinstance(good, SampledToken)
     assert isinstance(bad, InvariantViolated) and isinstance(negative, InvariantViolated)
     with pytest.raises(InvariantViolated, match="expected"):
-        sampler.sample(torch.zeros(1, 49), [Draw(0, state)])
+        sampler.sample(torch.zeros(1, 49), [task(0, state)])
     assert sampler.sample(torch.zeros(1, 50), []) == []
 
 
@@ -538,7 +548,7 @@ def test_min_tokens_that_forbid_everything_end_the_sequence_with_an_error(extra)
     params = SamplingParams(min_tokens=1, stop_token_ids=tuple(range(50)), **extra)
     fine = state_of(SamplingParams(**GREEDY, logit_bias={3: 1.0}))
     failed, drawn = Sampler(50, CPU).sample(
-        torch.zeros(1, 50), [Draw(0, state_of(params)), Draw(0, fine)]
+        torch.zeros(1, 50), [task(0, state_of(params)), task(0, fine)]
     )
     assert isinstance(failed, InvalidRequest) and "min_tokens (1)" in failed.message
     assert drawn.token_id == 3
@@ -696,7 +706,7 @@ def test_the_kernel_and_torch_draw_alike_and_the_kernel_copies_no_row(monkeypatc
         SamplingParams(temperature=1.0, min_tokens=4, stop_token_ids=[5, 17]),
     ]
     draws = [
-        Draw(row, state_of(params[row % 3], vocab_size=3000, index=row, seed=row))
+        task(row, state_of(params[row % 3], vocab_size=3000, index=row, seed=row))
         for row in range(40)
     ]
     expected = Sampler(3000, CPU).sample(logits, draws)
@@ -718,8 +728,8 @@ def test_ranks_penalties_and_a_forbidden_best_are_left_to_torch() -> None:
         SamplingParams(temperature=1.0, logit_bias={1: -100.0}),
     ):
         state = state_of(params, vocab_size=4)
-        (plain,) = Sampler(4, CPU).sample(logits, [Draw(0, state)])
-        (found,) = kernel.sample(logits, [Draw(0, state)])
+        (plain,) = Sampler(4, CPU).sample(logits, [task(0, state)])
+        (found,) = kernel.sample(logits, [task(0, state)])
         assert found == plain
-        assert isinstance(found, DrawnToken)
+        assert isinstance(found, SampledToken)
         assert found.token_id == (0 if params.min_tokens else 1)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.fake_model import Bench, continuation, digest
+from tests.engine.fake_model import Bench, FakeSampling, continuation, digest
 from yaie.engine.lookups import unpinned_loose_tokens, unpinned_tokens
 from yaie.engine.request import Request, Sequence, SequenceState
 from yaie.engine.scheduler import Scheduler
 from yaie.engine.scores import LEAST_SCORES
-from yaie.engine.step import DrawnToken, ScheduledStep
+from yaie.engine.step import SampledToken, ScheduledStep
 from yaie.errors import LogitsNotFinite, YaieError
 from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
@@ -170,7 +170,7 @@ def test_identical_requests_compute_the_rows_of_one() -> None:
     bench.run()
     bench.expect_all()
     assert [step.plan.num_rows for step in steps] == [30, 1, 1, 1, 1, 1]
-    assert [len(step.draws) for step in steps] == [8] * 6
+    assert [len(step.sample_tasks) for step in steps] == [8] * 6
     assert [len(step.plan.logit_rows) for step in steps] == [1] * 6
 
 
@@ -277,7 +277,7 @@ def test_many_prompts_with_logprobs_take_no_more_steps_than_their_rows_need(
     bench.expect_all()
     for step in steps:
         num_scores = sum(len(one.logit_rows) for one in step.prompt_logits)
-        assert len(step.draws) + num_scores <= max_running + LEAST_SCORES
+        assert len(step.sample_tasks) + num_scores <= max_running + LEAST_SCORES
     room = max(LEAST_SCORES, max_running - n)
     assert len(steps) <= 1.2 * 100 * 99 / room + 2
 
@@ -324,11 +324,11 @@ def test_a_prompt_with_logprobs_is_computed_once_for_all_samples(
         bench.run()
     before = bench.scheduler.counters.prompt_rows_computed
     bench.add("r", tokens, n=3, salts=[0, 1, 2], prompt_logprobs=0)
-    draws: list[int] = []
-    bench.on_step.append(lambda step: draws.append(len(step.draws)))
+    samples: list[int] = []
+    bench.on_step.append(lambda step: samples.append(len(step.sample_tasks)))
     bench.run()
     bench.expect("r", "length")
-    assert next(count for count in draws if count) == 3  # their first tokens come together
+    assert next(count for count in samples if count) == 3  # their first tokens come together
     assert bench.scheduler.counters.prompt_rows_computed - before == 200
     for index in range(3):
         answer = bench.answers[("r", index)]
@@ -656,11 +656,11 @@ def test_what_gave_no_numbers_goes_also_where_a_neighbour_needs_its_place() -> N
         step = scheduler.schedule()
         assert step is not None
         is_full = tree.num_free == 0
-        results: list[DrawnToken | YaieError] = [
+        results: list[SampledToken | YaieError] = [
             LogitsNotFinite("no numbers")
-            if is_full and draw.sequence.request.request_id == "bad"
-            else DrawnToken(100 + tree.num_free)
-            for draw in step.draws
+            if is_full and task.sequence.request.request_id == "bad"
+            else SampledToken(100 + tree.num_free)
+            for task in step.sample_tasks
         ]
         ended = [delta for delta in scheduler.update(step, results) if delta.finish_reason]
         if is_full:
@@ -672,16 +672,6 @@ def test_what_gave_no_numbers_goes_also_where_a_neighbour_needs_its_place() -> N
     assert scheduler.counters.num_preemptions == 0  # what ended made room
 
 
-class _Sampling:
-    """Draws without end."""
-
-    def observe(self, token_id: int) -> None:
-        pass
-
-    def finish_reason(self, token_id: int) -> None:
-        return None
-
-
 def _endless(name: str, tokens: Iterable[int]) -> Request:
     asked = GenerationRequest(request_id=name, prompt_token_ids=tuple(tokens))
-    return Request(asked, namespace="", max_new_tokens=100, samplings=[_Sampling()])
+    return Request(asked, namespace="", max_new_tokens=100, samplings=[FakeSampling()])

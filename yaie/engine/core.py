@@ -20,10 +20,10 @@ from yaie.engine.loading import load_runner
 from yaie.engine.logprobs import token_logprobs
 from yaie.engine.request import Request, Sequence
 from yaie.engine.runner import ModelRunner
-from yaie.engine.sampler import Draw, Sampler
+from yaie.engine.sampler import Sampler
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
-from yaie.engine.step import DrawnToken, ScheduledStep
+from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_rank
@@ -162,34 +162,29 @@ class EngineCore:
             logits = self._runner.execute(step.plan)
             computed = time.perf_counter()
             faults = _add_prompt_logprobs(step, logits, one_by_one=self._config.exact)
-            drawn = self._draw(step, logits, faults)
+            sampled = [
+                faults.get(task.sequence, token)
+                for task, token in zip(
+                    step.sample_tasks,
+                    self._sampler.sample(logits, step.sample_tasks),
+                    strict=True,
+                )
+            ]
         except Exception as error:
             return self._fail_step(step, error)
         self._num_failed_steps = 0
-        sampled = time.perf_counter()
-        deltas = self.scheduler.update(step, drawn)
-        drawing = {draw.sequence for draw in step.draws}
+        sampling_ended = time.perf_counter()
+        deltas = self.scheduler.update(step, sampled)
+        sampling = {task.sequence for task in step.sample_tasks}
         deltas += [
             self.scheduler.fail(sequence, error)
             for sequence, error in faults.items()
-            if sequence not in drawing  # those had the fault in place of their token
+            if sequence not in sampling  # those had the fault in place of their token
         ]
         self._spent.forward_s += computed - began
-        self._spent.sample_s += sampled - computed
-        self._spent.schedule_s += time.perf_counter() - sampled
+        self._spent.sample_s += sampling_ended - computed
+        self._spent.schedule_s += time.perf_counter() - sampling_ended
         return deltas
-
-    def _draw(
-        self, step: ScheduledStep, logits: torch.Tensor, faults: dict[Sequence, YaieError]
-    ) -> list[DrawnToken | YaieError]:
-        draws = [
-            Draw(draw.logit_row, draw.sequence.sampling)  # type: ignore[arg-type]
-            for draw in step.draws
-        ]
-        drawn = self._sampler.sample(logits, draws)
-        return [
-            faults.get(draw.sequence, token) for draw, token in zip(step.draws, drawn, strict=True)
-        ]
 
     def _fail_step(self, step: ScheduledStep, error: Exception) -> list[TokenDelta]:
         """The forward failed: nobody in it can go on, everybody else can."""

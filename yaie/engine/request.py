@@ -9,22 +9,12 @@ from __future__ import annotations
 import enum
 from array import array
 from collections.abc import Hashable
-from typing import Protocol
 
 import numpy as np
 
+from yaie.engine.sampling_state import SamplingState
 from yaie.kvcache.node import Cursor, Tokens, as_tokens
-from yaie.types import FinishReason, GenerationRequest, SamplingParams, TokenLogprobs
-
-
-class SamplingProgress(Protocol):
-    """What the scheduler needs of a sequence's sampling state; the sampler owns the rest."""
-
-    def observe(self, token_id: int) -> None:
-        """Take note of an accepted token."""
-
-    def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
-        """Whether this token ends the sequence, and which stop token it was."""
+from yaie.types import GenerationRequest, SamplingParams, TokenLogprobs
 
 
 class SequenceState(enum.Enum):
@@ -61,7 +51,7 @@ class Request:
         *,
         namespace: Hashable,
         max_new_tokens: int,
-        samplings: list[SamplingProgress],
+        samplings: list[SamplingState],
     ) -> None:
         self.request_id = spec.request_id
         self.submission = spec.submission
@@ -92,7 +82,7 @@ class Sequence:
 
     __slots__ = ("cursor", "index", "output", "request", "sampling", "state")
 
-    def __init__(self, request: Request, index: int, sampling: SamplingProgress) -> None:
+    def __init__(self, request: Request, index: int, sampling: SamplingState) -> None:
         self.request = request
         self.index = index
         self.sampling = sampling

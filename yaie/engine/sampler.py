@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -23,7 +22,7 @@ from torch import Tensor
 
 from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling_state import SamplingState
-from yaie.engine.step import DrawnToken
+from yaie.engine.step import SampledToken, SampleTask
 from yaie.engine.truncation import apply_top_k_top_p_min_p
 from yaie.errors import (
     InvalidRequest,
@@ -36,18 +35,8 @@ from yaie.kernels.loader import Library
 from yaie.kernels.sampling import best_tokens, draw_tokens
 from yaie.types import TokenLogprobs
 
-__all__ = ["Draw", "Sampler", "SamplingState"]
-
 _BLOCK = 256  # tokens whose weights are summed before the running sum: one pass instead of two
 _COLDEST = 1e-20  # smaller temperatures are not different in float32
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """One token wanted: for `state`, from line `row` of the logits; draws may share a row."""
-
-    row: int
-    state: SamplingState
 
 
 class Sampler:
@@ -71,8 +60,8 @@ class Sampler:
         self._device = device
         self._kernels = kernels
 
-    def sample(self, logits: Tensor, draws: Sequence[Draw]) -> list[DrawnToken | YaieError]:
-        """One result per draw, in order, from `logits` [rows, vocab].
+    def sample(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[SampledToken | YaieError]:
+        """Return one result per task, in order, from `logits` [rows, vocab].
 
         States are not changed: the core calls `observe` on those whose token it accepts.
         An unusable row or a faulty state gives an error in place of its own draws only.
@@ -82,32 +71,32 @@ class Sampler:
             raise InvariantViolated(
                 f"logits have shape {tuple(logits.shape)}, expected [rows, {self._vocab_size}]"
             )
-        if not draws:
+        if not tasks:
             return []
         logits = logits.float()
         best, best_ids = self._best(logits)
-        results: list[int | YaieError | None] = [None] * len(draws)
+        results: list[int | YaieError | None] = [None] * len(tasks)
         weighed: list[int] = []  # by the kernel library
         copied: list[int] = []  # drawn from copies of their rows, as they are
         changed: list[int] = []  # from copies that are changed
-        for i, draw in enumerate(draws):
+        for i, task in enumerate(tasks):
             try:
-                row = _checked_row(draw.row, len(best))
+                row = _checked_row(task.logit_row, len(best))
                 if not math.isfinite(best[row]):
-                    results[i] = _unusable_logits(draw.state)
-                elif draw.state.takes_best(best_ids[row]):
+                    results[i] = _unusable_logits(task.state)
+                elif task.state.takes_best(best_ids[row]):
                     results[i] = best_ids[row]
-                elif self._kernels is not None and _weighs_all(draw.state, best_ids[row]):
+                elif self._kernels is not None and _weighs_all(task.state, best_ids[row]):
                     weighed.append(i)
                 else:
-                    (changed if draw.state.changes_logits else copied).append(i)
+                    (changed if task.state.changes_logits else copied).append(i)
             except Exception as error:
                 results[i] = _failed(error)
         if weighed:
-            self._weigh_all(logits, best, draws, weighed, results)
+            self._weigh_all(logits, best, tasks, weighed, results)
         for places in (*self._chunks(copied), *self._chunks(changed)):
-            self._each_on_its_own_fault(logits, draws, places, results)
-        return self._with_logprobs(logits, draws, results)
+            self._each_on_its_own_fault(logits, tasks, places, results)
+        return self._with_logprobs(logits, tasks, results)
 
     def _best(self, logits: Tensor) -> tuple[list[float], list[int]]:
         """The largest of each row and its lowest id. NaN wins every comparison: one NaN shows."""
@@ -120,7 +109,7 @@ class Sampler:
         self,
         logits: Tensor,
         best: Sequence[float],
-        draws: Sequence[Draw],
+        tasks: Sequence[SampleTask],
         places: list[int],
         results: list[int | YaieError | None],
     ) -> None:
@@ -130,12 +119,12 @@ class Sampler:
         uniforms = []
         for i in places:
             try:
-                uniforms.append(draws[i].state.next_uniform())
+                uniforms.append(tasks[i].state.next_uniform())
                 drawn.append(i)
             except Exception as error:
                 results[i] = _failed(error)
-        rows = [draws[i].row for i in drawn]
-        params = [draws[i].state.params for i in drawn]
+        rows = [tasks[i].logit_row for i in drawn]
+        params = [tasks[i].state.params for i in drawn]
         tokens = draw_tokens(
             self._kernels,
             logits.numpy(),
@@ -144,10 +133,10 @@ class Sampler:
             temperatures=[max(each.temperature, _COLDEST) for each in params],
             min_ps=[each.min_p for each in params],
             uniforms=uniforms,
-            forbidden=[_forbidden(draws[i].state) for i in drawn],
+            forbidden=[_forbidden(tasks[i].state) for i in drawn],
         )
         for i, token_id in zip(drawn, tokens, strict=True):
-            results[i] = _nothing_left(draws[i].state) if token_id < 0 else token_id
+            results[i] = _nothing_left(tasks[i].state) if token_id < 0 else token_id
 
     def _chunks(self, places: list[int]) -> list[list[int]]:
         size = 1 if self._exact else max(1, CHUNK_ELEMENTS // self._vocab_size)
@@ -156,27 +145,27 @@ class Sampler:
     def _each_on_its_own_fault(
         self,
         logits: Tensor,
-        draws: Sequence[Draw],
+        tasks: Sequence[SampleTask],
         places: list[int],
         results: list[int | YaieError | None],
     ) -> None:
         """Fill `results` at `places`, together where that works, else one by one."""
         try:
-            tokens = self._draw(logits, [draws[i] for i in places])
+            tokens = self._draw(logits, [tasks[i] for i in places])
         except Exception as error:
             if len(places) == 1:
                 results[places[0]] = _failed(error)
                 return
             for i in places:
-                self._each_on_its_own_fault(logits, draws, [i], results)
+                self._each_on_its_own_fault(logits, tasks, [i], results)
             return
         for i, token_id in zip(places, tokens, strict=True):
-            results[i] = _nothing_left(draws[i].state) if token_id < 0 else token_id
+            results[i] = _nothing_left(tasks[i].state) if token_id < 0 else token_id
 
-    def _draw(self, logits: Tensor, draws: Sequence[Draw]) -> list[int]:
+    def _draw(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[int]:
         """Tokens of draws that need their own copy of a row; -1 where no token is possible."""
-        states = [draw.state for draw in draws]
-        rows = torch.tensor([draw.row for draw in draws], device=logits.device)
+        states = [task.state for task in tasks]
+        rows = torch.tensor([task.logit_row for task in tasks], device=logits.device)
         own = logits.index_select(0, rows)
         _change_logits(own, states)
         best, tokens = own.max(dim=-1)
@@ -192,12 +181,12 @@ class Sampler:
         return cast("list[int]", torch.where(usable, tokens, -1).tolist())
 
     def _with_logprobs(
-        self, logits: Tensor, draws: Sequence[Draw], results: list[int | YaieError | None]
-    ) -> list[DrawnToken | YaieError]:
+        self, logits: Tensor, tasks: Sequence[SampleTask], results: list[int | YaieError | None]
+    ) -> list[SampledToken | YaieError]:
         asked = [
-            (i, draws[i].row, token_id, draws[i].state.params.logprobs)
+            (i, tasks[i].logit_row, token_id, tasks[i].state.params.logprobs)
             for i, token_id in enumerate(results)
-            if isinstance(token_id, int) and draws[i].state.params.logprobs is not None
+            if isinstance(token_id, int) and tasks[i].state.params.logprobs is not None
         ]
         found: dict[int, TokenLogprobs] = {}
         if asked:
@@ -212,7 +201,7 @@ class Sampler:
         return [
             result
             if isinstance(result, YaieError)
-            else DrawnToken(cast("int", result), found.get(i))
+            else SampledToken(cast("int", result), found.get(i))
             for i, result in enumerate(results)
         ]
 

@@ -23,8 +23,8 @@ from yaie.engine.policy import AdmissionPolicy, make_policy
 from yaie.engine.request import Request, Sequence, SequenceState
 from yaie.engine.scores import Demand, ScoreSelection, leader
 from yaie.engine.step import (
-    DrawnToken,
-    ScheduledDraw,
+    SampledToken,
+    SampleTask,
     ScheduledStep,
     SchedulerCounters,
 )
@@ -137,21 +137,25 @@ class Scheduler:
         ready.sort(key=lambda seq: seq.order)
         return ScheduledStep(
             plan=planned.plan,
-            draws=tuple(ScheduledDraw(seq, index[place(seq)]) for seq in ready),
+            sample_tasks=tuple(SampleTask(seq, index[place(seq)]) for seq in ready),
             prompt_logits=tuple(prompt_logits(self.tree, index, *want) for want in scores.wanted),
             selection=selection,
             members=tuple(members),
             num_prompt_rows=num_prompt_rows,
         )
 
-    def update(self, step: ScheduledStep, drawn: List[DrawnToken | YaieError]) -> list[TokenDelta]:
-        """Apply what a step computed and drew: mark, grow, end. `drawn` is in order of the draws.
+    def update(
+        self, step: ScheduledStep, sampled: List[SampledToken | YaieError]
+    ) -> list[TokenDelta]:
+        """Apply a computed step: mark, grow, end. `sampled` is in order of the sample tasks.
 
         An error in place of a token, or raised while a sequence grows, ends that sequence only.
         """
         self._account(step)
         deltas = []
-        results = [(draw.sequence, each) for draw, each in zip(step.draws, drawn, strict=True)]
+        results = [
+            (task.sequence, each) for task, each in zip(step.sample_tasks, sampled, strict=True)
+        ]
         # Those that end go first: they make room for others to grow, and none of them must have
         # lost its cursor to a growing one when what it computed is to be dropped.
         for sequence, result in results:
@@ -201,7 +205,7 @@ class Scheduler:
         counters.kv_tokens_read += step.plan.kv_tokens_read
         counters.kv_tokens_unshared += step.plan.kv_tokens_unshared
 
-    def _accept(self, sequence: Sequence, drawn: DrawnToken) -> TokenDelta:
+    def _accept(self, sequence: Sequence, sampled: SampledToken) -> TokenDelta:
         """A token was drawn: it ends the sequence, or the sequence grows by it."""
         request = sequence.request
         if request.num_cached is None:
@@ -209,17 +213,17 @@ class Scheduler:
             self.counters.prompt_tokens += len(request.prompt)
             self.counters.cached_tokens += request.num_cached
         first = not sequence.output
-        sequence.output.append(drawn.token_id)
-        sequence.sampling.observe(drawn.token_id)
+        sequence.output.append(sampled.token_id)
+        sequence.sampling.observe(sampled.token_id)
         self.counters.output_tokens += 1
-        finish = sequence.sampling.finish_reason(drawn.token_id)
+        finish = sequence.sampling.finish_reason(sampled.token_id)
         if finish is None and sequence.num_remaining <= 0:
             finish = ("length", None)
         if finish is not None:
-            return self._end(sequence, finish[0], drawn, stop_token_id=finish[1], first=first)
+            return self._end(sequence, finish[0], sampled, stop_token_id=finish[1], first=first)
         if sequence.state is SequenceState.RUNNING:
-            self._grow(sequence, drawn.token_id)
-        return self._delta(sequence, drawn, first=first)
+            self._grow(sequence, sampled.token_id)
+        return self._delta(sequence, sampled, first=first)
 
     def _grow(self, sequence: Sequence, token_id: int) -> None:
         """The drawn token takes its place in the tree, at another's cost if need be."""
@@ -239,7 +243,7 @@ class Scheduler:
         self,
         sequence: Sequence,
         reason: FinishReason,
-        drawn: DrawnToken | None = None,
+        sampled: SampledToken | None = None,
         *,
         stop_token_id: int | None = None,
         error: YaieError | None = None,
@@ -270,7 +274,7 @@ class Scheduler:
         else:
             self.counters.num_finished += 1
         return self._delta(
-            sequence, drawn, reason, stop_token_id=stop_token_id, error=error, first=first
+            sequence, sampled, reason, stop_token_id=stop_token_id, error=error, first=first
         )
 
     def _leave_line(self, request: Request) -> None:
@@ -286,7 +290,7 @@ class Scheduler:
     def _delta(
         self,
         sequence: Sequence,
-        drawn: DrawnToken | None,
+        sampled: SampledToken | None,
         reason: FinishReason | None = None,
         *,
         stop_token_id: int | None = None,
@@ -294,13 +298,13 @@ class Scheduler:
         first: bool = False,
     ) -> TokenDelta:
         request = sequence.request
-        logprobs = drawn.logprobs if drawn else None
+        logprobs = sampled.logprobs if sampled else None
         prompt_logprobs = request.prompt_logprobs if first and sequence.index == 0 else None
         return TokenDelta(
             request_id=request.request_id,
             submission=request.submission,
             index=sequence.index,
-            token_ids=(drawn.token_id,) if drawn else (),
+            token_ids=(sampled.token_id,) if sampled else (),
             logprobs=(logprobs,) if logprobs else (),
             finish_reason=reason,
             stop_token_id=stop_token_id,

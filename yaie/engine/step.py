@@ -6,15 +6,21 @@ from dataclasses import dataclass
 
 from yaie.attention.plan import RowSelection, StepPlan
 from yaie.engine.request import Sequence
+from yaie.engine.sampling_state import SamplingState
 from yaie.types import TokenLogprobs
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduledDraw:
-    """A sequence that draws its next token from this step."""
+class SampleTask:
+    """One token to sample: for `sequence`, from row `logit_row` of the step's logits."""
 
     sequence: Sequence
-    logit_row: int  # sequences whose cursors coincide have the same
+    logit_row: int  # shared by sequences whose cursors coincide
+
+    @property
+    def state(self) -> SamplingState:
+        """The sampling state of the sequence."""
+        return self.sequence.sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class ScheduledStep:
     """What a step computes and for whom."""
 
     plan: StepPlan
-    draws: tuple[ScheduledDraw, ...]  # older sequences first
+    sample_tasks: tuple[SampleTask, ...]  # older sequences first
     prompt_logits: tuple[PromptLogits, ...]
     selection: RowSelection
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
@@ -39,8 +45,8 @@ class ScheduledStep:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnToken:
-    """What the sampler drew for one sequence."""
+class SampledToken:
+    """A token that the sampler chose for one sequence."""
 
     token_id: int
     logprobs: TokenLogprobs | None = None
