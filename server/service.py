@@ -199,8 +199,8 @@ class Service:
             self._translates_for = info
         return self._translator
 
-    def arriving(self) -> AbstractContextManager[None]:
-        """While a completion request is read and translated: the engine may wait for it."""
+    def expect_request(self) -> AbstractContextManager[None]:
+        """Announce a completion request while it is read, so that an idle engine waits for it."""
         return nullcontext() if self._client is None else self._client.arriving()
 
     @property
@@ -223,7 +223,7 @@ class Service:
             raise EngineUnavailable(f"the engine could not start{because}")
         raise EngineDied(f"the engine is down and is being restarted{because}")
 
-    async def translated(
+    async def translate(
         self, translate: Callable[[Translator, Body], Call], body: Body, deadline: float
     ) -> Call:
         """What a body asks for, worked out in a text thread until `deadline`, of the loop's clock.

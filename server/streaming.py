@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.responses import Response
@@ -17,45 +17,19 @@ from starlette.types import Message, Receive, Scope, Send
 
 from server.errors import error_body
 from server.generation import Generation
+from server.responses.base import GenerationResponse
+from server.responses.sse import DONE, event
 from yaie.errors import RequestFailed, YaieError
 from yaie.text.assemble import TextPiece
 
 log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
-DONE = b"data: [DONE]\n\n"
 # Runs what writes an answer in a thread, and gives what it wrote.
 InThread = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 
 
-class Format(Protocol):
-    """How one endpoint writes its answer."""
-
-    def opening(self) -> bytes:
-        """Events before the first piece."""
-
-    def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        """Events for pieces of several choices."""
-
-    def num_scored(self, pieces: Mapping[int, TextPiece]) -> int:
-        """How many tokens `events` would write log-probabilities of."""
-
-    def closing(self) -> bytes:
-        """Events after the last piece, without the end mark."""
-
-    def add(self, pieces: Mapping[int, TextPiece]) -> None:
-        """Collect pieces for `reply`."""
-
-    def reply(self) -> dict[str, Any]:
-        """The whole answer."""
-
-
 class ClientGone(Exception):
     """The client closed its connection; there is nobody to answer."""
-
-
-def event(data: bytes) -> bytes:
-    """One server-sent event."""
-    return b"data: " + data + b"\n\n"
 
 
 async def unless_gone(receive: Receive, work: Coroutine[Any, Any, _Result]) -> _Result:
@@ -81,7 +55,7 @@ async def _until_gone(receive: Receive) -> None:
 async def answer_whole(
     receive: Receive,
     generation: Generation,
-    form: Format,
+    answer: GenerationResponse,
     headers: dict[str, str],
     in_thread: InThread,
 ) -> Response:
@@ -89,10 +63,10 @@ async def answer_whole(
 
     async def collect() -> None:
         while pieces := await generation.next():
-            form.add(pieces)
+            answer.add(pieces)
 
     def build() -> bytes:
-        return msgspec.json.encode(form.reply())
+        return msgspec.json.encode(answer.reply())
 
     await unless_gone(receive, collect())
     # Logprobs of many tokens, many samples and twenty alternatives each take seconds to write.
@@ -126,7 +100,7 @@ class EventStream(Response):
     def __init__(
         self,
         generation: Generation,
-        form: Format,
+        answer: GenerationResponse,
         first: Mapping[int, TextPiece],
         headers: dict[str, str],
         in_thread: InThread,
@@ -137,7 +111,7 @@ class EventStream(Response):
         )
         del self.headers["content-length"]
         self._generation = generation
-        self._form = form
+        self._answer = answer
         self._first = first
         self._in_thread = in_thread
 
@@ -154,10 +128,10 @@ class EventStream(Response):
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
         try:
-            body = self._form.opening() + await self._events(self._first)
+            body = self._answer.opening() + await self._events(self._first)
             while True:
                 if self._generation.is_done:
-                    body += self._form.closing() + DONE
+                    body += self._answer.closing() + DONE
                     break
                 await _send_pieces(send, body, more_body=True)
                 body = await self._events(await self._generation.next())
@@ -172,9 +146,9 @@ class EventStream(Response):
         await _send_pieces(send, body, more_body=False)
 
     async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        if self._form.num_scored(pieces) <= MOST_SCORED_ON_THE_LOOP:
-            return self._form.events(pieces)
-        return await self._in_thread(lambda: self._form.events(pieces))
+        if self._answer.num_scored(pieces) <= MOST_SCORED_ON_THE_LOOP:
+            return self._answer.events(pieces)
+        return await self._in_thread(lambda: self._answer.events(pieces))
 
 
 def _with_patience(send: Send) -> Send:

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from server import streaming
-from server.formats.logprobs import CompletionLogprobs, EchoedLogprobs
+from server.responses.logprobs import CompletionLogprobs, EchoedLogprobs
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import INFO
 from yaie.text.tokenizer import Tokenizer

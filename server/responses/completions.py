@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from server.formats.common import AnswerForm
-from server.formats.logprobs import CompletionLogprobs, EchoedLogprobs
 from server.generation import Generation
+from server.responses.base import GenerationResponse
+from server.responses.logprobs import CompletionLogprobs, EchoedLogprobs
 from yaie.text.assemble import TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import TokenLogprobs
 
 
-class CompletionForm(AnswerForm):
+class CompletionResponse(GenerationResponse):
     """Text, with the prompt before it where `echo` asks for it."""
 
     object_name = "text_completion"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from server.formats.common import AnswerForm
-from server.formats.logprobs import chat_logprobs
+from server.responses.base import GenerationResponse
+from server.responses.logprobs import chat_logprobs
 from yaie.text.assemble import TextPiece
 
 
-class ChatForm(AnswerForm):
+class ChatResponse(GenerationResponse):
     """Messages. What the model writes is the content, tool calls included."""
 
     object_name = "chat.completion"

@@ -1,7 +1,8 @@
-"""What the forms of chat and text completions share: usage, chunks, collected choices."""
+"""Base of the chat and text completion responses: usage, chunks and collected choices."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import msgspec
 
 from server.generation import Generation
-from server.streaming import event
+from server.responses.sse import event
 from yaie.text.assemble import TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import TokenLogprobs, Usage
@@ -27,7 +28,7 @@ def usage_json(usage: Usage) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Choice:
-    """What one choice has got so far."""
+    """Text, token ids and logprobs of one choice so far."""
 
     texts: list[str] = field(default_factory=list)
     token_ids: list[int] = field(default_factory=list)
@@ -36,8 +37,8 @@ class Choice:
     stop_reason: str | int | None = None
 
 
-class AnswerForm:
-    """Base of the two forms; a subclass names the objects and writes choices."""
+class GenerationResponse(ABC):
+    """Response to one call; a subclass names its objects and writes its choices."""
 
     object_name = ""
     chunk_name = ""
@@ -51,6 +52,18 @@ class AnswerForm:
             {**self._about(self.chunk_name), "choices": None}
         ).removesuffix(b"null}")
         self._tail = b',"usage":null}' if self.call.include_usage else b"}"
+
+    @abstractmethod
+    def opening(self) -> bytes:
+        """Return the events before the first piece."""
+
+    @abstractmethod
+    def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
+        """Return the events for pieces of several choices."""
+
+    @abstractmethod
+    def reply(self) -> dict[str, Any]:
+        """Return the whole response."""
 
     def chunk(self, choice: dict[str, Any], **extra: Any) -> bytes:
         """The event for a chunk with one choice; `extra` goes beside the choices."""

@@ -1,0 +1,77 @@
+"""Completion endpoints, each as one value: body schema, translation and response form."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from server.bodies import read_body
+from server.responses.base import GenerationResponse
+from server.schemas.common import GenerationBody
+from server.service import Service
+from server.streaming import ClientGone, EventStream, answer_whole, unless_gone
+from server.translate import Call, Translator
+
+Body = TypeVar("Body", bound=GenerationBody)
+CLIENT_CLOSED = 499  # never sent; counted in the metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(Generic[Body]):
+    """Everything that distinguishes one completion endpoint from another."""
+
+    schema: type[Body]
+    translate: Callable[[Translator, Body], Call]
+    response: type[GenerationResponse]
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """The request body for the OpenAPI page; `answer` reads the body itself."""
+        described = self.schema.model_json_schema()
+        # OpenAPI allows no definitions inside a route.
+        described["properties"]["stream_options"] = described.pop("$defs")["StreamOptions"]
+        content = {"application/json": {"schema": described}}
+        return {"requestBody": {"required": True, "content": content}}
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request, whole or as a stream. Raises `YaieError` while a status can be sent."""
+        service: Service = request.app.state.service
+        with service.expect_request():
+            try:
+                body = await read_body(request, self.schema)
+            except ClientDisconnect:
+                return Response(status_code=CLIENT_CLOSED)
+            deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
+            try:
+                # The client may leave while its body waits for a text thread.
+                work = service.translate(self.translate, body, deadline)
+                call = await unless_gone(request.receive, work)
+            except ClientGone:
+                return Response(status_code=CLIENT_CLOSED)
+        return await self._generate(request, service, call, deadline)
+
+    async def _generate(
+        self, request: Request, service: Service, call: Call, deadline: float
+    ) -> Response:
+        headers = {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
+        generation = service.open(call, request.state.request_id, deadline)
+        is_streaming = False
+        try:
+            response = self.response(generation, service.tokenizer)
+            if not call.stream:
+                return await answer_whole(
+                    request.receive, generation, response, headers, service.write_in_thread
+                )
+            first = await unless_gone(request.receive, generation.next())
+            is_streaming = True
+            return EventStream(generation, response, first, headers, service.write_in_thread)
+        except ClientGone:
+            return Response(status_code=CLIENT_CLOSED)
+        finally:
+            if not is_streaming:
+                await generation.close()

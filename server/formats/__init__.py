@@ -1,1 +1,0 @@
-"""How each endpoint writes its answers: whole documents and stream chunks."""

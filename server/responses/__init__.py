@@ -1,0 +1,1 @@
+"""Response bodies of the completion endpoints: whole documents and stream events."""
