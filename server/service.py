@@ -13,7 +13,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 from server.bodies import Body
@@ -31,10 +30,8 @@ from yaie.errors import (
     StartupError,
     YaieError,
 )
-from yaie.models.checkpoint import read_checkpoint, read_config
-from yaie.models.locate import names_repository, resolve_model_path
-from yaie.models.locating import locate
-from yaie.models.support import check_supported
+from yaie.models.folder import names_repository, open_folder
+from yaie.models.folder_process import find_folder
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import EngineInfo, EngineState, EngineStats
 
@@ -128,10 +125,9 @@ class Service:
     async def _start(self) -> None:
         try:
             if names_repository(self.settings.model):
-                path = await locate(self.settings.model)
+                path = await find_folder(self.settings.model)
             else:
-                path = await self.in_thread(resolve_model_path, self.settings.model)
-            await self.in_thread(_check_folder, path)
+                path = (await self.in_thread(open_folder, self.settings.model)).path
             config = self.settings.engine_config()
             # The folder is found once, for both processes; the name stays what it was.
             self._client = self._make_client(
@@ -274,9 +270,3 @@ class Service:
 
     def _snapshot(self) -> Snapshot:
         return self.state, self.info, self.stats, self.num_restarts
-
-
-def _check_folder(path: Path) -> None:
-    """Refuse what the engine would refuse, seconds before it could: it imports torch first."""
-    check_supported(read_config(path))
-    read_checkpoint(path)

@@ -26,7 +26,7 @@ from yaie.client.driver import Inbox, StepDriver
 from yaie.config import BUILTIN_MODEL, LARGEST_COUNT, EngineConfig
 from yaie.engine.validation import validate_request
 from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
-from yaie.models.locate import resolve_model_path
+from yaie.models.folder import resolve_model_path
 from yaie.outputs import CompletionOutput, RequestAssembly, RequestOutput, StreamPiece
 from yaie.prompts import (
     Message,

@@ -22,8 +22,8 @@ from yaie.engine.runner import ModelRunner
 from yaie.kernels import loader
 from yaie.models import reload
 from yaie.models.loader import LoadedModel
+from yaie.models.native.decoder import NativeDecoder, comparison_plan
 from yaie.models.packed_cache import BEGINNING, ENDING, Entry, PackedCache
-from yaie.models.rewrites.decoder import NativeDecoder, comparison_plan
 
 pytestmark = pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
 

@@ -11,8 +11,8 @@ from tests.rounding_sets import ROUNDING_SETS
 from yaie.kernels import loader
 from yaie.kernels.decoder import GATED, SET
 from yaie.kernels.loader import Library
-from yaie.models.rewrites.packing import Packer
-from yaie.models.rewrites.structure import LinearParts
+from yaie.models.native.packing import Packer
+from yaie.models.native.structure import LinearParts
 
 __all__ = ["kernels"]
 

@@ -10,10 +10,10 @@ from tests.attention.test_cpu import LOADED, kernels
 from yaie.kernels import loader
 from yaie.kernels.decoder import GATED, WEIGHTS
 from yaie.kernels.loader import Library
+from yaie.models.native.packing import Packer
+from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.weights import QuantizedLinear
-from yaie.models.rewrites.packing import Packer
-from yaie.models.rewrites.structure import LinearParts
 
 __all__ = ["kernels"]
 

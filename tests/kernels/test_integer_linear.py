@@ -11,9 +11,9 @@ from torch import nn
 from yaie.kernels import loader as kernels
 from yaie.kernels.decoder import GATED, SET
 from yaie.kernels.loader import Library
+from yaie.models.native.packing import Packer
+from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
-from yaie.models.rewrites.packing import Packer
-from yaie.models.rewrites.structure import LinearParts
 
 ADD, GATED_SILU = 1, GATED["silu"]
 

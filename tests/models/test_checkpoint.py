@@ -217,7 +217,7 @@ def test_weights_of_a_kind_that_is_not_served(folder: Path) -> None:
 
 def test_front_doors_need_no_torch() -> None:
     program = (
-        "import sys, yaie.models.locate, yaie.models.support, yaie.models.checkpoint, "
+        "import sys, yaie.models.folder, yaie.models.support, yaie.models.checkpoint, "
         "yaie.models.generation; assert not {'torch', 'transformers'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

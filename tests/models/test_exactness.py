@@ -13,9 +13,9 @@ from yaie.engine.core import EngineCore
 from yaie.engine.runner import ModelRunner
 from yaie.errors import ConfigError
 from yaie.llm import LLM
-from yaie.models.rewrites import decoder as rewrite
-from yaie.models.rewrites.decoder import comparison_plan
-from yaie.models.rewrites.exactness import check_exact
+from yaie.models.native import decoder as rewrite
+from yaie.models.native.decoder import comparison_plan
+from yaie.models.native.exactness import check_exact
 
 pytestmark = needs_library
 

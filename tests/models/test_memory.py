@@ -18,8 +18,8 @@ from transformers import AutoConfig
 import yaie.kernels
 from yaie.config import BUILTIN_MODEL, EngineConfig
 from yaie.errors import NotEnoughMemory
+from yaie.models.folder import resolve_model_path
 from yaie.models.loader import plan_for
-from yaie.models.locate import resolve_model_path
 from yaie.models.memory import (
     GIB,
     KEYS_IN_SPAN,

@@ -22,9 +22,9 @@ from yaie.config import EngineConfig
 from yaie.engine.runner import ModelRunner
 from yaie.kernels.loader import load
 from yaie.models.loader import LoadedModel, load_model
-from yaie.models.rewrites import decoder as rewrite
-from yaie.models.rewrites.decoder import DecoderDiffers, comparison_plan
-from yaie.models.rewrites.structure import (
+from yaie.models.native import decoder as rewrite
+from yaie.models.native.decoder import DecoderDiffers, comparison_plan
+from yaie.models.native.structure import (
     NotRecognised,
     recognise,
     require_plain_attention,

@@ -16,10 +16,10 @@ from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
 from yaie.engine.runner import ModelRunner
 from yaie.models.loader import load_model
+from yaie.models.native import linears
+from yaie.models.native.decoder import DecoderDiffers, comparison_plan
+from yaie.models.native.linears import PackedLinear
 from yaie.models.quantization.weights import QuantizedLinear
-from yaie.models.rewrites import linears
-from yaie.models.rewrites.decoder import DecoderDiffers, comparison_plan
-from yaie.models.rewrites.linears import PackedLinear
 
 CASE = {case.name: case for case in CASES}
 OTHERS = ["gemma2", "gemma3", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt", "gpt-neox"]

@@ -17,9 +17,9 @@ from yaie.engine.runner import ModelRunner
 from yaie.errors import ConfigError
 from yaie.kernels.loader import load
 from yaie.models.loader import LoadedModel, load_model
+from yaie.models.native.decoder import comparison_plan
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
-from yaie.models.rewrites.decoder import comparison_plan
 
 _CASES = {case.name: case for case in CASES}
 KINDS = ["int8", "int4"]

@@ -27,9 +27,9 @@ from yaie.engine.runner import ModelRunner
 from yaie.kernels.loader import load as load_library
 from yaie.models.checkpoint import read_checkpoint, read_config
 from yaie.models.loader import LoadedModel, load_model
+from yaie.models.native.decoder import comparison_plan
 from yaie.models.quantization.layout import read_stored_layout
 from yaie.models.quantization.weights import QuantizedLinear
-from yaie.models.rewrites.decoder import comparison_plan
 
 needs_library = pytest.mark.skipif(
     load_library() is None, reason="no kernel library: there is no compiler here, and torch serves"

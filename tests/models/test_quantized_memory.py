@@ -21,8 +21,8 @@ from yaie.errors import NotEnoughMemory
 from yaie.kernels.loader import load as load_library
 from yaie.models import loader
 from yaie.models.loader import LoadedModel, load_model
+from yaie.models.native.decoder import NativeDecoder
 from yaie.models.quantization.weights import QuantizedLinear
-from yaie.models.rewrites.decoder import NativeDecoder
 
 CASE = {case.name: case for case in CASES}
 KINDS = ["int8", "int4"]

@@ -24,10 +24,10 @@ from yaie.bench.machine import describe_machine
 from yaie.kernels import loader as kernels
 from yaie.kernels.decoder import SET, Linear
 from yaie.kernels.loader import Library
+from yaie.models.native.packing import Packer
+from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.weights import QuantizedLinear
-from yaie.models.rewrites.packing import Packer
-from yaie.models.rewrites.structure import LinearParts
 
 KINDS = ("bfloat16", "int8", "int4")
 ROWS = (1, 2, 4, 8, 16, 32, 64, 256, 1024)

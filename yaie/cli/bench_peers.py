@@ -160,8 +160,8 @@ def _facts_of(model: str) -> ModelFacts:
     from yaie.bench.peers.runner import ModelFacts
     from yaie.bench.peers.workloads import read_vocabulary
     from yaie.kvcache.pool import bytes_per_token
+    from yaie.models.folder import resolve_model_path
     from yaie.models.geometry import estimate_pool_shapes
-    from yaie.models.locate import resolve_model_path
 
     folder = resolve_model_path(model)
     config = AutoConfig.from_pretrained(folder)

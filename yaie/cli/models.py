@@ -72,9 +72,9 @@ def local_folders() -> list[tuple[str, Path]]:
 def inspect_model(name: str, folder: Path) -> LocalModel:
     """What the folder holds, and whether YAIE would serve it."""
     from yaie.errors import StartupError
-    from yaie.models.checkpoint import read_checkpoint, read_config
+    from yaie.models.checkpoint import read_config
+    from yaie.models.folder import open_folder
     from yaie.models.quantization.layout import read_stored_layout
-    from yaie.models.support import check_supported
 
     architecture, num_parameters, nbytes, dtype, quantization, refused = "", 0, 0, "", "", ""
     try:
@@ -83,8 +83,7 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
         if not isinstance(named, list) or not named:
             named = [config.get("model_type", "?")]
         architecture = str(named[0])
-        check_supported(config)
-        checkpoint = read_checkpoint(folder)
+        checkpoint = open_folder(str(folder)).checkpoint
         num_parameters, nbytes = checkpoint.num_parameters, checkpoint.nbytes
         dtype = checkpoint.dtype
         layout = read_stored_layout(config, checkpoint)

@@ -73,17 +73,13 @@ def check_model(model: str) -> None:
     from huggingface_hub import constants
 
     from yaie.config import BUILTIN_MODEL
-    from yaie.models.checkpoint import read_checkpoint, read_config
-    from yaie.models.locate import cached_repositories, resolve_model_path
-    from yaie.models.support import check_supported
+    from yaie.models.folder import cached_repositories, open_folder
 
     here = model == BUILTIN_MODEL or Path(model).expanduser().exists()
     is_path = model.startswith((".", "/", "~")) or model.count("/") > 1
     if not (here or is_path or constants.HF_HUB_OFFLINE or model in cached_repositories()):
         return
-    folder = resolve_model_path(model)
-    check_supported(read_config(folder))
-    read_checkpoint(folder)
+    open_folder(model)
 
 
 def bind(host: str, port: int) -> socket.socket:

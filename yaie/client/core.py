@@ -55,13 +55,9 @@ def load_engine_core(config: EngineConfig) -> Core:
     Raises `StartupError`; for a model that is missing, damaged or not supported before the
     seconds that importing torch takes.
     """
-    from yaie.models.checkpoint import read_checkpoint, read_config
-    from yaie.models.locate import resolve_model_path
-    from yaie.models.support import check_supported
+    from yaie.models.folder import open_folder
 
-    folder = resolve_model_path(config.model)
-    check_supported(read_config(folder))
-    read_checkpoint(folder)
+    open_folder(config.model)
 
     if "torch" not in sys.modules:
         # Its OpenMP threads read this once, when they are loaded. They would spin for

@@ -19,20 +19,26 @@ from yaie.engine.runner import ModelRunner
 from yaie.errors import YaieError
 from yaie.kernels.loader import Library
 from yaie.kernels.weight_memory import WeightMemory
+from yaie.models.folder import resolve_model_path
 from yaie.models.loader import LoadedModel, load_model
-from yaie.models.locate import resolve_model_path
 from yaie.models.memory import trim_heap
+from yaie.models.native.decoder import DecoderDiffers, has_room_to_compare
+from yaie.models.native.exactness import not_exact
+from yaie.models.native.packed_weights import (
+    NotSavable,
+    PackedWeights,
+    PackedWeightsWriter,
+    facts_of,
+    specs_of,
+)
 from yaie.models.packed_cache import PackedCache, cache_key, open_cache
 from yaie.models.reload import reload_model
-from yaie.models.rewrites.decoder import DecoderDiffers, has_room_to_compare
-from yaie.models.rewrites.exactness import not_exact
-from yaie.models.rewrites.snapshot import NotSavable, Saver, Snapshot, facts_of, specs_of
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CacheSlot:
     """Where in the cache a model's packed weights are, or will be."""
 
     cache: PackedCache
@@ -40,14 +46,16 @@ class Place:
     kernels: Library
 
 
-def load_runner(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, Saver | None]:
+def load_runner(
+    config: EngineConfig,
+) -> tuple[LoadedModel, ModelRunner, PackedWeightsWriter | None]:
     """The model, its runner, and who is still writing it to disk.
 
     Raises a `StartupError` that says what to do.
     """
-    place = _find_place(config)
-    if place is not None:
-        restored = _restore(config, place)
+    slot = _find_slot(config)
+    if slot is not None:
+        restored = _restore(config, slot)
         if restored is not None:
             return (*restored, None)
     packed = _pack(config)
@@ -57,7 +65,7 @@ def load_runner(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, Saver |
         trim_heap()  # what is free is asked for next
         loaded = load_model(config, may_pack=False)
         return loaded, ModelRunner(loaded, config.attention_backend, native_decoder=False), None
-    return (*packed, None if place is None else _save(config, place, *packed))
+    return (*packed, None if slot is None else _save(config, slot, *packed))
 
 
 def _pack(config: EngineConfig) -> tuple[LoadedModel, ModelRunner] | str:
@@ -72,7 +80,7 @@ def _pack(config: EngineConfig) -> tuple[LoadedModel, ModelRunner] | str:
         return str(error)
 
 
-def _find_place(config: EngineConfig) -> Place | None:
+def _find_slot(config: EngineConfig) -> CacheSlot | None:
     cache = open_cache(config)
     is_cpu = config.device == "cpu" or not torch.cuda.is_available()
     if cache is None or not is_cpu:
@@ -81,7 +89,7 @@ def _find_place(config: EngineConfig) -> Place | None:
     if not isinstance(backend, CpuBackend):
         return None
     try:
-        return Place(cache, _key(config, backend.kernels), backend.kernels)
+        return CacheSlot(cache, _key(config, backend.kernels), backend.kernels)
     except OSError as error:
         log.warning("packed weights are not kept: %s", error)
         return None
@@ -91,8 +99,8 @@ def _key(config: EngineConfig, kernels: Library) -> str:
     return cache_key(config, resolve_model_path(config.model), kernels.instruction_set)
 
 
-def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunner] | None:
-    entry = place.cache.read(place.key)
+def _restore(config: EngineConfig, slot: CacheSlot) -> tuple[LoadedModel, ModelRunner] | None:
+    entry = slot.cache.read(slot.key)
     if entry is None:
         return None
     try:
@@ -103,12 +111,10 @@ def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunn
         if not has_room_to_compare(loaded):
             return None
         # Only now, as what is free was asked for without the weights.
-        numbers = WeightMemory(place.kernels).take(entry.header["nbytes"]).numpy()
+        numbers = WeightMemory(slot.kernels).take(entry.header["nbytes"]).numpy()
         entry.load(numbers.data)
-        snapshot = Snapshot(entry.header, numbers)
-        runner = ModelRunner(
-            loaded, config.attention_backend, exact=config.exact, snapshot=snapshot
-        )
+        packed = PackedWeights(entry.header, numbers)
+        runner = ModelRunner(loaded, config.attention_backend, exact=config.exact, packed=packed)
         return loaded, runner
     except YaieError:
         raise
@@ -117,18 +123,18 @@ def _restore(config: EngineConfig, place: Place) -> tuple[LoadedModel, ModelRunn
         return None
     except (DecoderDiffers, KeyError, TypeError, ValueError) as error:
         log.warning("packed weights on disk are of no use and were removed: %s", error)
-        place.cache.remove(place.key)
+        slot.cache.remove(slot.key)
         return None
 
 
 def _save(
-    config: EngineConfig, place: Place, loaded: LoadedModel, runner: ModelRunner
-) -> Saver | None:
+    config: EngineConfig, slot: CacheSlot, loaded: LoadedModel, runner: ModelRunner
+) -> PackedWeightsWriter | None:
     decoder = runner.decoder
     if decoder is None or not has_room_to_compare(loaded):
         return None
     try:
-        if _key(config, place.kernels) != place.key:
+        if _key(config, slot.kernels) != slot.key:
             log.warning("packed weights are not kept: the model's files changed while it loaded")
             return None
     except (OSError, YaieError) as error:
@@ -136,7 +142,7 @@ def _save(
         return None
     facts = facts_of(loaded.specs, num_positions=loaded.max_model_len, **loaded.facts)
     try:
-        return Saver(place.cache, place.key, decoder, facts)
+        return PackedWeightsWriter(slot.cache, slot.key, decoder, facts)
     except NotSavable as error:
         log.warning("packed weights are not kept: %s", error)
         return None

@@ -21,7 +21,7 @@ from yaie.models.attention_hook import STEP_KEYWORD
 from yaie.models.geometry import pool_shapes
 from yaie.models.loader import LoadedModel
 from yaie.models.memory import free_bytes
-from yaie.models.rewrites.decoder import (
+from yaie.models.native.decoder import (
     DecoderDiffers,
     NativeDecoder,
     build_native_decoder,
@@ -29,10 +29,10 @@ from yaie.models.rewrites.decoder import (
     comparison_plan,
     restore_native_decoder,
 )
-from yaie.models.rewrites.exactness import not_exact
-from yaie.models.rewrites.linears import pack_linears, packable_linears
-from yaie.models.rewrites.packing import Packer
-from yaie.models.rewrites.snapshot import Snapshot
+from yaie.models.native.exactness import not_exact
+from yaie.models.native.linears import pack_linears, packable_linears
+from yaie.models.native.packed_weights import PackedWeights
+from yaie.models.native.packing import Packer
 
 
 class ModelRunner:
@@ -45,12 +45,12 @@ class ModelRunner:
         *,
         native_decoder: bool = True,
         exact: bool = False,
-        snapshot: Snapshot | None = None,
+        packed: PackedWeights | None = None,
     ) -> None:
         """Allocates the pool: `num_slots * kv_bytes_per_token` bytes.
 
         With `native_decoder`, a decoder that the kernel library knows is packed for it, and its
-        original is freed, or with a `snapshot` taken from an earlier start; of other models the
+        original is freed, or with a `packed` taken from an earlier start; of other models the
         linear layers are packed. With `exact`, logits depend on a row's path alone, to the last
         bit. Raises ConfigError if this attention backend cannot serve the device, or this model
         not exactly; DecoderDiffers if what was packed computes something else; the model is gone
@@ -73,8 +73,8 @@ class ModelRunner:
         self._packer: Packer | None = None  # of linear layers inside transformers' forward
         if exact and not native_decoder:
             raise not_exact("transformers is asked to run it")
-        if snapshot is not None and isinstance(self._backend, CpuBackend):
-            self.decoder = restore_native_decoder(loaded, snapshot, self.pool, self._backend)
+        if packed is not None and isinstance(self._backend, CpuBackend):
+            self.decoder = restore_native_decoder(loaded, packed, self.pool, self._backend)
         elif native_decoder and isinstance(self._backend, CpuBackend):
             self.decoder = build_native_decoder(
                 loaded, self.pool, self._backend, self._run_transformers

@@ -1,6 +1,6 @@
 """The C structures of whole decoders, and the library's calls for them.
 
-Field by field as in `csrc/abi.h`. Filled by `yaie.models.rewrites.decoder`; no torch here.
+Field by field as in `csrc/abi.h`. Filled by `yaie.models.native.decoder`; no torch here.
 """
 
 from __future__ import annotations

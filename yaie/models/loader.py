@@ -28,7 +28,8 @@ from yaie.errors import (
 )
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.attention_hook import IMPLEMENTATION, register
-from yaie.models.checkpoint import DTYPES, Checkpoint, read_checkpoint, read_config
+from yaie.models.checkpoint import DTYPES, Checkpoint
+from yaie.models.folder import open_folder
 from yaie.models.generation import read_default_sampling, read_eos_token_ids
 from yaie.models.geometry import (
     check_layer_types,
@@ -38,7 +39,6 @@ from yaie.models.geometry import (
     probe_geometry,
 )
 from yaie.models.loading_report import check_report
-from yaie.models.locate import resolve_model_path
 from yaie.models.memory import (
     MemoryPlan,
     activation_bytes,
@@ -47,6 +47,7 @@ from yaie.models.memory import (
     plan_memory,
     shown,
 )
+from yaie.models.native.packing import KINDS
 from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
 from yaie.models.quantization.quantize import (
     Rounding,
@@ -55,7 +56,6 @@ from yaie.models.quantization.quantize import (
     quantize_model,
 )
 from yaie.models.quantization.weights import QuantizedLinear
-from yaie.models.rewrites.packing import KINDS
 from yaie.models.support import (
     SupportedArchitecture,
     check_supported,
@@ -101,10 +101,8 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     seconds, and all but damage in the weights themselves before weights are read.
     """
     use_threads(config.threads)
-    path = resolve_model_path(config.model)
-    stored = read_config(path)
-    check_supported(stored)
-    checkpoint = read_checkpoint(path)
+    folder = open_folder(config.model)
+    path, stored, checkpoint = folder.path, folder.config, folder.checkpoint
     layout = read_stored_layout(stored, checkpoint)
     hf_config = _read_hf_config(path)
     settings = hf_config.to_dict()  # unlike the file, with the class's defaults filled in

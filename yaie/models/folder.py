@@ -1,8 +1,8 @@
-"""Finds the folder of a model by what a user calls it: "builtin", a path, or a repository id.
+"""The folder of a model: found by name ("builtin", a path or a repository id), then checked.
 
-Torch-free: front doors call it before any engine exists. The cache of the Hugging Face hub is
-looked at first; what is missing is downloaded, the config first, so that a model which would be
-refused is refused before its weights travel.
+Torch-free and quick: servers and commands open the folder before an engine exists. Repositories
+come from the Hugging Face cache, else from the hub. The config is downloaded first, so an
+unsupported model is refused before its weights are transferred.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import difflib
 import importlib
 import logging
 import os
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
@@ -24,7 +26,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from yaie.config import BUILTIN_MODEL
 from yaie.errors import ModelNotFound, StartupError, first_line
-from yaie.models.checkpoint import read_checkpoint, read_config, read_json
+from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, read_json
 from yaie.models.support import check_supported
 from yaie.text.files import OLDER_FORMS, TOKENIZER
 
@@ -34,6 +36,26 @@ log = logging.getLogger(__name__)
 _WANTED = ["*.safetensors", "*.json", "*.jinja", "merges.txt", *OLDER_FORMS]
 _UNWANTED = ["*/*", "consolidated*"]
 _HUB_TIMEOUT_S = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model folder whose config is supported and whose weight files match their headers."""
+
+    path: Path
+    config: dict[str, Any]  # as in config.json
+    checkpoint: Checkpoint
+
+
+def open_folder(model: str) -> ModelFolder:
+    """Find the folder of a model and check its config and the headers of its weights.
+
+    Raises `ModelNotFound` or `ModelUnsupported`, before torch is imported.
+    """
+    path = resolve_model_path(model)
+    config = read_config(path)
+    check_supported(config)
+    return ModelFolder(path, config, read_checkpoint(path))
 
 
 def names_repository(model: str) -> bool:

@@ -25,10 +25,10 @@ from yaie.kernels.structures import DTYPES, Layer
 from yaie.kvcache.pool import KVPool
 from yaie.models.loader import LoadedModel
 from yaie.models.memory import MappedFiles, trim_heap
-from yaie.models.rewrites.exactness import check_exact, not_exact
-from yaie.models.rewrites.packing import KINDS, Packer
-from yaie.models.rewrites.snapshot import Snapshot
-from yaie.models.rewrites.structure import (
+from yaie.models.native.exactness import check_exact, not_exact
+from yaie.models.native.packed_weights import PackedWeights
+from yaie.models.native.packing import KINDS, Packer
+from yaie.models.native.structure import (
     DecoderParts,
     LayerParts,
     LinearParts,
@@ -229,7 +229,7 @@ def check_agreement(loaded: LoadedModel, found: torch.Tensor, expected: torch.Te
 
 
 def restore_native_decoder(
-    loaded: LoadedModel, snapshot: Snapshot, pool: KVPool, backend: CpuBackend
+    loaded: LoadedModel, packed: PackedWeights, pool: KVPool, backend: CpuBackend
 ) -> NativeDecoder:
     """The decoder that an earlier start packed and compared with its original.
 
@@ -240,12 +240,12 @@ def restore_native_decoder(
         pool_layer(spec, pool.keys(index), pool.values(index))
         for index, spec in enumerate(loaded.specs)
     ]
-    structure, held = snapshot.structures(attentions)
+    structure, held = packed.structures(attentions)
     decoder = NativeDecoder(backend, loaded.vocab_size, structure, held)
     plan = comparison_plan(loaded)
     logits = decoder.execute(plan)
     found = decoder.sample = _sample(logits)
-    expected = snapshot.expected
+    expected = packed.expected
     if found.shape != expected.shape or not (
         np.linalg.norm(found - expected) <= _TOLERANCE_RESTORED * np.linalg.norm(expected)
     ):

@@ -3,7 +3,7 @@
 A recognised decoder is a stack of pre-norm layers: RMSNorm, query, key and value projections
 (together or apart, with or without bias and norms of the heads), rotary positions, attention,
 output projection, RMSNorm, a gated MLP. That is how llama, mistral, qwen2, qwen3, smollm3, granite
-and phi3 are built. Called by `yaie.models.rewrites.decoder`; what is overlooked here shows when
+and phi3 are built. Called by `yaie.models.native.decoder`; what is overlooked here shows when
 that compares its logits with the original's.
 """
 

@@ -43,7 +43,7 @@ class NotSavable(Exception):
     """A structure points to something that is not held; it is not written."""
 
 
-class Snapshot:
+class PackedWeights:
     """What a file says: the decoder, where its numbers are, and facts about the model."""
 
     def __init__(self, header: dict[str, Any], data: NDArray[np.uint8]) -> None:
@@ -68,7 +68,7 @@ class Snapshot:
         return decoder, [self._data, layers, *attentions]
 
 
-class Saver:
+class PackedWeightsWriter:
     """Writes a decoder to the cache beside the engine's work, as lazily as the system allows."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Packs linear layers for the kernel library and frees the originals. Called by the rewrites.
+"""Packs linear layers for the kernel library and frees the originals.
 
 What is packed has the structure that the library reads; the `Packer` keeps the memory behind it.
 """
@@ -13,9 +13,9 @@ from torch import nn
 from yaie.kernels.decoder import WEIGHTS, Linear
 from yaie.kernels.loader import Library
 from yaie.kernels.weight_memory import WeightMemory
+from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.layout import INT4_GROUP_MULTIPLE
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
-from yaie.models.rewrites.structure import LinearParts
 
 log = logging.getLogger(__name__)
 

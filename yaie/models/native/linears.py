@@ -13,9 +13,9 @@ from torch import nn
 from yaie.kernels.decoder import SET, Linear
 from yaie.kernels.loader import Library
 from yaie.models.memory import trim_heap
+from yaie.models.native.packing import KINDS, Packer
+from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.weights import QuantizedLinear
-from yaie.models.rewrites.packing import KINDS, Packer
-from yaie.models.rewrites.structure import LinearParts
 
 # Weights that may have been freed before the C library is asked to give their memory back.
 _TRIM_AFTER = 32_000_000

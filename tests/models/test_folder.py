@@ -16,13 +16,15 @@ from huggingface_hub import constants
 from tests.models.folders import edit_json
 from tests.models.hub import COMMIT, LocalHub
 from yaie.errors import ModelNotFound, ModelUnsupported
-from yaie.models.locate import (
+from yaie.models.checkpoint import read_checkpoint, read_config
+from yaie.models.folder import (
     cached_repositories,
     names_repository,
     nearest_models,
+    open_folder,
     resolve_model_path,
 )
-from yaie.models.locating import locate
+from yaie.models.folder_process import find_folder
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +116,7 @@ def resolve_elsewhere(
     program = (
         "import sys\n"
         "from yaie.errors import StartupError\n"
-        "from yaie.models.locate import resolve_model_path\n"
+        "from yaie.models.folder import resolve_model_path\n"
         "try:\n"
         "    print(resolve_model_path(sys.argv[1]))\n"
         "except StartupError as error:\n"
@@ -219,6 +221,29 @@ def test_what_cannot_be_an_id_is_not_found() -> None:
         resolve_model_path("-x")
 
 
+def test_open_folder_returns_path_config_and_headers(pristine: Path) -> None:
+    opened = open_folder(str(pristine))
+    assert opened.path == pristine
+    assert opened.config == read_config(pristine)
+    assert opened.checkpoint == read_checkpoint(pristine)
+
+
+def test_open_folder_refuses_what_would_not_be_served(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"short")
+    with pytest.raises(ModelUnsupported, match="is damaged"):
+        open_folder(str(folder))
+    edit_json(folder / "config.json", architectures=["MambaForCausalLM"], model_type="mamba")
+    with pytest.raises(ModelUnsupported, match="MambaForCausalLM cannot be served"):
+        open_folder(str(folder))
+
+
+def test_child_process_reports_the_error_with_its_code(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"short")
+    with pytest.raises(ModelUnsupported, match="is damaged") as refused:
+        asyncio.run(find_folder(str(folder)))
+    assert refused.value.code == "model_damaged"
+
+
 def test_a_search_in_a_process_of_its_own_says_what_the_search_says(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,10 +251,10 @@ def test_a_search_in_a_process_of_its_own_says_what_the_search_says(
         monkeypatch.setenv(name, value)
     with LocalHub({"someone/small-llama": folder}) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
-        found = asyncio.run(locate("someone/small-llama"))
+        found = asyncio.run(find_folder("someone/small-llama"))
         assert (found / "model.safetensors").is_file()
         with pytest.raises(ModelNotFound, match="no model 'someone/other'"):
-            asyncio.run(locate("someone/other"))
+            asyncio.run(find_folder("someone/other"))
 
 
 def test_a_search_that_is_given_up_is_over_at_once(
@@ -242,7 +267,7 @@ def test_a_search_that_is_given_up_is_over_at_once(
         monkeypatch.setenv("HF_HUB_OFFLINE", "0")
 
         async def give_up() -> None:
-            search = asyncio.create_task(locate("someone/small-llama"))
+            search = asyncio.create_task(find_folder("someone/small-llama"))
             await asyncio.to_thread(silent.accept)
             search.cancel()
             with pytest.raises(asyncio.CancelledError):

@@ -1,0 +1,1 @@
+"""Models and linear layers packed for the kernel library, compared with transformers' at load."""
