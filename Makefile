@@ -61,8 +61,8 @@ bench: setup  ## the benchmarks that need no peers
 	$(BIN)/yaie bench offline
 
 bench-cpu: setup  ## YAIE and every installed peer in turns; the table is printed, JSON and bars go into build/bench
-	$(BIN)/yaie bench models $(PEERS)/models
-	$(BIN)/yaie bench peers --peers-home $(PEERS) --out build/bench \
+	$(BIN)/python -m benchmarks models $(PEERS)/models
+	$(BIN)/python -m benchmarks peers --peers-home $(PEERS) --out build/bench \
 	  --models $(PEERS)/models/qwen3-0.6b-shape,$(PEERS)/models/smollm2-135m-shape
 
 lint: setup  ## ruff

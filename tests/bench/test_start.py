@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from yaie.bench import start as start_module
-from yaie.bench.processes import MemoryWatch, can_measure, process_tree
+from yaie.bench.memory import MemoryWatch, can_measure, process_tree
 from yaie.bench.shared_prefix import Workload
 from yaie.bench.start import (
     ALLOWANCE,

@@ -51,7 +51,7 @@ def test_a_misspelt_command_is_asked_about(typed: str, meant: str) -> None:
     assert failure.value.why.endswith(f"yaie run {typed} --port 1")
 
 
-@pytest.mark.parametrize("typed", [["serv", "builtin"], ["benhc", "peers"], ["serv", "./model"]])
+@pytest.mark.parametrize("typed", [["serv", "builtin"], ["benhc", "tree"], ["serv", "./model"]])
 def test_a_misspelt_command_with_its_arguments_is_asked_about(typed: list[str]) -> None:
     with pytest.raises(CommandFailed, match="Did you mean"):
         with_command(typed)

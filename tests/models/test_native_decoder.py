@@ -12,12 +12,12 @@ import pytest
 import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
 
+from benchmarks.attention import Workload
+from benchmarks.exact import step_of
 from tests.conformance.zoo import CASES, save
 from tests.models.test_memory import on_linux, resident
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.spec import AttentionSpec
-from yaie.bench.attention import Workload
-from yaie.bench.exact import step_of
 from yaie.config import EngineConfig
 from yaie.engine.runner import ModelRunner
 from yaie.kernels.loader import load

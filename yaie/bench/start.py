@@ -29,7 +29,7 @@ from typing import Any
 import requests
 
 from yaie.bench.machine import describe_machine
-from yaie.bench.processes import MemoryWatch, can_measure
+from yaie.bench.memory import MemoryWatch, can_measure
 from yaie.bench.shared_prefix import Workload
 from yaie.errors import RequestFailed
 from yaie.models.packed_cache import AUTO, ENDING, UNFINISHED

@@ -1,4 +1,4 @@
-"""`yaie bench`: measurements; those of YAIE alone are printed as JSON."""
+"""`yaie bench`: measurements of YAIE on this machine, printed as JSON."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from yaie.cli import bench_peers
 from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
 
-app = typer.Typer(help="Measure YAIE, alone or beside other engines.", rich_markup_mode=None)
-app.command("peers")(bench_peers.peers)
-app.command("models")(bench_peers.models)
+app = typer.Typer(help="Measure YAIE on this machine.", rich_markup_mode=None)
 
 
 @app.command("tree")

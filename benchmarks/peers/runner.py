@@ -1,6 +1,6 @@
 """Measures peers in turns: A, B, C, A, B, C, each on the same requests, one at a time.
 
-Called by `yaie bench peers`. Between its turns a peer is held still (`SIGSTOP`), so that it
+Called by `benchmarks.commands`. Between its turns a peer is held still (`SIGSTOP`), so that it
 neither computes nor spins beside the one that is measured; or, with `restart`, ended.
 """
 
@@ -17,12 +17,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from yaie.bench.peers.definitions import Conversion, Peer, Start, plain_environment
-from yaie.bench.peers.exchange import PeerFailed
-from yaie.bench.peers.figures import summarize
-from yaie.bench.peers.processes import Usage, resident_bytes, tree_of, wait_until_idle
-from yaie.bench.peers.running import RunningPeer, free_port, last_words
-from yaie.bench.peers.workloads import TOUCH, WARM_UP, Shape, build
+from benchmarks.peers.definitions import Conversion, Peer, Start, plain_environment
+from benchmarks.peers.exchange import PeerFailed
+from benchmarks.peers.figures import summarize
+from benchmarks.peers.processes import Usage, resident_bytes, tree_of, wait_until_idle
+from benchmarks.peers.running import RunningPeer, free_port, last_words
+from benchmarks.peers.workloads import TOUCH, WARM_UP, Shape, build
 from yaie.errors import YaieError
 
 _CONVERT_LIMIT_S = 1800.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks import attention
+from benchmarks.attention import SPEC, Workload, compare_instruction_sets, measure_attention
 from tests.attention.dense import path_of
-from yaie.bench import attention
-from yaie.bench.attention import SPEC, Workload, compare_instruction_sets, measure_attention
 from yaie.errors import ConfigError
 from yaie.kernels import loader
 

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.peers.conftest import MakePeer
-from yaie.bench.peers import processes, runner
-from yaie.bench.peers.definitions import PEERS, Conversion, Start, choose_peers
-from yaie.bench.peers.exchange import PeerFailed
-from yaie.bench.peers.figures import summarize
-from yaie.bench.peers.runner import (
+from benchmarks.peers import processes, runner
+from benchmarks.peers.definitions import PEERS, Conversion, Start, choose_peers
+from benchmarks.peers.exchange import PeerFailed
+from benchmarks.peers.figures import summarize
+from benchmarks.peers.runner import (
     Interrupted,
     ModelFacts,
     Options,
@@ -26,8 +25,9 @@ from yaie.bench.peers.runner import (
     measure_peers,
     order_turns,
 )
-from yaie.bench.peers.running import RunningPeer
-from yaie.bench.peers.workloads import Shape, build, choose_shapes
+from benchmarks.peers.running import RunningPeer
+from benchmarks.peers.workloads import Shape, build, choose_shapes
+from tests.benchmarks.peers.conftest import MakePeer
 from yaie.errors import InvalidRequest
 
 ECHO = """
@@ -333,9 +333,9 @@ def _wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def test_signals_are_handled_as_before_once_the_command_has_ended() -> None:
-    from yaie.cli import bench_peers
+    from benchmarks import commands
 
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-    with pytest.raises(Interrupted, match="SIGINT"), bench_peers._stopping_in_order():
+    with pytest.raises(Interrupted, match="SIGINT"), commands._stopping_in_order():
         signal.raise_signal(signal.SIGINT)
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before

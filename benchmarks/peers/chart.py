@@ -1,7 +1,7 @@
 """The results as bars, in one SVG that reads on light and on dark pages.
 
 One panel a workload, one bar a peer, the label of each beside it: colour says only which bars are
-YAIE's. Called by `yaie bench peers`.
+YAIE's. Called by `python -m benchmarks peers`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
-from yaie.bench.peers.report import describe_shape, medians_of
-from yaie.bench.peers.workloads import Shape
+from benchmarks.peers.report import describe_shape, medians_of
+from benchmarks.peers.workloads import Shape
 
 _WIDTH, _MARGIN, _GUTTER, _COLUMNS = 960, 20, 40, 2
 _BAR, _STEP, _HEAD, _PANEL_GAP, _TOP, _FOOT = 14, 22, 46, 26, 66, 34
 _LABEL, _VALUE = 130, 116  # room left of the bars and right of them
 _LONGEST_CAPTION = 66
-_SOURCE = "yaie bench peers; commands, versions and every run are in the JSON beside this picture"
+_SOURCE = "python -m benchmarks peers; commands, versions and runs: benchmarks/results.ndjson"
 
 # Text that reads on white and on near-black; each is exact where the page's scheme is known.
 _STYLE = """\

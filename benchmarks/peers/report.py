@@ -1,7 +1,7 @@
 """The results as JSON and as a table. A file of results gathers several commands: each workload's
 figures come from one of them, so that what is compared was measured in turns.
 
-Called by `yaie bench peers`.
+Called by `python -m benchmarks peers`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.peers.runner import ModelFacts, Options, Results, median_of
+from benchmarks.peers.targets import first_token_in_steps, judge, price_of_sharing
+from benchmarks.peers.workloads import Shape, build
 from yaie.bench.machine import describe_machine
-from yaie.bench.peers.runner import ModelFacts, Options, Results, median_of
-from yaie.bench.peers.targets import first_token_in_steps, judge, price_of_sharing
-from yaie.bench.peers.workloads import Shape, build
 from yaie.errors import InvalidRequest
 
 FIGURES = (

@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from yaie.bench.peers.exchange import PeerFailed, exchange, post_request
-from yaie.bench.peers.figures import Answer
-from yaie.bench.peers.workloads import Shape, Workload
+from benchmarks.peers.exchange import PeerFailed, exchange, post_request
+from benchmarks.peers.figures import Answer
+from benchmarks.peers.workloads import Shape, Workload
 
 # A turn of a conversation needs the ids of the answer before it.
 _NO_IDS = "it gives no token ids, so the next turn cannot be written"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks import exact
+from benchmarks.attention import Workload
 from tests.models.test_native_decoder import needs_library
-from yaie.bench import exact
-from yaie.bench.attention import Workload
 
 
 def test_only_the_last_row_of_a_sequence_has_logits() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from yaie.bench.peers.definitions import PEERS, Peer, Start
-from yaie.bench.peers.runner import ModelFacts, Options, Results, measure_peers
-from yaie.bench.peers.running import RunningPeer, free_port
-from yaie.bench.peers.workloads import choose_shapes, read_vocabulary
+from benchmarks.peers.definitions import PEERS, Peer, Start
+from benchmarks.peers.runner import ModelFacts, Options, Results, measure_peers
+from benchmarks.peers.running import RunningPeer, free_port
+from benchmarks.peers.workloads import choose_shapes, read_vocabulary
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 MakePeer = Callable[..., Peer]

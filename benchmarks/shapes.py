@@ -1,4 +1,4 @@
-"""`yaie bench models`: random-weight models in the shapes of real ones, for anyone to measure.
+"""Random-weight models in the shapes of real ones (`python -m benchmarks models`).
 
 Speed depends on shapes and not on what was learned, so nothing is downloaded: the tokenizer is
 trained on Python's own sources and the weights are drawn. The vocabulary is smaller than the

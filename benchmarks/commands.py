@@ -1,4 +1,4 @@
-"""`yaie bench peers` and `yaie bench models`: YAIE beside other engines on this machine."""
+"""Commands of `python -m benchmarks`: YAIE compared with other engines on this machine."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from yaie.cli.failures import CommandFailed, usage_error
 from yaie.cli.options import parse_count
 
 if TYPE_CHECKING:
-    from yaie.bench.peers.definitions import Peer
-    from yaie.bench.peers.runner import ModelFacts, Options
-    from yaie.bench.peers.workloads import Shape
+    from benchmarks.peers.definitions import Peer
+    from benchmarks.peers.runner import ModelFacts, Options
+    from benchmarks.peers.workloads import Shape
 
+LIST = "python -m benchmarks peers --list"
 _PLAIN_WIDTH = 132  # of the table where there is no terminal to fit it to
 _PRECISIONS = {"none": "bf16", "int8": "int8", "int4": "int4"}
 
@@ -30,7 +31,7 @@ def models(
     shapes: Annotated[str, typer.Option(help="which, separated by commas [all]")] = "",
 ) -> None:
     """Write random-weight models in the shapes of real ones, with a tokenizer; no download."""
-    from yaie.bench.shapes import write_models
+    from benchmarks.shapes import write_models
 
     for path in write_models(folder, _names(shapes), tell=_remark):
         print(path)
@@ -39,7 +40,8 @@ def models(
 def peers(
     *,
     models: Annotated[
-        str, typer.Option(help="folders or ids, separated by commas; see `yaie bench models`")
+        str,
+        typer.Option(help="folders or ids, separated by commas; see `models`"),
     ] = "builtin",
     workloads: Annotated[str, typer.Option(help="of w1 to w7 and w6-8k [all]")] = "",
     peers: Annotated[
@@ -68,9 +70,9 @@ def peers(
     ] = False,
 ) -> None:
     """YAIE and every installed peer in turns, on the same requests: table, JSON and bars."""
-    from yaie.bench.peers.definitions import choose_peers
-    from yaie.bench.peers.runner import Options
-    from yaie.bench.peers.workloads import choose_shapes
+    from benchmarks.peers.definitions import choose_peers
+    from benchmarks.peers.runner import Options
+    from benchmarks.peers.workloads import choose_shapes
 
     home = peers_home.expanduser().resolve()
     if show:
@@ -81,7 +83,7 @@ def peers(
         raise CommandFailed(
             "no peer to run",
             why=f"none of {', '.join(peer.name for peer in absent)} is in {home}",
-            advice="yaie bench peers --list",
+            advice=LIST,
             code="no-peer",
         )
     shapes = choose_shapes(_names(workloads), quick=quick)
@@ -94,7 +96,7 @@ def peers(
         tell=_remark,
     )
     for peer in absent:
-        _remark(f"{peer.title} is not installed in {home}; yaie bench peers --list says how")
+        _remark(f"{peer.title} is not installed in {home}; for the commands: {LIST}")
     ending = "-quick" if quick else ""
     planned = [
         _plan(model, shapes, options, out / f"{name or f'peers-{_model_name(model)}{ending}'}.json")
@@ -113,7 +115,7 @@ def _plan(
 ) -> tuple[ModelFacts, dict[str, Shape], Path]:
     """What is to be measured on one model, and where the figures go: all that can be refused is
     refused before hours of measuring."""
-    from yaie.bench.peers.report import check_file
+    from benchmarks.peers.report import check_file
 
     facts = _facts_of(model)
     fitting = {n: shape for n, shape in shapes.items() if shape.longest <= facts.max_position}
@@ -138,10 +140,10 @@ def _measure(
     """One model: measure, show, write. Whether YAIE did all the work that was asked."""
     from rich.console import Console
 
-    from yaie.bench.peers import chart, report, runner
+    from benchmarks.peers import chart, report, runner
 
     results = runner.measure_peers(facts, chosen, shapes, options)
-    command = shlex.join(["yaie", *sys.argv[1:]])
+    command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
     shapes = {n: s for n, s in shapes.items() if any(r["workload"] == n for r in results.runs)}
     made = report.make_report(facts, shapes, options, results, command)
     report.print_report(made, Console(width=None if sys.stdout.isatty() else _PLAIN_WIDTH))
@@ -157,8 +159,8 @@ def _facts_of(model: str) -> ModelFacts:
     import torch
     from transformers import AutoConfig
 
-    from yaie.bench.peers.runner import ModelFacts
-    from yaie.bench.peers.workloads import read_vocabulary
+    from benchmarks.peers.runner import ModelFacts
+    from benchmarks.peers.workloads import read_vocabulary
     from yaie.kvcache.pool import bytes_per_token
     from yaie.models.folder import resolve_model_path
     from yaie.models.geometry import estimate_pool_shapes
@@ -179,7 +181,7 @@ def _model_name(model: str) -> str:
 
 
 def _list_peers(home: Path) -> None:
-    from yaie.bench.peers.definitions import PEERS
+    from benchmarks.peers.definitions import PEERS
 
     for peer in PEERS.values():
         found = peer.find(home)
@@ -220,7 +222,7 @@ def _stopping_in_order() -> Iterator[None]:
 
 
 def _stop(number: int, _: Any) -> None:
-    from yaie.bench.peers.runner import Interrupted
+    from benchmarks.peers.runner import Interrupted
 
     signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
     raise Interrupted(signal.Signals(number).name)

@@ -10,12 +10,12 @@ from itertools import pairwise
 
 import pytest
 
-from yaie.bench.peers.client import LlamaCppDialect, OpenAiDialect, send_workload
-from yaie.bench.peers.exchange import PeerFailed
-from yaie.bench.peers.figures import Answer, summarize
-from yaie.bench.peers.runner import ModelFacts
-from yaie.bench.peers.running import RunningPeer
-from yaie.bench.peers.workloads import Shape, build
+from benchmarks.peers.client import LlamaCppDialect, OpenAiDialect, send_workload
+from benchmarks.peers.exchange import PeerFailed
+from benchmarks.peers.figures import Answer, summarize
+from benchmarks.peers.runner import ModelFacts
+from benchmarks.peers.running import RunningPeer
+from benchmarks.peers.workloads import Shape, build
 
 
 def test_every_token_is_seen_when_it_arrives(yaie: RunningPeer, facts: ModelFacts) -> None:

@@ -1,7 +1,7 @@
 """The peers: where each is found, what it reads, how it is started, and how to install it.
 
 One `Peer` a line of the table; everything that differs between peers is here. Used by the runner
-and by `yaie bench peers --list`. Nothing here is imported from a peer: each has its own Python.
+and by `peers --list`. Nothing here is imported from a peer: each has its own Python.
 """
 
 from __future__ import annotations

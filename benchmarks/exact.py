@@ -1,6 +1,6 @@
 """What exact mode costs: whole steps of one model, exact and not, taking turns.
 
-`python -m yaie.bench.exact --model FOLDER` prints JSON. Every figure is a median over the turns,
+`python -m benchmarks.exact --model FOLDER` prints JSON. Every figure is a median over the turns,
 and a ratio the median of the turns' own ratios: a machine that is slow for a while slows both.
 Steps longer than the model's context are left out.
 """
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.attention import Workload
 from yaie.attention.plan import StepPlan
-from yaie.bench.attention import Workload
 from yaie.bench.machine import describe_machine
 from yaie.config import EngineConfig
 from yaie.engine.runner import ModelRunner
@@ -94,7 +94,7 @@ def step_of(workload: Workload) -> StepPlan:
 
 
 def main() -> None:
-    """Command line of `python -m yaie.bench.exact`."""
+    """Command line of `python -m benchmarks.exact`."""
     parser = argparse.ArgumentParser(description="Steps of a model, exact and not.")
     parser.add_argument("--model", default="builtin")
     parser.add_argument("--dtype", default="auto")

@@ -1,6 +1,6 @@
 """What YAIE sets out to reach beside its peers, and whether a report reaches it.
 
-Ratios of medians of one command, for the two models of `yaie bench models`. A ratio is how many
+Ratios of medians of one command, for the two models of `MODEL_SHAPES`. A ratio is how many
 times as long as YAIE the best peer takes; a peer counts if its weights are at least as precise.
 Pure; used by `report`.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from yaie.bench.peers.definitions import BITS
+from benchmarks.peers.definitions import BITS
 
 WALL, GAP, FIRST = "wall_s", "between_tokens_p50_s", "first_token_p50_s"
 _NAMES = {WALL: "wall time", GAP: "between tokens", FIRST: "first token"}

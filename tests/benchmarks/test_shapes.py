@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from transformers import AutoConfig
 
+from benchmarks import shapes
+from benchmarks.peers.workloads import read_vocabulary
+from benchmarks.shapes import MODEL_SHAPES, ModelShape, train_tokenizer, write_model, write_models
 from yaie import LLM, SamplingParams
-from yaie.bench import shapes
-from yaie.bench.peers.workloads import read_vocabulary
-from yaie.bench.shapes import MODEL_SHAPES, ModelShape, train_tokenizer, write_model, write_models
 from yaie.errors import InvalidRequest
 
 TINY = {"tiny-shape": ModelShape("LlamaConfig", 64, 96, 2, 4, 2, 16, 1e-5)}

@@ -1,6 +1,6 @@
 """How fast linear layers are at each number of rows, against what this machine can read.
 
-`python -m yaie.bench.linear` prints JSON: for each kind of packed weights the bytes of weights read
+`python -m benchmarks.linear` prints JSON: for each kind of packed weights the bytes of weights read
 a second and the multiplications and additions a second, medians over turns, and the same for
 torch's bf16. The layers of a pool larger than the caches take turns, so that weights come from
 memory as they do in a step. `--sets amx,vnni` compares instruction sets; it needs

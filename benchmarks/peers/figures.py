@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from yaie.bench.peers.workloads import Workload
+from benchmarks.peers.workloads import Workload
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """How fast the attention backends are, against what this machine can read and multiply.
 
-`python -m yaie.bench.attention` prints JSON. All backends take turns on the same tensors, layer by
+`python -m benchmarks.attention` prints JSON. All backends take turns on the same tensors, layer by
 layer of a pool that is too large for the caches, and every figure is a median over the turns. The
 limits are measured in the same run. SDPA is torch's own attention, called for each sequence. Then
 the best backend decodes over a long shared prefix from pools of several dtypes, in turns as well.
@@ -367,7 +367,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Command line of `python -m yaie.bench.attention`."""
+    """Command line of `python -m benchmarks.attention`."""
     parser = argparse.ArgumentParser(description="Attention backends against the machine's limits.")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--repeats", type=int, default=15)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from yaie.bench.peers.workloads import (
+from benchmarks.peers.workloads import (
     SHAPES,
     build,
     choose_shapes,

@@ -13,9 +13,10 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from yaie.bench.peers import runner
-from yaie.bench.peers.chart import draw_chart
-from yaie.bench.peers.report import (
+from benchmarks.__main__ import run_command_line
+from benchmarks.peers import runner
+from benchmarks.peers.chart import draw_chart
+from benchmarks.peers.report import (
     add_to_file,
     check_file,
     make_report,
@@ -23,10 +24,9 @@ from yaie.bench.peers.report import (
     print_report,
     standing,
 )
-from yaie.bench.peers.runner import ModelFacts, Options, Results
-from yaie.bench.peers.targets import TARGETS, judge, price_of_sharing
-from yaie.bench.peers.workloads import SHAPES, choose_shapes
-from yaie.cli.main import run_command_line
+from benchmarks.peers.runner import ModelFacts, Options, Results
+from benchmarks.peers.targets import TARGETS, judge, price_of_sharing
+from benchmarks.peers.workloads import SHAPES, choose_shapes
 from yaie.errors import InvalidRequest
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -35,7 +35,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.fixture
 def report(facts: ModelFacts, options: Options, results: Results) -> dict[str, Any]:
     shapes = choose_shapes(["w1", "w2", "w4", "w5", "w7"], quick=True)
-    made = make_report(facts, shapes, options, results, "yaie bench peers --quick")
+    made = make_report(facts, shapes, options, results, "python -m benchmarks peers --quick")
     read: dict[str, Any] = json.loads(json.dumps(made))
     return read
 
@@ -57,7 +57,7 @@ def beside(report: dict[str, Any], peer: str, precision: str, factor: float) -> 
 def test_the_report_holds_command_machine_and_every_run(report: dict[str, Any]) -> None:
     assert report["machine"]["cores"] >= 1
     for workload in report["workloads"].values():
-        assert workload["command"].startswith("yaie bench peers")
+        assert workload["command"].startswith("python -m benchmarks peers")
         assert len(workload["runs"]) == 2
         assert workload["distinct_prompt_tokens"] <= workload["prompt_tokens"]
 
@@ -155,7 +155,7 @@ def test_the_command_refuses_before_it_measures(
     measured: list[object] = []
     monkeypatch.setattr(runner, "measure_peers", lambda *given: measured.append(given))
     (tmp_path / "a.json").write_text('{"workloads": {}, "benchmark": "other"}')
-    typed = ["bench", "peers", "--peers", "yaie", "--out", str(tmp_path), "--name", "a"]
+    typed = ["peers", "--peers", "yaie", "--out", str(tmp_path), "--name", "a"]
     assert run_command_line([*typed, "--peers-home", str(tmp_path)]) == 2
     assert "another benchmark" in capsys.readouterr().err and not measured
 
@@ -214,7 +214,7 @@ def test_the_command_measures_writes_and_draws(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "wait_until_idle", lambda **_: True)  # other tests run beside it
-    typed = ["bench", "peers", "--peers", "yaie,vllm", "--workloads", "w4", "--quick"]
+    typed = ["peers", "--peers", "yaie,vllm", "--workloads", "w4", "--quick"]
     typed += ["--repeats", "1", "--kv-bytes", "32M", "--out", str(tmp_path)]
     assert run_command_line([*typed, "--peers-home", str(tmp_path / "none")]) == 0
     shown = capsys.readouterr()
@@ -227,14 +227,14 @@ def test_the_command_measures_writes_and_draws(
 def test_no_peer_at_all_says_how_to_get_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    typed = ["bench", "peers", "--peers", "vllm", "--peers-home", str(tmp_path)]
+    typed = ["peers", "--peers", "vllm", "--peers-home", str(tmp_path)]
     assert run_command_line(typed) == 1
-    assert "yaie bench peers --list" in capsys.readouterr().err
+    assert "python -m benchmarks peers --list" in capsys.readouterr().err
     assert run_command_line([*typed, "--list"]) == 0
     assert "pip install" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("wrong", ["--workloads=w9", "--peers=ollama", "--quantization=int3"])
 def test_wrong_words_are_a_usage_error(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command_line(["bench", "peers", wrong]) == 2
+    assert run_command_line(["peers", wrong]) == 2
     assert wrong.partition("=")[2] in capsys.readouterr().err

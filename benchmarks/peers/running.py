@@ -18,17 +18,17 @@ from typing import Any
 
 import httpx
 
-from yaie.bench.peers import processes
-from yaie.bench.peers.client import (
+from benchmarks.peers import processes
+from benchmarks.peers.client import (
     Dialect,
     LlamaCppDialect,
     OpenAiDialect,
     send_workload,
 )
-from yaie.bench.peers.definitions import SERVED_NAME, Peer, Start, plain_environment
-from yaie.bench.peers.exchange import PeerFailed
-from yaie.bench.peers.figures import Answer
-from yaie.bench.peers.workloads import Workload
+from benchmarks.peers.definitions import SERVED_NAME, Peer, Start, plain_environment
+from benchmarks.peers.exchange import PeerFailed
+from benchmarks.peers.figures import Answer
+from benchmarks.peers.workloads import Workload
 
 _POLL_S = 0.2
 _LAST_LINES = 12

@@ -3,7 +3,7 @@
     python convert_gguf.py LLAMA_CPP_SOURCE MODEL_FOLDER --outfile X.gguf --outtype bf16
 
 Run by the Python of llama.cpp's environment, so it imports nothing of YAIE. The converter asks
-which pre-tokenizer a hash stands for and refuses unknown ones; the models of `yaie bench models`
+which pre-tokenizer a hash stands for and refuses unknown ones; models made by these benchmarks
 split text as GPT-2 does, and the benchmark sends token ids anyway.
 """
 
