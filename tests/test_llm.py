@@ -433,6 +433,13 @@ def test_settings_are_checked_and_a_misspelt_one_is_named(
         assert llm.generate("the", GREEDY)[0].usage.completion_tokens == 12
 
 
+def test_a_refused_architecture_is_named_before_its_tokenizer(tmp_path: Path) -> None:
+    config = {"architectures": ["BertModel"], "model_type": "bert"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelUnsupported, match="reads in both directions"):
+        LLM(str(tmp_path))
+
+
 def test_the_models_own_advice_on_sampling_is_the_default(
     tiny_model_dir: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -26,7 +26,7 @@ from yaie.client.driver import Inbox, StepDriver
 from yaie.config import BUILTIN_MODEL, LARGEST_COUNT, EngineConfig
 from yaie.engine.validation import validate_request
 from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
-from yaie.models.folder import resolve_model_path
+from yaie.models.folder import open_folder
 from yaie.outputs import CompletionOutput, RequestAssembly, RequestOutput, StreamPiece
 from yaie.prompts import (
     Message,
@@ -82,7 +82,8 @@ class LLM:
         named = {"model": _name_of(model)}
         config = _engine_config({"max_waiting": UNBOUNDED_QUEUE, **settings, **named})
         if not isinstance(tokenizer, Tokenizer):  # read first: it fails sooner than weights do
-            tokenizer = load_tokenizer(Path(tokenizer or resolve_model_path(config.model)))
+            folder = open_folder(config.model)  # a refused model may have no tokenizer at all
+            tokenizer = load_tokenizer(Path(tokenizer or folder.path))
         self._tokenizer = tokenizer
         self._reader = PromptReader(tokenizer)
         self._config = config

@@ -58,6 +58,18 @@ def test_a_file_instead_of_a_folder(folder: Path) -> None:
         resolve_model_path(str(folder / "model.safetensors"))
 
 
+@pytest.mark.parametrize("name", ["model.gguf", "someone/Qwen3-0.6B-GGUF"])
+def test_gguf_is_refused_with_models_to_start_with(name: str, tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").touch()
+    with pytest.raises(ModelUnsupported, match=r"GGUF is not read.*Qwen/Qwen3-0\.6B"):
+        resolve_model_path(name)
+
+
+def test_a_cached_repository_named_gguf_is_used(cache: Path, pristine: Path) -> None:
+    expected = put_in_cache(cache, "someone/small-GGUF", pristine)
+    assert resolve_model_path("someone/small-GGUF") == expected
+
+
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFound, match=r"has no config\.json"):
         resolve_model_path(str(tmp_path))
@@ -110,7 +122,7 @@ def test_near_folders(tmp_path: Path, pristine: Path) -> None:
 
 
 def resolve_elsewhere(
-    tmp_path: Path, endpoint: str, model: str
+    tmp_path: Path, endpoint: str, model: str, *flags: str
 ) -> subprocess.CompletedProcess[str]:
     """In a process of its own, since the hub's address is read when its library is imported."""
     program = (
@@ -118,7 +130,7 @@ def resolve_elsewhere(
         "from yaie.errors import StartupError\n"
         "from yaie.models.folder import resolve_model_path\n"
         "try:\n"
-        "    print(resolve_model_path(sys.argv[1]))\n"
+        "    print(resolve_model_path(sys.argv[1], with_weights=not sys.argv[2:]))\n"
         "except StartupError as error:\n"
         "    sys.exit(f'{type(error).__name__}: {error.message}')\n"
     )
@@ -126,7 +138,7 @@ def resolve_elsewhere(
         name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")
     } | {"HF_ENDPOINT": endpoint, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
     return subprocess.run(
-        [sys.executable, "-c", program, model],
+        [sys.executable, "-c", program, model, *flags],
         capture_output=True,
         text=True,
         env=environment,
@@ -190,6 +202,13 @@ def test_an_unsupported_model_is_refused_before_its_weights_travel(
     with LocalHub({"someone/small-mamba": folder}) as hub:
         refused = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-mamba")
         assert refused.stderr.startswith(ModelUnsupported.__name__)
+        assert hub.downloaded == ["config.json"]
+
+
+def test_a_check_without_weights_downloads_the_config_alone(folder: Path, tmp_path: Path) -> None:
+    with LocalHub({"someone/small-llama": folder}) as hub:
+        found = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-llama", "config alone")
+        assert found.returncode == 0, found.stderr
         assert hub.downloaded == ["config.json"]
 
 

@@ -267,6 +267,7 @@ def _compiled(compiler: str, sets: tuple[str, ...]) -> tuple[Library, str]:
                 pass  # of no use here: compile anew
     marker = target.parent / FAILED
     _raise_remembered(marker)
+    log.info("compiling the kernels, once (about 15 s)")
     try:
         build.compile_library(compiler, target, sets)
         library = Library(target)

@@ -25,8 +25,9 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # documented
 
 from yaie.config import BUILTIN_MODEL
-from yaie.errors import ModelNotFound, StartupError, first_line
+from yaie.errors import ModelNotFound, ModelUnsupported, StartupError, first_line
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, read_json
+from yaie.models.starters import gguf_refusal, names_gguf
 from yaie.models.support import check_supported
 from yaie.text.files import OLDER_FORMS, TOKENIZER
 
@@ -70,11 +71,12 @@ def names_repository(model: str) -> bool:
     return True
 
 
-def resolve_model_path(model: str) -> Path:
-    """The folder that holds the model; downloads it if it is a repository that is not cached.
+def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
+    """Return the folder that holds the model; download a repository that is not cached.
 
-    Raises `ModelNotFound` saying where it looked and which name is nearest, `ModelUnsupported` if
-    the model is there and cannot be served, or is damaged.
+    Without weights only its config.json is downloaded and checked. Raises `ModelNotFound` with the
+    places searched and the nearest name, `ModelUnsupported` if the model cannot be served or is
+    damaged.
     """
     if model == BUILTIN_MODEL:
         return _builtin_folder()
@@ -82,13 +84,15 @@ def resolve_model_path(model: str) -> Path:
     if folder.is_dir():
         read_config(folder)
         return folder.resolve()
+    if names_gguf(model) and not folder.is_dir() and model not in cached_repositories():
+        raise ModelUnsupported(gguf_refusal(model))
     if folder.is_file():
         raise ModelNotFound(
             f"{model} is a file; name the folder that holds it, with config.json beside it"
         )
     if not names_repository(model):
         raise _not_found(model, [str(folder)])
-    return _from_hub(model)
+    return _from_hub(model, with_weights=with_weights)
 
 
 def _builtin_folder() -> Path:
@@ -103,7 +107,7 @@ def _builtin_folder() -> Path:
     return folder
 
 
-def _from_hub(repository: str) -> Path:
+def _from_hub(repository: str, *, with_weights: bool) -> Path:
     looked_in = [f"./{repository}", str(constants.HF_HUB_CACHE)]
     cached = _in_cache(repository)
     if cached is not None and (constants.HF_HUB_OFFLINE or _has_tokenizer(cached)):
@@ -117,6 +121,8 @@ def _from_hub(repository: str) -> Path:
         HfApi().model_info(repository, timeout=_HUB_TIMEOUT_S)
         config = hf_hub_download(repository, "config.json", etag_timeout=_HUB_TIMEOUT_S)
         check_supported(read_json(Path(config)))
+        if not with_weights:
+            return Path(config).parent
         folder = snapshot_download(
             repository,
             allow_patterns=_WANTED,

@@ -1,0 +1,56 @@
+"""Models to start with: listed by `yaie models`, named by errors about formats YAIE cannot read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CONTEXT = 8192  # tokens of KV that `Starter.memory_bytes` has room for
+_PROCESS_BYTES = 600 * 2**20  # server and engine without weights and KV pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starter:
+    """A Hugging Face repository that runs on an ordinary machine. Sizes are in bytes."""
+
+    repository: str
+    known_for: str
+    weight_bytes: int  # of the safetensors files, bfloat16
+    kv_bytes_per_token: int
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory for weights, both processes and a KV pool of `CONTEXT` tokens."""
+        return self.weight_bytes + _PROCESS_BYTES + CONTEXT * self.kv_bytes_per_token
+
+
+STARTERS = (
+    Starter(
+        repository="HuggingFaceTB/SmolLM2-360M-Instruct",
+        known_for="small and quick",
+        weight_bytes=723_674_912,
+        kv_bytes_per_token=40_960,
+    ),
+    Starter(
+        repository="Qwen/Qwen3-0.6B",
+        known_for="reasons before it answers",
+        weight_bytes=1_503_300_328,
+        kv_bytes_per_token=114_688,
+    ),
+    Starter(
+        repository="Qwen/Qwen2.5-1.5B-Instruct",
+        known_for="the best answers of the three",
+        weight_bytes=3_087_467_144,
+        kv_bytes_per_token=28_672,
+    ),
+)
+
+
+def names_gguf(model: str) -> bool:
+    """Return True for a GGUF file, or a repository whose name says that it holds such files."""
+    return model.lower().endswith((".gguf", "-gguf"))
+
+
+def gguf_refusal(model: str) -> str:
+    """Return the error message for a model in GGUF."""
+    examples = ", ".join(starter.repository for starter in STARTERS)
+    return f"{model}: GGUF is not read; name the safetensors repository, for example {examples}"
