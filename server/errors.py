@@ -13,8 +13,7 @@ import msgspec
 from starlette.responses import Response
 
 from yaie import errors
-from yaie.errors import YaieError
-from yaie.types import TokenDelta
+from yaie.errors import RequestError, YaieError
 
 MAX_MESSAGE_CHARS = 2000
 
@@ -133,30 +132,18 @@ def error_response(error: YaieError) -> Response:
     )
 
 
-def error_of_delta(delta: TokenDelta) -> YaieError:
-    """The error that a delta with finish reason "error" stands for."""
-    message = delta.error or "the engine gave no reason"
-    if delta.error_status == 429:
-        return errors.Overloaded(message)
-    if delta.error_status == 503:
-        return errors.EngineUnavailable(message, code=delta.error_code)
-    if 400 <= delta.error_status < 500:
-        kind = _REFUSALS.get(delta.error_code or "", errors.InvalidRequest)
-        return kind(message, param=delta.error_param, code=delta.error_code)
-    if delta.error_code == errors.LogitsNotFinite.code:
+def public_error(error: RequestError) -> YaieError:
+    """Return an engine's error as a client may see it: faults inside it without their details."""
+    known = YaieError.from_wire(error)
+    if known.status != errors.RequestFailed.status:
+        return known
+    if isinstance(known, errors.LogitsNotFinite):
         return errors.LogitsNotFinite(
-            "the model gave no numbers to draw from for this request, and it was ended; others are "
-            "not affected. Nothing that was computed for it is kept"
+            "the model computed non-finite logits for this request and it was ended; other "
+            "requests are not affected and no result of it stays cached"
         )
-    # What went wrong inside is for the operator's log, not for the client.
+    # The details are for the operator's log, not for the client.
     return errors.RequestFailed(
         "this request failed inside the engine and was ended; others are not affected. "
         "The server's log says more under the id in X-Request-ID"
     )
-
-
-_REFUSALS: dict[str, type[errors.InvalidRequest]] = {
-    "context_length_exceeded": errors.ContextLengthExceeded,
-    "unsupported_parameter": errors.UnsupportedParameter,
-    "model_not_found": errors.UnknownModel,
-}

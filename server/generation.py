@@ -19,7 +19,7 @@ from server.errors import (
     AnswerTooLarge,
     ClientTooSlow,
     RequestTimedOut,
-    error_of_delta,
+    public_error,
     timed_out,
 )
 from server.metrics import Metrics
@@ -186,11 +186,10 @@ class Generation:
         for place, (choice, delta) in enumerate(arrived, start=1):
             if place % DELTAS_IN_A_ROW == 0:
                 await asyncio.sleep(0)
-            if delta.finish_reason == "error":
-                is_ours = delta.error_status >= 500
-                level = logging.WARNING if is_ours else logging.INFO
-                logger.log(level, "%s: the engine says: %s", self._name, delta.error)
-                self.fail(error_of_delta(delta))
+            if delta.error is not None:
+                level = logging.WARNING if delta.error.status >= 500 else logging.INFO
+                logger.log(level, "%s failed in the engine: %s", self._name, delta.error.message)
+                self.fail(public_error(delta.error))
                 break
             prompt = choice // self.call.sampling.n
             self._cached[prompt] = max(self._cached[prompt], delta.num_cached_tokens)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from yaie.errors import RequestError
 from yaie.outputs import RequestAssembly
 from yaie.text.tokenizer import load_tokenizer
 from yaie.types import GenerationRequest, SamplingParams, TokenDelta
@@ -25,7 +26,9 @@ def test_what_was_drawn_before_another_sequence_failed_is_kept(
     for token_id in (40, 41):
         assembly.collect(TokenDelta(request_id="a", index=1, token_ids=(token_id,)))
     assembly.collect(TokenDelta(request_id="a", index=0, token_ids=(42,)))
-    assembly.collect(TokenDelta(request_id="a", index=0, finish_reason="error", error="broken"))
+    assembly.collect(
+        TokenDelta(request_id="a", index=0, finish_reason="error", error=RequestError("broken"))
+    )
     output = assembly.output()
     assert [choice.token_ids for choice in output.choices] == [(42,), (40, 41)]
     assert [choice.finish_reason for choice in output.choices] == ["error", "error"]

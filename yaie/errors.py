@@ -26,6 +26,18 @@ for a fault that a user can cause.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RequestError:
+    """The error that ended one request, as plain values that travel between processes."""
+
+    message: str
+    status: int = 500
+    code: str | None = None
+    param: str | None = None
+
 
 class YaieError(Exception):
     """Base of all errors below.
@@ -44,6 +56,18 @@ class YaieError(Exception):
         self.param = param
         if code is not None:
             self.code = code
+
+    def to_wire(self) -> RequestError:
+        """Return the error as plain values."""
+        return RequestError(self.message, self.status, self.code, self.param)
+
+    @staticmethod
+    def from_wire(error: RequestError) -> YaieError:
+        """Return the error that `to_wire` was called on, of the same class."""
+        kind = _KINDS.get((error.status, error.code))
+        if kind is None:
+            kind = InvalidRequest if 400 <= error.status < 500 else RequestFailed
+        return kind(error.message, param=error.param, code=error.code)
 
 
 class InvalidRequest(YaieError):
@@ -87,10 +111,7 @@ class Overloaded(YaieError):
     status = 429
     type = "rate_limit_error"
     code = "overloaded"
-
-    def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
-        super().__init__(message)
-        self.retry_after_s = retry_after_s
+    retry_after_s = 1
 
 
 class EngineUnavailable(YaieError):
@@ -172,6 +193,22 @@ class InvariantViolated(YaieError):
     """Our own bookkeeping is wrong. Never caused by a user; always a bug."""
 
     code = "invariant_violated"
+
+
+def _with_subclasses(kind: type[YaieError]) -> list[type[YaieError]]:
+    return [kind, *(each for sub in kind.__subclasses__() for each in _with_subclasses(sub))]
+
+
+_KINDS = {(kind.status, kind.code): kind for kind in _with_subclasses(YaieError)}
+
+
+def request_error(error: Exception) -> RequestError:
+    """Return an exception as plain values; one that is no `YaieError` as a `RequestFailed`."""
+    if not isinstance(error, YaieError):
+        error = RequestFailed(
+            f"the request failed inside the engine: {type(error).__name__}: {error}"
+        )
+    return error.to_wire()
 
 
 def first_line(error: Exception) -> str:

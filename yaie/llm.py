@@ -291,8 +291,8 @@ class LLM:
                     piece = assembly.push(delta)
                     if piece.must_abort:
                         self._driver.abort(delta.request_id, delta.index)
-                    if delta.finish_reason == "error":
-                        raise RequestFailed(str(delta.error), code=delta.error_code)
+                    if delta.error is not None:
+                        raise RequestFailed(delta.error.message, code=delta.error.code)
                     if piece.token_ids or piece.text or piece.finish_reason:
                         yield assembly.stream_piece(delta, piece)
         finally:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeVar
 
+from yaie.errors import RequestError
 from yaie.text.assemble import SequenceText, TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import (
@@ -120,7 +121,7 @@ class RequestAssembly:
         self._num_cached = 0
         self._num_completion = 0
         self._prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None
-        self.error: TokenDelta | None = None
+        self.error: RequestError | None = None
 
     @property
     def usage(self) -> Usage:
@@ -165,8 +166,8 @@ class RequestAssembly:
             sequence.timings = delta.timings
         if delta.prompt_logprobs is not None:
             self._prompt_logprobs = delta.prompt_logprobs
-        if delta.finish_reason == "error" and self.error is None:
-            self.error = delta
+        if self.error is None:
+            self.error = delta.error
         return piece
 
     def stream_piece(self, delta: TokenDelta, piece: TextPiece) -> StreamPiece:
@@ -195,7 +196,7 @@ class RequestAssembly:
             ),
             usage=self.usage,
             prompt_logprobs=self._prompt_logprobs,
-            error=self.error.error if self.error is not None else None,
+            error=self.error.message if self.error is not None else None,
         )
 
     def _completion(self, index: int, sequence: _Sequence) -> CompletionOutput:

@@ -11,7 +11,7 @@ import numbers
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NoReturn
 
-from yaie.errors import InvalidRequest
+from yaie.errors import InvalidRequest, RequestError
 
 MAX_LOGPROBS = 20
 MAX_SEQUENCES_PER_REQUEST = 128
@@ -223,10 +223,7 @@ class TokenDelta:
     logprobs: tuple[TokenLogprobs, ...] = ()  # as long as token_ids where asked for, else empty
     finish_reason: FinishReason | None = None
     stop_token_id: int | None = None  # the token that ended it, where one did
-    error: str | None = None  # with finish_reason "error"
-    error_status: int = 500
-    error_code: str | None = None
-    error_param: str | None = None
+    error: RequestError | None = None  # with finish_reason "error"
     # Of the request's prompt: tokens that no row was computed for on this request's behalf.
     # Known from the first token on.
     num_cached_tokens: int = 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from yaie.client.worker import main
 from yaie.config import EngineConfig
-from yaie.errors import ModelNotFound
+from yaie.errors import ContextLengthExceeded, ModelNotFound
 from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
 
 CRASH, HANG, KILL, REFUSE, RAISE_IN_ADD, SLOW_STEP = 901, 902, 903, 904, 905, 906
@@ -79,10 +79,7 @@ class ScriptedCore:
                     submission=request.submission,
                     index=0,
                     finish_reason="error",
-                    error="refused as asked",
-                    error_status=400,
-                    error_code="context_length_exceeded",
-                    error_param="messages",
+                    error=ContextLengthExceeded("refused as asked", param="messages").to_wire(),
                 )
             )
             return

@@ -13,7 +13,7 @@ import pytest
 from tests.client.scripted_core import CRASH, RAISE_IN_ADD, REFUSE, ScriptedCore
 from yaie.client.driver import Inbox, StepDriver, interrupts_held_back
 from yaie.config import EngineConfig
-from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
+from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated, RequestError
 from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 ENDLESS = 100_000
@@ -153,8 +153,8 @@ def test_a_refusal_is_the_requests_own(driver: StepDriver, kind: int, status: in
     deltas: list[TokenDelta] = []
     while more := driver.take(inbox):
         deltas += more
-    (error,) = [delta for delta in deltas if delta.request_id == "bad"]
-    assert (error.finish_reason, error.error_status) == ("error", status)
+    (refused,) = [delta for delta in deltas if delta.request_id == "bad"]
+    assert (refused.finish_reason, refused.error.status) == ("error", status)
     assert [t for d in deltas if d.request_id == "good" for t in d.token_ids] == [10, 11, 12]
 
 
@@ -162,7 +162,9 @@ def test_an_error_of_one_sequence_ends_the_whole_request(driver: StepDriver, cor
     inbox = Inbox()
     driver.submit(inbox, [ask("a", n=2, max_tokens=ENDLESS)])
     core._outcomes.append(
-        TokenDelta(request_id="a", index=0, finish_reason="error", error="a kernel failed")
+        TokenDelta(
+            request_id="a", index=0, finish_reason="error", error=RequestError("a kernel failed")
+        )
     )
     while driver.take(inbox):
         pass

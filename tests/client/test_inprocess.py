@@ -102,9 +102,9 @@ def test_refusals_belong_to_the_request_and_a_failed_step_is_the_end() -> None:
     async def test() -> None:
         async with running() as (client, core):
             (refused,) = await collect(client, ask("no", first=REFUSE))
-            assert refused.error_status == 400
+            assert refused.error.status == 400
             (failed,) = await collect(client, ask("bug", first=RAISE_IN_ADD))
-            assert failed.error_status == 500
+            assert failed.error.status == 500
             other = asyncio.create_task(collect(client, ask("other", max_tokens=ENDLESS)))
             await until(lambda: client.stats.num_running == 1)
             with pytest.raises(EngineDied, match="a kernel failed"):

@@ -35,6 +35,7 @@ from yaie.errors import (
     ModelNotFound,
     ModelUnsupported,
     NotEnoughMemory,
+    RequestError,
     StartupError,
 )
 from yaie.types import (
@@ -81,6 +82,13 @@ logprobs = st.builds(
     rank=counts,
     top=st.lists(st.tuples(ids, floats), max_size=3).map(tuple),
 )
+request_errors = st.builds(
+    RequestError,
+    message=text,
+    status=st.integers(400, 599),
+    code=st.none() | text,
+    param=st.none() | text,
+)
 deltas = st.builds(
     TokenDelta,
     request_id=text,
@@ -90,9 +98,7 @@ deltas = st.builds(
     logprobs=st.lists(logprobs, max_size=3).map(tuple),
     finish_reason=st.sampled_from([None, "stop", "length", "abort", "error"]),
     stop_token_id=st.none() | ids,
-    error=st.none() | text,
-    error_code=st.none() | text,
-    error_param=st.none() | text,
+    error=st.none() | request_errors,
     num_cached_tokens=counts,
     prompt_logprobs=st.none() | st.lists(st.none() | logprobs, max_size=3).map(tuple),
     timings=st.none() | st.builds(Timings, queued_s=floats, first_token_s=floats, total_s=floats),

@@ -229,10 +229,10 @@ def test_refusals_and_bugs_in_add_belong_to_the_request() -> None:
         async with running() as client:
             other = asyncio.create_task(drawn(client, ask("other", max_tokens=40)))
             (refused,) = await collect(client, ask("no", first=REFUSE, n=3))
-            assert (refused.finish_reason, refused.error_status) == ("error", 400)
-            assert refused.error_code == "context_length_exceeded"
+            assert (refused.finish_reason, refused.error.status) == ("error", 400)
+            assert refused.error.code == "context_length_exceeded"
             (failed,) = await collect(client, ask("bug", first=RAISE_IN_ADD))
-            assert (failed.finish_reason, failed.error_status) == ("error", 500)
+            assert (failed.finish_reason, failed.error.status) == ("error", 500)
             assert "a bug in add" in str(failed.error)
             assert len(await other) == 40
             assert client.num_restarts == 0
@@ -251,7 +251,7 @@ def test_values_that_cannot_travel_are_refused_and_harm_nobody() -> None:
                 await collect(client, ask(7))  # type: ignore[arg-type]
             wrong = GenerationRequest(request_id="text", prompt_token_ids=("a",))  # type: ignore[arg-type]
             (refused,) = await collect(client, wrong)
-            assert (refused.finish_reason, refused.error_status) == ("error", 400)
+            assert (refused.finish_reason, refused.error.status) == ("error", 400)
             assert await drawn(client, ask("ok", max_tokens=1)) == [10]
             assert client.num_restarts == 0
 

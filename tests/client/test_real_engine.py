@@ -128,12 +128,12 @@ def test_what_the_engine_refuses_comes_as_the_requests_error(tiny_model_dir: Pat
             ):
                 deltas = await collect(client, ask(name, prompt))
                 assert [d.finish_reason for d in deltas] == ["error"], name
-                assert (deltas[0].error_status, deltas[0].error_code) == (400, code), name
+                assert (deltas[0].error.status, deltas[0].error.code) == (400, code), name
             # More than may wait: refused with 429, and those that were taken are answered.
             answers = await asyncio.gather(*(collect(client, ask(f"q{i}")) for i in range(12)))
             refused = [deltas[-1] for deltas in answers if deltas[-1].finish_reason == "error"]
             assert refused
-            assert all(delta.error_status == 429 for delta in refused)
+            assert all(delta.error.status == 429 for delta in refused)
             assert sum(d[-1].finish_reason == "length" for d in answers) == 12 - len(refused)
             assert client.num_restarts == 0
 

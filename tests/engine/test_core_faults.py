@@ -39,12 +39,12 @@ def test_a_fault_in_the_sampling_of_one_is_its_own(
     assert answers.tokens("good") == answers.tokens("bad", 0) == expected
     assert answers.tokens("bad", 1) == expected[:3]
     last = answers.last("bad", 1)
-    assert (last.finish_reason, last.error_status, last.error_code) == (
+    assert (last.finish_reason, last.error.status, last.error.code) == (
         "error",
         500,
         "request_failed",
     )
-    assert "made to fail" in (last.error or "")
+    assert "made to fail" in last.error.message
     assert core.stats.num_live_slots == 0
     assert core.stats.num_failed == 1
 
@@ -87,7 +87,7 @@ def test_a_forward_that_fails_ends_its_members_and_nobody_else(
     monkeypatch.setattr(core._runner, "execute", execute)
     answers = run(core, ask("first", tokens_of(11, 100)), ask("second", tokens_of(10, 100)))
     assert answers.last("first").finish_reason == "error"
-    assert "out of memory, say" in (answers.last("first").error or "")
+    assert "out of memory, say" in answers.last("first").error.message
     assert answers.tokens("second") == expected
     core.check()
     assert core.stats.num_live_slots == 0
@@ -112,24 +112,24 @@ def refusal(core: EngineCore, request: GenerationRequest) -> TokenDelta:
 def test_refusals_say_what_is_wrong(make_core: MakeCore) -> None:
     core = make_core(max_model_len=64, max_running=4)
     empty = refusal(core, ask("r", ()))
-    assert (empty.error_status, empty.error_param) == (400, "prompt")
+    assert (empty.error.status, empty.error.param) == (400, "prompt")
     for token in (VOCAB_SIZE, -1):
         outside = refusal(core, ask("r", (5, token, 6)))
-        assert (outside.error_status, outside.error_param) == (400, "prompt")
-        assert str(token) in (outside.error or "")
-        assert str(VOCAB_SIZE - 1) in (outside.error or "")
+        assert (outside.error.status, outside.error.param) == (400, "prompt")
+        assert str(token) in outside.error.message
+        assert str(VOCAB_SIZE - 1) in outside.error.message
     for name, value in (("stop_token_ids", (VOCAB_SIZE,)), ("logit_bias", {VOCAB_SIZE: 1.0})):
         outside = refusal(core, ask("r", (5,), **{name: value}))
-        assert (outside.error_status, outside.error_param) == (400, name)
+        assert (outside.error.status, outside.error.param) == (400, name)
     long = refusal(core, ask("r", tokens_of(0, 64), max_tokens=None))
-    assert long.error_code == "context_length_exceeded"
-    assert "64" in (long.error or "")
+    assert long.error.code == "context_length_exceeded"
+    assert "64" in long.error.message
     both = refusal(core, ask("r", tokens_of(0, 50), max_tokens=15, n=2))
-    assert (both.error_code, both.error_param) == ("context_length_exceeded", "max_tokens")
+    assert (both.error.code, both.error.param) == ("context_length_exceeded", "max_tokens")
     for number in ("50", "15", "64", "14"):
-        assert number in (both.error or "")
+        assert number in both.error.message
     many = refusal(core, ask("r", (5,), n=5))
-    assert (many.error_status, many.error_param) == (400, "n")
+    assert (many.error.status, many.error.param) == (400, "n")
     assert core.stats.num_failed == core.stats.num_requests == 8
     assert len(run(core, ask("fine", tokens_of(0, 50), max_tokens=14)).tokens("fine")) == 14
 
@@ -145,7 +145,7 @@ def test_a_full_queue_is_told_at_once(make_core: MakeCore) -> None:
     answers.take(core.step())
     for number in (3, 4, 5):
         last = answers.last(f"r{number}")
-        assert (last.error_status, last.error_code) == (429, "overloaded")
+        assert (last.error.status, last.error.code) == (429, "overloaded")
     while core.has_work:
         answers.take(core.step())
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(3))
@@ -165,7 +165,7 @@ def test_a_request_takes_a_place_for_each_of_its_sequences(make_core: MakeCore) 
     for number in range(3):
         core.add(ask(f"r{number}", tokens_of(number, 20), n=8, temperature=1.0))
     answers = run(core)
-    assert answers.last("r2").error_code == "overloaded"
+    assert answers.last("r2").error.code == "overloaded"
     assert all(len(answers.tokens(f"r{number}", 7)) == 6 for number in range(2))
 
 
@@ -177,7 +177,7 @@ def test_free_places_are_no_room_where_the_pool_has_none(make_core: MakeCore) ->
     answers.take(core.step())
     core.add(ask("late", tokens_of(3, 20)))
     answers.take(core.step())
-    assert answers.last("late").error_code == "overloaded"
+    assert answers.last("late").error.code == "overloaded"
     while core.has_work:
         answers.take(core.step())
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(2))
@@ -237,7 +237,7 @@ def test_what_gave_no_numbers_is_not_kept_for_others(
     )
     wanted = run(core, ask("alone", (*prefix, 9))).tokens("alone")
     core.clear_cache()
-    assert run(core, ask("bad", (*prefix, 5))).last("bad").error_code == "logits_not_finite"
+    assert run(core, ask("bad", (*prefix, 5))).last("bad").error.code == "logits_not_finite"
     assert run(core, ask("next", (*prefix, 9))).tokens("next") == wanted
 
 

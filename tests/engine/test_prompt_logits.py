@@ -97,7 +97,7 @@ def test_a_fault_in_one_prompts_logprobs_ends_that_request_only(
         "error",
         "length",
     ]
-    assert "no logprobs today" in (found["faulty"][-1].error or "")
+    assert "no logprobs today" in found["faulty"][-1].error.message
     assert len(found["faulty"]) == len(found["long and faulty"]) == 1
     assert core.stats.num_live_slots == 0
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
-from yaie.errors import EngineUnavailable
+from yaie.errors import EngineUnavailable, RequestError
 from yaie.types import (
     EngineInfo,
     EngineState,
@@ -123,7 +123,7 @@ def _logprob(token_id: int, num_top: int) -> TokenLogprobs:
     return TokenLogprobs(token_id=token_id, logprob=-0.5, rank=1, top=top)
 
 
-def error_script(**fields: object) -> Script:
+def error_script(error: RequestError) -> Script:
     """A script that refuses at once."""
 
     async def refuse(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
@@ -131,7 +131,7 @@ def error_script(**fields: object) -> Script:
             request_id=request.request_id,
             index=0,
             finish_reason="error",
-            **fields,  # type: ignore[arg-type]
+            error=error,
         )
 
     return refuse

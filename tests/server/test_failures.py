@@ -22,7 +22,7 @@ from server.translate import Call, Translator
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script, raising_script, silent_script
 from yaie import errors
-from yaie.errors import EngineDied, InvalidRequest, Overloaded, YaieError
+from yaie.errors import EngineDied, InvalidRequest, Overloaded, RequestError, YaieError
 from yaie.types import GenerationRequest, TokenDelta
 
 BODY = {"prompt": "x", "max_tokens": 50}
@@ -51,20 +51,19 @@ def test_every_error_has_a_status() -> None:
 @pytest.mark.parametrize(
     ("refusal", "status", "code"),
     [
-        ({"error": "no", "error_status": 400, "error_param": "prompt"}, 400, None),
-        ({"error": "long", "error_status": 400, "error_code": "context_length_exceeded"}, 400,
-         "context_length_exceeded"),
-        ({"error": "full", "error_status": 429, "error_code": "overloaded"}, 429, "overloaded"),
-        ({"error": "gone", "error_status": 503, "error_code": "engine_died"}, 503, "engine_died"),
-        ({"error": "/secret/path.py died"}, 500, "request_failed"),
-        ({"error": "a secret row", "error_code": "logits_not_finite"}, 500, "logits_not_finite"),
+        (RequestError("no", 400, None, "prompt"), 400, None),
+        (RequestError("long", 400, "context_length_exceeded"), 400, "context_length_exceeded"),
+        (RequestError("full", 429, "overloaded"), 429, "overloaded"),
+        (RequestError("gone", 503, "engine_died"), 503, "engine_died"),
+        (RequestError("/secret/path.py died"), 500, "request_failed"),
+        (RequestError("a secret row", 500, "logits_not_finite"), 500, "logits_not_finite"),
     ],
 )  # fmt: skip
 def test_refusals_by_the_engine(
-    make_app: MakeApp, stream: bool, refusal: dict[str, Any], status: int, code: str | None
+    make_app: MakeApp, stream: bool, refusal: RequestError, status: int, code: str | None
 ) -> None:
     http, engine = make_app()
-    engine.script = error_script(**refusal)
+    engine.script = error_script(refusal)
     for path, body in (
         ("/v1/completions", BODY),
         ("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}),
@@ -73,7 +72,7 @@ def test_refusals_by_the_engine(
         assert response.status_code == status
         error = response.json()["error"]
         assert error["code"] == code
-        assert error["param"] == refusal.get("error_param")
+        assert error["param"] == refusal.param
         assert ("Retry-After" in response.headers) is (status in (429, 503))
         assert "secret" not in response.text
 
@@ -81,7 +80,7 @@ def test_refusals_by_the_engine(
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(EngineDied("died"), 503), (Overloaded("full", retry_after_s=7), 429),
+    [(EngineDied("died"), 503), (Overloaded("full"), 429),
      (InvalidRequest("bad", param="priority"), 400), (RuntimeError("a bug"), 500)],
 )  # fmt: skip
 def test_errors_of_the_client(
@@ -94,7 +93,7 @@ def test_errors_of_the_client(
     assert set(response.json()["error"]) == {"message", "type", "param", "code"}
     assert "a bug" not in response.text
     if status == 429:
-        assert response.headers["Retry-After"] == "7"
+        assert response.headers["Retry-After"] == "1"
 
 
 def test_an_error_inside_a_stream_is_its_last_event(make_app: MakeApp) -> None:
@@ -122,7 +121,7 @@ def test_a_bug_inside_a_stream_is_told_as_its_last_event(make_app: MakeApp) -> N
 
 def test_one_bad_prompt_of_several_ends_the_call(make_app: MakeApp) -> None:
     http, engine = make_app()
-    refuse = error_script(error="no", error_status=400, error_param="prompt")
+    refuse = error_script(RequestError("no", 400, None, "prompt"))
 
     async def second_fails(request: GenerationRequest) -> Any:
         script = refuse if len(request.prompt_token_ids) == 2 else silent_script
@@ -195,7 +194,7 @@ def test_the_time_includes_the_line_for_translation(
 def test_a_failing_call_harms_no_other(make_app: MakeApp) -> None:
     http, engine = make_app()
     base = engine.say
-    engine.script = error_script(error="x")
+    engine.script = error_script(RequestError("x"))
     assert http.post("/v1/completions", json=BODY).status_code == 500
     engine.script = base
     assert http.post("/v1/completions", json=BODY).status_code == 200
@@ -222,7 +221,7 @@ def test_a_bug_in_a_route_is_a_plain_500(
 
 def test_an_error_that_comes_with_the_first_tokens_still_gets_a_status(make_app: MakeApp) -> None:
     http, engine = make_app()
-    refuse = error_script(error="no", error_status=400)
+    refuse = error_script(RequestError("no", 400))
 
     async def both_at_once(request: GenerationRequest) -> Any:
         yield TokenDelta(request_id=request.request_id, index=0, token_ids=(50,))

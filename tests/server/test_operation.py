@@ -20,7 +20,7 @@ from tests.server.scripted_client import (
     raising_script,
     silent_script,
 )
-from yaie.errors import EngineDied, Overloaded
+from yaie.errors import EngineDied, Overloaded, RequestError
 from yaie.types import EngineState, EngineStats, GenerationRequest
 
 BODY = {"prompt": "x"}
@@ -215,7 +215,7 @@ def test_the_log_names_the_id_that_the_client_has(
     make_app: MakeApp, caplog: pytest.LogCaptureFixture
 ) -> None:
     http, engine = make_app()
-    engine.script = error_script(error="out of luck", error_status=500)
+    engine.script = error_script(RequestError("out of luck"))
     response = http.post("/v1/completions", json=BODY, headers={"X-Request-ID": "mine-7"})
     assert response.status_code == 500
     (told,) = [r.getMessage() for r in caplog.records if "out of luck" in r.getMessage()]

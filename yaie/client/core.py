@@ -10,7 +10,7 @@ import sys
 from typing import Protocol
 
 from yaie.config import EngineConfig
-from yaie.errors import RequestFailed, YaieError
+from yaie.errors import request_error
 from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
 
 
@@ -71,14 +71,10 @@ def load_engine_core(config: EngineConfig) -> Core:
 
 def refusal(request_id: str, submission: int, error: Exception) -> TokenDelta:
     """The answer to a request that the engine did not take."""
-    known = error if isinstance(error, YaieError) else RequestFailed(f"{error!r}")
     return TokenDelta(
         request_id=request_id,
         submission=submission,
         index=0,
         finish_reason="error",
-        error=known.message,
-        error_status=known.status,
-        error_code=known.code,
-        error_param=known.param,
+        error=request_error(error),
     )

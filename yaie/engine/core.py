@@ -25,7 +25,7 @@ from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
-from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
+from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError, request_error
 from yaie.kvcache.eviction import make_rank
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.loader import LoadedModel
@@ -344,17 +344,13 @@ def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:
     """The end of every sequence of a request that was not taken."""
     if not isinstance(error, YaieError):
         log.error("a request could not be taken", exc_info=error)
-        error = RequestFailed(f"the request failed: {type(error).__name__}: {error}")
     return [
         TokenDelta(
             request_id=request.request_id,
             submission=request.submission,
             index=index,
             finish_reason="error",
-            error=error.message,
-            error_status=error.status,
-            error_code=error.code,
-            error_param=error.param,
+            error=request_error(error),
         )
         for index in range(request.sampling.n)
     ]

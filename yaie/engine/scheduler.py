@@ -28,7 +28,7 @@ from yaie.engine.step import (
     ScheduledStep,
     SchedulerCounters,
 )
-from yaie.errors import LogitsNotFinite, RequestFailed, YaieError
+from yaie.errors import LogitsNotFinite, YaieError, request_error
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
 from yaie.types import FinishReason, TokenDelta
@@ -100,10 +100,6 @@ class Scheduler:
 
     def fail(self, sequence: Sequence, error: Exception) -> TokenDelta:
         """End one sequence because of an error that is its own."""
-        if not isinstance(error, YaieError):
-            error = RequestFailed(
-                f"the request failed inside the engine: {type(error).__name__}: {error}"
-            )
         return self._end(sequence, "error", error=error)
 
     # -- a step ---------------------------------------------------------------------------------
@@ -246,7 +242,7 @@ class Scheduler:
         sampled: SampledToken | None = None,
         *,
         stop_token_id: int | None = None,
-        error: YaieError | None = None,
+        error: Exception | None = None,
         first: bool = False,
     ) -> TokenDelta:
         """The one way in which sequences end: drop the refs, report."""
@@ -294,7 +290,7 @@ class Scheduler:
         reason: FinishReason | None = None,
         *,
         stop_token_id: int | None = None,
-        error: YaieError | None = None,
+        error: Exception | None = None,
         first: bool = False,
     ) -> TokenDelta:
         request = sequence.request
@@ -308,10 +304,7 @@ class Scheduler:
             logprobs=(logprobs,) if logprobs else (),
             finish_reason=reason,
             stop_token_id=stop_token_id,
-            error=error.message if error else None,
-            error_status=error.status if error else 500,
-            error_code=error.code if error else None,
-            error_param=error.param if error else None,
+            error=request_error(error) if error else None,
             num_cached_tokens=request.num_cached or 0,
             prompt_logprobs=(None, *prompt_logprobs) if prompt_logprobs is not None else None,
         )
