@@ -8,11 +8,11 @@ PORT ?= 8000
 PEERS ?= peers
 WORKERS := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-# The loader's and the wheel's tests compile libraries of their own; one needs a limit on addresses,
+# These compile libraries of their own, or (the pool) need a limit on addresses,
 # of which the checks reserve terabytes.
 SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
-UNSANITIZED := test_loader.py test_wheel.py test_compilers.py test_pool.py
+UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
 .PHONY: help setup serve demo test test-integration test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
 

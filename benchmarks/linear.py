@@ -23,7 +23,7 @@ from torch import nn
 from yaie.bench.machine import describe_machine
 from yaie.kernels import loader as kernels
 from yaie.kernels.decoder import SET, Linear
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.models.native.packing import Packer
 from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.quantize import quantize_weight

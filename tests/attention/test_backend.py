@@ -19,19 +19,20 @@ CPU = torch.device("cpu")
 @pytest.fixture(autouse=True)
 def no_library_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has not looked for the library and has warned of nothing."""
-    monkeypatch.setattr(loader, "_loader", loader._Loader())
+    monkeypatch.setattr(loader, "_loader", loader.Loader())
     backend.warn_of_torch.cache_clear()
 
 
 def test_falling_back_to_torch_is_one_warning_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(loader, "_find", lambda wish: (None, "the compiler is on holiday"))
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    monkeypatch.setattr(loader, "_loader", loader.Loader(loader.AUTO, prebuilt=Path("none")))
     for _ in range(3):  # it is asked for several times while a model is loaded
         assert choose_backend(CPU).name == "reference"
     (record,) = caplog.records
     assert record.levelname == "WARNING"
-    assert "the compiler is on holiday" in record.message
+    assert "$CXX is 'no-such-compiler'" in record.message
     assert "YAIE_KERNELS=off" in record.message
 
 

@@ -25,7 +25,7 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.errors import ConfigError
 from yaie.kernels import loader
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool, LayerShape
 from yaie.kvcache.quantized import QuantizedRows, StoredRows, fetch, quantize
 

@@ -11,7 +11,7 @@ import torch
 from tests.attention.test_cpu import NUM_SLOTS, SETS, Case, kernels, spec
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.plan import Segment, StepPlan
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.kvcache.quantized import QuantizedRows
 
 __all__ = ["kernels"]

@@ -17,7 +17,7 @@ from tests.attention.trees import RandomTree
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.kernels import loader
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 
 __all__ = ["kernels"]
 

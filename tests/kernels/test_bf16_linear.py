@@ -10,7 +10,7 @@ from tests.attention.test_cpu import LOADED, kernels
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.kernels import loader
 from yaie.kernels.decoder import GATED, SET
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.models.native.packing import Packer
 from yaie.models.native.structure import LinearParts
 

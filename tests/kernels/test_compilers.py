@@ -15,7 +15,7 @@ import pytest
 
 from tests.kernels.compiler import find_compiler
 from yaie.kernels import build, loader
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from torch import nn
 from tests.attention.test_cpu import LOADED, kernels
 from yaie.kernels import loader
 from yaie.kernels.decoder import GATED, WEIGHTS
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.models.native.packing import Packer
 from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.quantize import quantize_weight

@@ -10,7 +10,7 @@ from torch import nn
 
 from yaie.kernels import loader as kernels
 from yaie.kernels.decoder import GATED, SET
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.models.native.packing import Packer
 from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight

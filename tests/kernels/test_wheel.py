@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.kernels.compiler import find_compiler, needs_compiler
-from tests.kernels.test_loader import REPORT
+from tests.kernels.report import REPORT
 from yaie.kernels import build, instruction_sets
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from yaie.attention.plan import IntArray, StepPlan
 from yaie.attention.reference import ReferenceStep
 from yaie.attention.spec import AttentionSpec
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.kernels.structures import DTYPES, POOL_DTYPES, SEGMENT_COLUMNS, Layer, Step, Write
 from yaie.kvcache.quantized import QuantizedRows, StoredRows, elements_of
 

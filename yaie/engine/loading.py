@@ -17,7 +17,7 @@ from yaie.attention.cpu import CpuBackend
 from yaie.config import EngineConfig
 from yaie.engine.runner import ModelRunner
 from yaie.errors import YaieError
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.folder import resolve_model_path
 from yaie.models.loader import LoadedModel, load_model

@@ -14,7 +14,7 @@ from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import StepPlan
 from yaie.config import AttentionBackendName
 from yaie.engine.batch import Batch
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.kvcache.prefault import PoolPrefault
 from yaie.models.attention_hook import STEP_KEYWORD

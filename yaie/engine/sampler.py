@@ -31,7 +31,7 @@ from yaie.errors import (
     RequestFailed,
     YaieError,
 )
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.kernels.sampling import best_tokens, draw_tokens
 from yaie.types import TokenLogprobs
 

@@ -1,9 +1,8 @@
-"""Compiles the kernel library: on first use into a cache folder of the user, or for a wheel.
+"""The build of the kernel library: on first use into the user's cache, or for a wheel.
 
-Called by `yaie.kernels.loader` where no prebuilt library fits, with the instruction set that the
-machine will use, and by hatch_build.py with all. Several processes may do this at once: each
-compiles to a file of its own and renames it, so nobody ever loads half a library. Imports the
-standard library only.
+Called by `yaie.kernels.loader` with the instruction set of this machine if no prebuilt library
+fits, and by hatch_build.py with all sets. Processes may compile at the same time: each writes its
+own file and renames it, so a library is always complete. Imports the standard library only.
 """
 
 from __future__ import annotations
@@ -17,18 +16,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 SOURCES = Path(__file__).parent / "csrc"
 MAIN_SOURCE = SOURCES / "kernels.cpp"
 LIBRARY_NAME = "libyaie_kernels.so"
-DIGEST = ".sha256"  # of a file that lies beside the library and ends in this
+DIGEST = ".sha256"  # suffix of the file with the library's digest
 COMPILERS = ("g++", "c++", "clang++")
-TIMEOUT_S = 600  # compiling takes seconds; minutes on a machine that is overloaded
+TIMEOUT_S = 600  # compiling takes seconds, or minutes on an overloaded machine
+RunCompiler = Callable[[list[str]], None]
 
-# Contraction makes fused multiply-adds of products and sums; the rest lets compares become blends.
-# What is hidden is not shared with another version of the library in the same process.
+# Contraction turns products and sums into fused multiply-adds; the math flags turn comparisons into
+# blends. Hidden symbols keep two versions of the library in one process apart.
 FLAGS = (
     *("-O2", "-std=c++17", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden"),
     *("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing"),
@@ -37,7 +37,7 @@ FLAGS = (
 
 
 class BuildFailed(Exception):
-    """There is no library, and this is why."""
+    """A library could not be built; the message has the reason."""
 
 
 class CannotWrite(BuildFailed):
@@ -45,7 +45,7 @@ class CannotWrite(BuildFailed):
 
 
 def source_digest() -> str:
-    """Identifies the source that a library was compiled from; it is part of the library."""
+    """Return the digest of the source and the flags. It is compiled into the library."""
     digest = hashlib.sha256(" ".join(FLAGS).encode())
     for path in sorted(SOURCES.iterdir()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -53,11 +53,11 @@ def source_digest() -> str:
 
 
 def find_compilers() -> list[str]:
-    """Commands of C++ compilers, as a shell would read them: $CXX if set, else the usual ones."""
-    found: dict[Path, str] = {}  # one of several names of a compiler is enough
+    """Return the commands of C++ compilers in shell syntax: $CXX if set, else the usual names."""
+    found: dict[Path, str] = {}  # a compiler with several names counts once
     chosen = os.environ.get("CXX", "").strip()
     for command in (chosen,) if chosen else COMPILERS:
-        with contextlib.suppress(ValueError):  # a quote that is not closed
+        with contextlib.suppress(ValueError):  # an unclosed quote
             program, *arguments = shlex.split(command)  # such as `ccache g++`
             path = shutil.which(program)
             if path is not None:
@@ -66,24 +66,24 @@ def find_compilers() -> list[str]:
 
 
 def require_compilers() -> list[str]:
-    """As `find_compilers`, one at least. Raises `BuildFailed` where there is none."""
+    """Return `find_compilers()`, or raise `BuildFailed` if the list is empty."""
     compilers = find_compilers()
     if compilers:
         return compilers
     chosen = os.environ.get("CXX", "").strip()
     if chosen:
-        raise BuildFailed(f"$CXX is {chosen!r}, which is not there; name another or unset it")
+        raise BuildFailed(f"$CXX is {chosen!r}, which was not found; name another or unset it")
     raise BuildFailed(
-        "there is no prebuilt library and no C++ compiler; install g++ or clang++, or name one in "
-        "$CXX"
+        "no prebuilt library fits and there is no C++ compiler; install g++ or clang++, or name "
+        "one in $CXX"
     )
 
 
 def cached_library(compiler: str, sets: Sequence[str] = ()) -> Path:
-    """Where the library of this source, compiler, machine and these instruction sets lies or would.
+    """Return the path in the cache for this source, compiler, machine and these instruction sets.
 
-    No sets stand for all. A compiler is told apart by its files: asking for its version would start
-    a process each time. Raises `BuildFailed` where there is no place for it.
+    An empty `sets` means all. A compiler is identified by its file's size and time, because a query
+    of its version starts a process. Raises `BuildFailed` if the user has no cache folder.
     """
     parts: list[object] = [source_digest()]
     for word in shlex.split(compiler):
@@ -100,26 +100,44 @@ def cached_library(compiler: str, sets: Sequence[str] = ()) -> Path:
 
 
 def cache_folder() -> Path:
-    """The folder for compiled kernels: $XDG_CACHE_HOME/yaie/kernels, by default below ~/.cache.
+    """Return the folder for compiled kernels: $XDG_CACHE_HOME/yaie/kernels, by default in ~/.cache.
 
-    Raises `BuildFailed` for a user who has neither that variable nor a home.
+    Raises `BuildFailed` if the user has neither that variable nor a home.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(base) if base else Path.home() / ".cache") / "yaie" / "kernels"
     except RuntimeError:
         raise BuildFailed(
-            "this user has no home folder to keep compiled kernels in; set XDG_CACHE_HOME or HOME"
+            "this user has no home folder to store compiled kernels in; set XDG_CACHE_HOME or HOME"
         ) from None
 
 
-def compile_library(
-    compiler: str, target: Path, sets: Sequence[str] = (), flags: Sequence[str] = ()
-) -> None:
-    """Compile to `target`, which appears whole or not at all. Raises `BuildFailed`.
+def run_compiler(command: list[str]) -> None:
+    """Run a compiler. Raises `BuildFailed` with its first error message."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise BuildFailed(f"it took longer than {TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        first = next((line for line in done.stderr.splitlines() if "error" in line), "")
+        raise BuildFailed(first or f"exit code {done.returncode}")
 
-    `compiler` is a command as `find_compilers` gives it. With the instruction sets named only, or
-    with all; `flags` are added to those that belong to it.
+
+def compile_library(
+    compiler: str,
+    target: Path,
+    sets: Sequence[str] = (),
+    flags: Sequence[str] = (),
+    run: RunCompiler = run_compiler,
+) -> None:
+    """Compile to `target` atomically, with a digest file beside it. Raises `BuildFailed`.
+
+    compiler: a command in shell syntax, as from `find_compilers`.
+    sets: the instruction sets to compile; empty means all.
+    flags: options in addition to `FLAGS`.
     """
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -133,27 +151,22 @@ def compile_library(
     command = [*shlex.split(compiler), *FLAGS, *flags, *defines]
     command += [str(MAIN_SOURCE), "-o", str(unfinished)]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-        if done.returncode != 0:
-            first = next((line for line in done.stderr.splitlines() if "error" in line), "")
-            raise BuildFailed(f"{compiler} failed: {first or f'exit code {done.returncode}'}")
+        run(command)
         unfinished.chmod(0o700)
         _digest_file(target).write_text(_digest(unfinished))
-        _put_on_disk(unfinished)
+        _sync(unfinished)
         unfinished.replace(target)
-        _put_on_disk(target.parent)
-    except subprocess.TimeoutExpired:
-        raise BuildFailed(f"{compiler} took longer than {TIMEOUT_S} s") from None
+        _sync(target.parent)
+    except BuildFailed as error:
+        raise BuildFailed(f"{compiler} failed: {error}") from None
     except OSError as error:
-        raise BuildFailed(f"{compiler}: {error.strerror}") from None
+        raise BuildFailed(f"{compiler} failed: {error.strerror}") from None
     finally:
         unfinished.unlink(missing_ok=True)
 
 
 def is_whole(library: Path) -> bool:
-    """Whether a library is what was compiled. To load one that is not may end the process."""
+    """Return whether a library matches its digest; loading a damaged one could end the process."""
     try:
         return _digest_file(library).read_bytes() == _digest(library).encode()
     except OSError:
@@ -168,8 +181,8 @@ def _digest_file(library: Path) -> Path:
     return library.with_name(library.name + DIGEST)
 
 
-def _put_on_disk(path: Path) -> None:
-    """Wait until a file or folder is on disk, as far as its file system knows how."""
+def _sync(path: Path) -> None:
+    """Wait until a file or folder is on disk, if the file system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -179,5 +192,5 @@ def _put_on_disk(path: Path) -> None:
 
 
 def is_supported_platform() -> bool:
-    """Whether the source is meant for this system at all."""
+    """Return whether the source supports this operating system and byte order."""
     return sys.platform in ("linux", "darwin") and sys.byteorder == "little"

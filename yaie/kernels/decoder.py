@@ -1,6 +1,6 @@
-"""The C structures of whole decoders, and the library's calls for them.
+"""Mirrors of the C structures of decoders and linear layers, field by field as in `csrc/abi.h`.
 
-Field by field as in `csrc/abi.h`. Filled by `yaie.models.native.decoder`; no torch here.
+Filled by `yaie.models.native`; checked against the library by `yaie.kernels.layout`. Torch-free.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import ClassVar
 from yaie.kernels.structures import Layer
 
 WEIGHTS = {"bfloat16": 0, "float32": 1, "int8": 2, "int4": 3}  # YaieWeights
-SET = 0  # YaieStore: the sums replace what was there
-GATED = {"silu": 2, "gelu": 3}  # YaieStore: the gated activations
+STORES = {"set": 0, "add": 1, "gated_silu": 2, "gated_gelu": 3}  # YaieStore
+SET = STORES["set"]
+GATED = {"silu": STORES["gated_silu"], "gelu": STORES["gated_gelu"]}
 
 
 class Linear(ctypes.Structure):
@@ -52,7 +53,7 @@ class DecoderLayer(ctypes.Structure):
 
 
 class Decoder(ctypes.Structure):
-    """A stack of layers with the embedding below and the head above."""
+    """A stack of layers, with the embedding below and the head above."""
 
     _fields_: ClassVar = [
         ("num_layers", ctypes.c_int64),
@@ -73,7 +74,7 @@ class Decoder(ctypes.Structure):
 
 
 class DecoderCall(ctypes.Structure):
-    """The rows of one step as a decoder sees them."""
+    """Inputs and outputs of a decoder in one step."""
 
     _fields_: ClassVar = [
         ("token_ids", ctypes.c_void_p),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from yaie.kernels.loader import Library
+    from yaie.kernels.library import Library
 
 _LEAST_EXPONENT = -126.0  # of a weight in float32; what is below weighs nothing
 

@@ -1,6 +1,7 @@
-"""The C structures of the kernel library, field by field as in `csrc/abi.h`.
+"""Mirrors of the C structures of attention, field by field as in `csrc/abi.h`.
 
-Filled by the attention backend, handed to the library by address. Strides are in elements.
+Filled by the attention backend and passed to the library by address. Strides are in elements.
+Checked against the library by `yaie.kernels.layout`.
 """
 
 from __future__ import annotations
@@ -8,14 +9,12 @@ from __future__ import annotations
 import ctypes
 from typing import ClassVar
 
-ABI = 6  # YAIE_ABI in abi.h
-
 DTYPES = {"float32": 0, "bfloat16": 1, "float16": 2}  # YaieDtype
 POOL_DTYPES = DTYPES | {"int8": 3}
 
 
 class Step(ctypes.Structure):
-    """What is the same in all layers of one step."""
+    """Inputs that all layers of one step share."""
 
     _fields_: ClassVar = [
         ("id", ctypes.c_int64),
@@ -31,8 +30,20 @@ class Step(ctypes.Structure):
     ]
 
 
-# The columns of the array behind `Step.segments`, all int64.
-SEGMENT_COLUMNS = ("first_slot", "end_slot", "first_position", "first_row", "end_row")
+class Segment(ctypes.Structure):
+    """Keys at consecutive positions, and the contiguous rows that attend to them."""
+
+    _fields_: ClassVar = [
+        ("first_slot", ctypes.c_int64),
+        ("end_slot", ctypes.c_int64),
+        ("first_position", ctypes.c_int64),
+        ("first_row", ctypes.c_int64),
+        ("end_row", ctypes.c_int64),
+    ]
+
+
+# `Step.segments` points to an int64 array with these columns.
+SEGMENT_COLUMNS = tuple(field[0] for field in Segment._fields_)
 
 
 class Layer(ctypes.Structure):
@@ -67,7 +78,7 @@ class Layer(ctypes.Structure):
 
 
 class Write(ctypes.Structure):
-    """New rows on their way into one tensor of the pool."""
+    """New rows to store in one tensor of the pool."""
 
     _fields_: ClassVar = [
         ("rows", ctypes.c_void_p),

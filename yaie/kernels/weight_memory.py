@@ -12,7 +12,7 @@ import mmap
 
 import torch
 
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 
 _HUGE_PAGE = 2 * 1024**2
 _PAGE = 4096

@@ -1,11 +1,11 @@
-// The C interface of the kernel library, mirrored field by field in yaie/kernels/structures.py.
+// The C interface of the kernel library, mirrored field by field in yaie/kernels/structures.py,
+// decoder.py and sampling.py. The loader compares both sides: a field is added here, in layout.h
+// and in the mirror.
 // Plain C types only, so that the library needs neither torch's nor Python's headers.
 // Strides are in elements; rows, slots and positions are counted from 0.
 #pragma once
 
 #include <cstdint>
-
-#define YAIE_ABI 6
 
 enum YaieDtype : int32_t {
     YAIE_FLOAT32 = 0,

@@ -22,6 +22,7 @@
 #include "abi.h"
 #include "attention.h"
 #include "decoder.h"
+#include "layout.h"
 #include "memory.h"
 #include "pool.h"
 #include "schedule.h"
@@ -258,10 +259,14 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer,
 #pragma GCC visibility push(default)
 extern "C" {
 
-int32_t yaie_abi() { return YAIE_ABI; }
-
 // A digest of the source files that this library was compiled from.
 const char* yaie_source() { return YAIE_SOURCE; }
+
+// Sizes, offsets and types of the structures of abi.h: see layout.h.
+const char* yaie_layout() {
+    static const std::string text = yaie::describe_layout();
+    return text.c_str();
+}
 
 // The name of an instruction set, best first; null beyond the last.
 const char* yaie_instruction_set(int32_t index) {

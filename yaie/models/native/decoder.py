@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from yaie.attention.cpu import CpuBackend, pool_layer
 from yaie.attention.plan import Segment, StepPlan
 from yaie.kernels.decoder import GATED, Decoder, DecoderCall, DecoderLayer
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.kernels.structures import DTYPES, Layer
 from yaie.kvcache.pool import KVPool
 from yaie.models.loader import LoadedModel

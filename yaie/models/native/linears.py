@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from yaie.kernels.decoder import SET, Linear
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.models.memory import trim_heap
 from yaie.models.native.packing import KINDS, Packer
 from yaie.models.native.structure import LinearParts

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from yaie.kernels.decoder import WEIGHTS, Linear
-from yaie.kernels.loader import Library
+from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.layout import INT4_GROUP_MULTIPLE
