@@ -86,7 +86,8 @@ def _in_process_of_its_own(settings: Settings) -> Callable[[EngineConfig], Engin
 
 
 def _stop(error: YaieError) -> None:
-    """The engine cannot start, as the log says: stop the web server; `_lifespan` does the rest."""
+    """Log the error of an engine that cannot start and stop the web server; see `_lifespan`."""
+    logger.error("cannot serve the model: %s", error.message)
     os.kill(os.getpid(), signal.SIGTERM)
 
 

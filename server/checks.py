@@ -11,7 +11,7 @@ from typing import Any
 
 from server.schemas.chat import ChatBody
 from server.schemas.common import GenerationBody
-from yaie.errors import InvalidRequest, UnknownModel, UnsupportedParameter
+from yaie.errors import InvalidRequest, UnsupportedParameter
 from yaie.types import MAX_LOGPROBS
 
 MAX_STOPS = 16
@@ -22,9 +22,8 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 INT64 = 2**63
 
 
-def check_common(body: GenerationBody, served: str) -> None:
+def check_common(body: GenerationBody) -> None:
     """What both kinds of completion refuse."""
-    check_model(body.model or None, served)  # an empty name is one that a client was not given
     for name, harmless in body.unsupported.items():
         value = (body.model_extra or {}).get(name, getattr(body, name, None))
         if value is not None and not any(is_same(value, other) for other in harmless):
@@ -68,15 +67,6 @@ def _check_other_names(body: GenerationBody) -> None:
 def _is_given(body: GenerationBody, name: str) -> bool:
     names = (name, "max_completion_tokens") if name == "max_tokens" else (name,)
     return any(getattr(body, each, None) not in (None, [], "") for each in names)
-
-
-def check_model(asked: str | None, served: str) -> None:
-    """Raise `UnknownModel` unless the request is for the model that is served."""
-    if asked is not None and asked != served:
-        raise UnknownModel(
-            f"the model {asked[:100]!r} is not served here; this server has {served!r}",
-            param="model",
-        )
 
 
 def first_given(*values: int | None) -> int | None:

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from server.bodies import read_body
 from server.responses.base import GenerationResponse
 from server.schemas.common import GenerationBody
+from server.served_model import ServedModel
 from server.service import Service
 from server.streaming import ClientGone, EventStream, answer_whole, unless_gone
 from server.translate import Call, Translator
@@ -47,22 +48,28 @@ class Endpoint(Generic[Body]):
             except ClientDisconnect:
                 return Response(status_code=CLIENT_CLOSED)
             deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
+            model = service.model(body.model)
             try:
                 # The client may leave while its body waits for a text thread.
-                work = service.translate(self.translate, body, deadline)
+                work = service.translate(model, self.translate, body, deadline)
                 call = await unless_gone(request.receive, work)
             except ClientGone:
                 return Response(status_code=CLIENT_CLOSED)
-        return await self._generate(request, service, call, deadline)
+        return await self._generate(request, service, model, call, deadline)
 
     async def _generate(
-        self, request: Request, service: Service, call: Call, deadline: float
+        self,
+        request: Request,
+        service: Service,
+        model: ServedModel,
+        call: Call,
+        deadline: float,
     ) -> Response:
         headers = {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
-        generation = service.open(call, request.state.request_id, deadline)
+        generation = service.open(model, call, request.state.request_id, deadline)
         is_streaming = False
         try:
-            response = self.response(generation, service.tokenizer)
+            response = self.response(generation, model.tokenizer)
             if not call.stream:
                 return await answer_whole(
                     request.receive, generation, response, headers, service.write_in_thread

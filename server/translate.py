@@ -75,7 +75,7 @@ class Translator:
 
     def chat(self, body: ChatBody) -> Call:
         """A chat completion. Raises `InvalidRequest` or one of its kinds."""
-        check_common(body, self._info.model)
+        check_common(body)
         tools = check_tools(body)
         sampling = self._sampling(
             body,
@@ -98,7 +98,7 @@ class Translator:
 
     def completion(self, body: CompletionBody) -> Call:
         """A text completion of one or several prompts. Raises as `chat`."""
-        check_common(body, self._info.model)
+        check_common(body)
         n = 1 if body.n is None else body.n
         if body.best_of is not None and body.best_of != n:
             raise UnsupportedParameter(

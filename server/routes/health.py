@@ -20,13 +20,13 @@ router = APIRouter(tags=["operation"])
 
 
 def _state_json(service: Service) -> dict[str, Any]:
-    is_busy = service.state is EngineState.READY and service.stats.num_running > 0
+    is_busy = service.state is EngineState.READY and service.num_running > 0
     return {
         "server": "yaie",
         "status": "healthy" if service.state is EngineState.READY else service.state.value,
         "state": "busy" if is_busy else service.state.value,
         "reason": service.state_reason,
-        "model": service.model,
+        "model": service.model().name,
         "restarts": service.num_restarts,
     }
 
@@ -60,9 +60,10 @@ async def liveness(request: Request) -> Response:
     return _probe(service, service.state is not EngineState.FAILED)
 
 
+@router.head("/metrics", include_in_schema=False)
 @router.get("/metrics")
 async def metrics(request: Request) -> Response:
-    """Prometheus' text format."""
+    """Return the metrics in Prometheus' text format."""
     service: Service = request.app.state.service
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
@@ -71,7 +72,8 @@ async def metrics(request: Request) -> Response:
 async def stats(request: Request) -> Response:
     """The engine's statistics and description as JSON."""
     service: Service = request.app.state.service
-    numbers = service.stats
+    model = service.model()
+    numbers = model.stats
     return JSONResponse(
         {
             **_state_json(service),
@@ -81,7 +83,7 @@ async def stats(request: Request) -> Response:
             "kv_read_saved": 1 - numbers.kv_tokens_read / max(1, numbers.kv_tokens_unshared)
             if numbers.kv_tokens_unshared
             else 0.0,
-            "info": None if service.info is None else asdict(service.info),
+            "info": None if model.info is None else asdict(model.info),
             "stats": asdict(numbers),
         }
     )

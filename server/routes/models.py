@@ -7,40 +7,40 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from server.checks import check_model
+from server.served_model import ServedModel
 from server.service import Service
 
 router = APIRouter(tags=["models"])
 
 
-def _card(service: Service) -> dict[str, Any]:
+def _card(model: ServedModel) -> dict[str, Any]:
     card: dict[str, Any] = {
-        "id": service.model,
+        "id": model.name,
         "object": "model",
-        "created": service.started_at,
+        "created": model.created,
         "owned_by": "yaie",
         "max_model_len": None,
     }
-    if service.info is not None:
-        card["max_model_len"] = service.info.max_model_len
-        card["architecture"] = service.info.architecture
-        card["dtype"] = service.info.dtype
-        card["quantization"] = service.info.quantization
+    if model.info is not None:
+        card["max_model_len"] = model.info.max_model_len
+        card["architecture"] = model.info.architecture
+        card["dtype"] = model.info.dtype
+        card["quantization"] = model.info.quantization
     return card
 
 
 @router.head("/v1/models", include_in_schema=False)
 @router.get("/v1/models")
 async def list_models(request: Request) -> Response:
-    """The one model that is served; its length is null while it loads."""
+    """List the served models; the length of a model is null while it loads."""
     service: Service = request.app.state.service
-    return JSONResponse({"object": "list", "data": [_card(service)]})
+    cards = [_card(model) for model in service.models.values()]
+    return JSONResponse({"object": "list", "data": cards})
 
 
 @router.head("/v1/models/{model_id:path}", include_in_schema=False)
 @router.get("/v1/models/{model_id:path}")
 async def get_model(request: Request, model_id: str) -> Response:
-    """One model; names may hold slashes."""
+    """Describe one model; its name may contain slashes."""
     service: Service = request.app.state.service
-    check_model(model_id, service.model)
-    return JSONResponse(_card(service))
+    return JSONResponse(_card(service.model(model_id)))

@@ -216,7 +216,7 @@ def test_how_hard_to_think_is_for_the_template(
     response = http.post("/v1/chat/completions", json=body)
     assert response.headers["X-YAIE-Ignored-Params"] == "reasoning_effort"  # not in this template
     reads = "{{ messages[0].content }} thinks {{ reasoning_effort or 'little' }}"
-    tokenizer = http.app.state.service.tokenizer  # type: ignore[attr-defined]
+    tokenizer = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
     monkeypatch.setattr(tokenizer.hf, "chat_template", reads)
     for fields, effort in (
         ({"reasoning_effort": "high"}, "high"),
@@ -253,7 +253,7 @@ def test_what_the_template_or_the_policy_does_not_read_is_named(
     stats = "stream_options.continuous_usage_stats"
     assert named() == ["priority", stats, *unread]
     assert named(priority=0, stream_options={"include_usage": True}) == unread
-    loaded = http.app.state.service.tokenizer  # type: ignore[attr-defined]
+    loaded = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
     monkeypatch.setattr(loaded.hf, "chat_template", "{{ messages[0].content }}")
     assert engine.info is not None
     engine.info = replace(engine.info, policy="priority")

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from starlette.types import Send
 from server import errors as server_errors
 from server import generation, streaming
 from server.errors import error_body, error_response
+from server.routes import completions
 from server.schemas.completions import CompletionBody
 from server.service import TEXT_THREADS
 from server.translate import Call, Translator
@@ -172,18 +174,19 @@ def test_the_time_includes_the_line_for_translation(
             is_over.wait(30)
         return completion(translator, body)
 
-    monkeypatch.setattr(Translator, "completion", slow_for_some)
+    slow = replace(completions.COMPLETION, translate=slow_for_some)
+    monkeypatch.setattr(completions, "COMPLETION", slow)
 
     def status_of(prompt: str) -> int:
         return http.post("/v1/completions", json={**BODY, "prompt": prompt}).status_code
 
     try:
         with ThreadPoolExecutor(4) as clients:
-            slow = [clients.submit(status_of, "slow") for _ in range(TEXT_THREADS)]
+            waiting = [clients.submit(status_of, "slow") for _ in range(TEXT_THREADS)]
             while len(translated) < TEXT_THREADS:
                 time.sleep(0.01)
             assert status_of("quick") == 504
-            assert [each.result() for each in slow] == [504] * TEXT_THREADS
+            assert [each.result() for each in waiting] == [504] * TEXT_THREADS
     finally:
         is_over.set()
     assert status_of("next") == 200
@@ -211,7 +214,7 @@ def test_a_bug_in_a_route_is_a_plain_500(
     def broken() -> None:
         raise KeyError("/secret")
 
-    monkeypatch.setattr(app.state.service, "translator", broken)
+    monkeypatch.setattr(app.state.service.model(), "translator", broken)
     response = http.post("/v1/completions", json=BODY)
     assert response.status_code == 500
     assert response.json()["error"]["type"] == "internal_error"

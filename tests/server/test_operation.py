@@ -253,7 +253,7 @@ def test_a_client_that_leaves_while_it_sends_is_no_fault(
     assert 'status="499"' in http.get("/metrics").text
 
 
-@pytest.mark.parametrize("path", ["/health", "/readiness", "/liveness", "/v1/models"])
+@pytest.mark.parametrize("path", ["/health", "/readiness", "/liveness", "/v1/models", "/metrics"])
 def test_head_is_get_without_a_body(http: TestClient, path: str) -> None:
     response = http.head(path)
     assert (response.status_code, response.content) == (200, b"")

@@ -228,7 +228,6 @@ class ProcessClient:
                 self._startup_failure = failed or Failed(
                     "StartupError", f"while it was starting, {cause}", 1
                 )
-                logger.error("the engine cannot start: %s", self._startup_failure.message)
                 self._set_state(EngineState.FAILED, self._startup_failure.message)
                 return
             if was_steady:

@@ -1,0 +1,156 @@
+"""One model of the server: its engine client, tokenizer and translator.
+
+Several may share a `Service`, which holds everything that does not belong to one model.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from server.translate import Translator
+from yaie.client.base import EngineClient
+from yaie.config import EngineConfig
+from yaie.errors import (
+    EngineDied,
+    EngineDraining,
+    EngineStarting,
+    EngineUnavailable,
+    YaieError,
+)
+from yaie.models.folder import names_repository, open_folder
+from yaie.models.folder_process import find_folder
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+from yaie.types import EngineInfo, EngineState, EngineStats
+
+logger = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+
+
+class RunInThread(Protocol):
+    """Runs blocking work in a thread while the event loop goes on."""
+
+    async def __call__(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Return the result of `work(*arguments)`."""
+
+
+class ServedModel:
+    """A model under the name that requests use.
+
+    `make_client` builds the engine client once the model's folder is known.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        make_client: Callable[[EngineConfig], EngineClient],
+        run_in_thread: RunInThread,
+    ) -> None:
+        self.name = config.model_name
+        self.created = int(time.time())  # unix time, seconds
+        self.failure: YaieError | None = None  # final: the engine cannot start
+        self._config = config
+        self._make_client = make_client
+        self._run_in_thread = run_in_thread
+        self._client: EngineClient | None = None
+        self._tokenizer: Tokenizer | None = None
+        self._translator: Translator | None = None
+        self._translator_info: EngineInfo | None = None  # of the engine it was made for
+
+    @property
+    def state(self) -> EngineState:
+        """State of the model for requests: starting until its tokenizer is loaded too."""
+        if self.failure is not None:
+            return EngineState.FAILED
+        if self._client is None:
+            return EngineState.STARTING
+        if self._tokenizer is None and self._client.state is EngineState.READY:
+            return EngineState.STARTING
+        return self._client.state
+
+    @property
+    def state_reason(self) -> str:
+        """One sentence on the state; empty for a normal one."""
+        if self.failure is not None:
+            return self.failure.message
+        return "" if self._client is None else self._client.state_reason
+
+    @property
+    def info(self) -> EngineInfo | None:
+        """Description by the engine; None until it is first ready."""
+        return None if self._client is None else self._client.info
+
+    @property
+    def stats(self) -> EngineStats:
+        """Latest statistics of the engine."""
+        return EngineStats() if self._client is None else self._client.stats
+
+    @property
+    def num_restarts(self) -> int:
+        """Number of times the engine died and was started again."""
+        return 0 if self._client is None else self._client.num_restarts
+
+    @property
+    def client(self) -> EngineClient:
+        """Engine client, once `check_available` has passed."""
+        assert self._client is not None
+        return self._client
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Tokenizer, once `check_available` has passed."""
+        assert self._tokenizer is not None
+        return self._tokenizer
+
+    async def start(self) -> None:
+        """Find the model, start its engine and wait until it is ready. Raises `YaieError`."""
+        if names_repository(self._config.model):
+            path = await find_folder(self._config.model)
+        else:
+            path = (await self._run_in_thread(open_folder, self._config.model)).path
+        # The engine process gets the folder, so that the name is resolved only once.
+        config = replace(self._config, model=str(path), served_model_name=self.name)
+        self._client = self._make_client(config)
+        await self._client.start()
+        self._tokenizer = await self._run_in_thread(load_tokenizer, path)
+        info = await self._client.wait_ready()
+        weights = info.dtype + (f", {info.quantization}" if info.quantization else "")
+        logger.info("ready: %s (%s, %s) on %s", info.model, info.architecture, weights, info.device)
+
+    async def close(self) -> None:
+        """Stop the engine."""
+        if self._client is not None:
+            await self._client.close()
+
+    def expect_request(self) -> AbstractContextManager[None]:
+        """Announce a request while it is read, so that an idle engine waits for it."""
+        return nullcontext() if self._client is None else self._client.arriving()
+
+    def translator(self) -> Translator:
+        """Return the translator for the present engine. Raises `EngineUnavailable`."""
+        self.check_available()
+        info = self.info
+        assert info is not None
+        if self._translator is None or self._translator_info is not info:
+            self._translator = Translator(self.tokenizer, info)
+            self._translator_info = info
+        return self._translator
+
+    def check_available(self) -> None:
+        """Raise `EngineUnavailable` with the reason unless the model takes requests."""
+        state, reason = self.state, self.state_reason
+        because = f": {reason}" if reason else ""
+        if state is EngineState.READY:
+            return
+        if state is EngineState.STARTING:
+            raise EngineStarting(f"the model is still loading; try again in a moment{because}")
+        if state is EngineState.DRAINING:
+            raise EngineDraining("the server is shutting down and takes no new requests")
+        if state is EngineState.FAILED:
+            raise EngineUnavailable(f"the engine could not start{because}")
+        raise EngineDied(f"the engine is down and is being restarted{because}")

@@ -1,0 +1,83 @@
+"""Models of one service, each with its own engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from server.served_model import ServedModel
+from server.service import Service
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import ScriptedClient
+from yaie.config import EngineConfig
+from yaie.errors import StartupError
+from yaie.text.tokenizer import Tokenizer
+from yaie.types import EngineState
+
+
+@pytest.fixture
+def pair(
+    make_app: MakeApp, tiny_model_dir: Path, tokenizer: Tokenizer
+) -> tuple[TestClient, Service, ScriptedClient]:
+    """A ready service, to which a second model is added."""
+    http, _ = make_app()
+    service: Service = http.app.state.service  # type: ignore[attr-defined]
+    engine = ScriptedClient(tokenizer.encode("second"))
+    config = EngineConfig(model=str(tiny_model_dir), served_model_name="other")
+    model = ServedModel(config, lambda config: engine, service.run_in_thread)
+    assert http.portal is not None
+    http.portal.call(model.start)
+    service.models[model.name] = model
+    return http, service, engine
+
+
+Pair = tuple[TestClient, Service, ScriptedClient]
+
+
+def test_each_model_answers_with_its_own_engine(pair: Pair) -> None:
+    http, _, engine = pair
+
+    def text_of(**fields: str) -> str:
+        body = http.post("/v1/completions", json={"prompt": "x", **fields}).json()
+        return str(body["choices"][0]["text"])
+
+    assert text_of(model="other") == "second"
+    assert text_of(model="tiny") == text_of() == text_of(model="") == "The tree 🙂 plan."
+    assert len(engine.requests) == 1
+
+
+def test_every_model_is_listed(pair: Pair) -> None:
+    http, _, _ = pair
+    assert [card["id"] for card in http.get("/v1/models").json()["data"]] == ["tiny", "other"]
+    assert http.get("/v1/models/other").json()["id"] == "other"
+    message = http.get("/v1/models/third").json()["error"]["message"]
+    assert message.endswith("this server has 'tiny', 'other'")
+
+
+@pytest.mark.parametrize("name", ["tiny", "other"])
+def test_one_unready_model_makes_the_service_unready(pair: Pair, name: str) -> None:
+    http, service, engine = pair
+    engine = engine if name == "other" else service.models[name].client  # type: ignore[assignment]
+    engine.state, engine.state_reason = EngineState.DEAD, "killed"
+    assert http.get("/health").json()["state"] == "dead"
+    assert http.get("/health").json()["reason"] == "killed"
+    for other in service.models:
+        status = http.post("/v1/completions", json={"prompt": "x", "model": other}).status_code
+        assert status == (503 if other == name else 200)
+
+
+def test_one_failed_model_fails_the_service(pair: Pair) -> None:
+    http, service, _ = pair
+    service.models["other"].failure = StartupError("too little memory")
+    assert http.get("/liveness").status_code == 503
+    assert service.failure is service.models["other"].failure
+
+
+def test_an_unknown_model_is_refused_while_loading(make_app: MakeApp) -> None:
+    engine = ScriptedClient([5])
+    engine.state, engine.info = EngineState.STARTING, None
+    http, _ = make_app(engine, is_ready=False)
+    answer = http.post("/v1/completions", json={"prompt": "x", "model": "other"})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (404, "model")
