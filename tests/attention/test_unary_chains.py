@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.attention.plain_plan import assert_same, plain_plan
 from tests.attention.work import count_lines
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
-from yaie.kvcache.eviction import make_rank
+from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.node import Cursor, Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
@@ -27,7 +27,9 @@ class Life:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.num_slots = self.random.choice((24, 60, 200))
-        self.tree = RadixTree(self.num_slots, make_rank(self.random.choice(("lru", "lfu")), 100))
+        self.tree = RadixTree(
+            self.num_slots, make_eviction_policy(self.random.choice(("lru", "lfu")), 100)
+        )
         self.live: list[Cursor] = []
         self.alphabet = self.random.choice((2, 3))
         self.known = [self.tokens(12)]  # paths that were opened or closed

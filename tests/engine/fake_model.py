@@ -20,7 +20,7 @@ from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import SampledToken, ScheduledStep
 from yaie.errors import YaieError
-from yaie.kvcache.eviction import make_rank
+from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.types import FinishReason, GenerationRequest, SamplingParams, TokenDelta, TokenLogprobs
 
@@ -180,7 +180,7 @@ class Bench:
         max_running: int = 16,
         segment_overhead: int = 32,
     ) -> None:
-        self.tree = RadixTree(num_slots, make_rank(eviction, num_slots))
+        self.tree = RadixTree(num_slots, make_eviction_policy(eviction, num_slots))
         self.model = FakeModel(num_slots)
         self.scheduler = WatchedScheduler(
             self.tree,

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, FakeSampling, continuation, digest
-from yaie.engine.lookups import unpinned_loose_tokens, unpinned_tokens
 from yaie.engine.request import Request, Sequence, SequenceState
 from yaie.engine.scheduler import Scheduler
 from yaie.engine.scores import LEAST_SCORES
@@ -223,8 +222,8 @@ def test_a_request_does_not_count_as_room_what_it_reads_itself() -> None:
     tree, held = bench.tree, [*prompt(1, 20), *continuation(prompt(1, 20), 240)]
     match = tree.match(bench.sequences["again"][0].request.namespace, as_tokens(held))
     assert match.num_known == 260
-    assert tree.num_available - unpinned_tokens(match) == 280 - 269
-    assert tree.count_loose() - unpinned_loose_tokens(match) == 269 - 260
+    assert tree.num_available - match.count_evictable() == 280 - 269
+    assert tree.count_trimmable() - match.count_trimmable() == 269 - 260
 
 
 def test_prompt_logprobs_have_rows_for_all_of_a_held_prompt() -> None:

@@ -25,6 +25,7 @@ POLICIES = ("lru", "lfu", "cost")
 _OPERATIONS = {
     "append": 40,
     "open": 14,
+    "fork": 3,
     "mark": 16,
     "close": 8,
     "preempt": 3,
@@ -96,6 +97,11 @@ class Fuzzer:
             self.pair.open(*self._prompt())
         else:
             self._match()
+
+    def _fork(self) -> None:
+        number = self._live()
+        if number is not None and len(self.pair.model.live) < self.max_live:
+            self.pair.fork(number)
 
     def _append(self) -> None:
         number = self._live()

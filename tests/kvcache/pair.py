@@ -6,9 +6,10 @@ invariant `InvariantViolated`.
 
 from __future__ import annotations
 
-from yaie.kvcache.eviction import EvictionQueue, make_rank
+from yaie.kvcache.eviction import EvictionQueue, make_eviction_policy
 from yaie.kvcache.node import Cursor, Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
+from yaie.kvcache.release import SlotRelease
 from yaie.kvcache.slots import OutOfSlots
 
 from .model import Key, Namespace, PrefixModel, prefixes
@@ -40,10 +41,16 @@ class WatchedQueue(EvictionQueue):
 class Pair:
     """One tree, one model. Paths are bytes, one byte a token."""
 
-    def __init__(self, num_slots: int, policy: str = "lru", check_every: int = 1) -> None:
-        rank = make_rank(policy, num_slots)
-        self.tree = RadixTree(num_slots, rank)
-        self.tree.evictable = WatchedQueue(rank)
+    def __init__(
+        self,
+        num_slots: int,
+        policy: str = "lru",
+        check_every: int = 1,
+        release: SlotRelease | None = None,
+    ) -> None:
+        eviction = make_eviction_policy(policy, num_slots)
+        self.tree = RadixTree(num_slots, eviction, release)
+        self.tree.evictable = WatchedQueue(eviction.rank)
         self.model = PrefixModel(num_slots)
         self.cursors: dict[int, Cursor] = {}
         self.num_operations = 0
@@ -68,9 +75,10 @@ class Pair:
         missing = len(path) - known - self.model.num_free
         fits = missing <= 0 or self.model.fits(namespace, path)
         if known < len(path):
-            missing += self.tree.allocator.most_crumbs  # these may lie free where they are
+            missing += self.tree.allocator.max_in_fragments  # these may stay free
         try:
-            cursor = self.tree.open(namespace, as_tokens(path))
+            tokens = as_tokens(path)
+            cursor = self.tree.open(namespace, tokens, self.tree.match(namespace, tokens))
         except OutOfSlots:
             require(not fits, "open found no room, but there is")
             self.num_refused += 1
@@ -83,6 +91,15 @@ class Pair:
         self.model.live[number] = (namespace, path)
         self._compare(set(prefixes(namespace, path, known)), may_evict=missing)
         return number
+
+    def fork(self, number: int) -> int:
+        """The number of a second sequence with the same path."""
+        twin = self._next_sequence
+        self._next_sequence += 1
+        self.cursors[twin] = self.tree.fork(self.cursors[number])
+        self.model.live[twin] = self.model.live[number]
+        self._compare()
+        return twin
 
     def append(self, number: int, token: int) -> bool:
         """Whether there was room."""
@@ -186,7 +203,7 @@ class Pair:
         ]  # fmt: skip
         require(tree.num_live == sum(length for length, _ in live), "num_live is", tree.num_live)
         unneeded = tree.num_slots - len(model.needed())
-        available = tree.num_available + tree.count_loose()
+        available = tree.num_available + tree.count_trimmable()
         require(available == unneeded, "what can be made free is", available)
         require(tree.num_free + tree.num_cached + tree.num_live == tree.num_slots, "counts differ")
         require(set(tree.roots) == {name for name, _ in [*model.held, *model.live.values()]})

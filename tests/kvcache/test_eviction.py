@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yaie.cli.options import ENGINE_FLAGS
+from yaie.config import Eviction
 from yaie.errors import ConfigError
-from yaie.kvcache.eviction import EvictionQueue, make_rank, rank_by_cost, rank_lfu, rank_lru
+from yaie.kvcache.eviction import (
+    LFU,
+    LRU,
+    POLICIES,
+    EvictionQueue,
+    make_eviction_policy,
+    rank_by_cost,
+    rank_lru,
+)
 from yaie.kvcache.node import Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 
@@ -36,7 +48,7 @@ A, B, C = [1] * 4, [2] * 4, [3] * 4
 
 
 def test_lru_evicts_what_was_used_longest_ago():
-    tree = RadixTree(12, rank_lru)
+    tree = RadixTree(12, LRU)
     for path in (A, B, C, A):
         hold(tree, path)
     assert tree.evict(4) == 4
@@ -46,7 +58,7 @@ def test_lru_evicts_what_was_used_longest_ago():
 
 
 def test_lfu_evicts_what_was_used_least_and_then_longest_ago():
-    tree = RadixTree(12, rank_lfu)
+    tree = RadixTree(12, LFU)
     for path in (A, A, B, B, C):
         hold(tree, path)
     tree.evict(4)
@@ -64,19 +76,26 @@ def test_cost_keeps_what_is_reused_and_what_is_dear_and_forgets_with_age():
     assert rank(leaf(uses=2, last_used=0))[0] == pytest.approx(rank(leaf(last_used=100))[0])
     assert rank(leaf(uses=4, last_used=0)) > rank(leaf(uses=1, last_used=150))
     assert rank(leaf(uses=4, last_used=0)) < rank(leaf(uses=1, last_used=250))
-    tree = RadixTree(12, make_rank("cost", 12))
+    tree = RadixTree(12, make_eviction_policy("cost", 12))
     for path in (A, A, A, A, B, C):
         hold(tree, path)
     tree.evict(4)
     assert [known(tree, path) for path in (A, B, C)] == [4, 0, 4]
 
 
+def test_settings_and_help_name_every_policy():
+    assert get_args(Eviction) == tuple(POLICIES)
+    (flag,) = [flag for flag in ENGINE_FLAGS if flag.name == "eviction"]
+    assert all(name in flag.help for name in POLICIES)
+    assert all(make(8).name == name for name, make in POLICIES.items())
+
+
 def test_an_unknown_policy_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match="'mru'; there are lru, lfu, cost") as caught:
-        make_rank("mru", 10)
+    with pytest.raises(ConfigError, match="'mru'; choose one of lru, lfu, cost") as caught:
+        make_eviction_policy("mru", 10)
     assert caught.value.param == "eviction"
-    assert make_rank("lru", 0) is rank_lru and make_rank("lfu", 0) is rank_lfu
-    assert make_rank("cost", 0)(leaf()) == (0.0, 0)
+    assert make_eviction_policy("lru", 0) is LRU and make_eviction_policy("lfu", 0) is LFU
+    assert make_eviction_policy("cost", 0).rank(leaf()) == (0.0, 0)
 
 
 def test_a_tail_is_trimmed_when_less_than_a_leaf_is_needed():

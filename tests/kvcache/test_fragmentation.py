@@ -25,9 +25,9 @@ def test_runs_stay_long(seed: int) -> None:
 
 def test_without_room_and_patience_they_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same churn with slots evicted one by one, and every odd slot taken at once."""
-    monkeypatch.setattr(radix_tree, "_SHARE_OF_ROOM", 10**9)
-    monkeypatch.setattr(slots, "_SHARE_OF_CRUMBS", 10**9)
-    monkeypatch.setattr(slots, "CRUMB", 0)
+    monkeypatch.setattr(radix_tree, "_GROWTH_SHARE", 10**9)
+    monkeypatch.setattr(slots, "_FRAGMENT_SHARE", 10**9)
+    monkeypatch.setattr(slots, "MIN_RUN", 0)
     assert measure_fragmentation(FULL)["mean_run"] < 4
 
 
@@ -45,7 +45,7 @@ def test_what_is_kept_free_costs_few_hits(monkeypatch: pytest.MonkeyPatch) -> No
         return sum(tree.match("a", prompt).num_computed == 64 for prompt in prompts)
 
     with_room = held(RadixTree(6_400))
-    monkeypatch.setattr(radix_tree, "_SHARE_OF_ROOM", 10**9)
+    monkeypatch.setattr(radix_tree, "_GROWTH_SHARE", 10**9)
     assert with_room >= held(RadixTree(6_400)) * 15 // 16
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from yaie.kvcache.eviction import rank_lfu, rank_lru
+from yaie.kvcache.eviction import LFU, LRU, EvictionPolicy
 from yaie.kvcache.node import Cursor, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
@@ -274,18 +274,73 @@ def test_an_edge_is_noted_while_a_cursor_stands_inside_it(leaving: str):
     tree.check()
 
 
+# -- look-ups that are carried, forks -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", ["open", "append", "close", "evict", "advance", "reset"])
+def test_a_stale_match_is_looked_up_again(change: str):
+    """Opened with as it is, it would put a second child under a token, or a child under nothing."""
+    tree = RadixTree(40)
+    hold(tree, [1, 2, 3, 4])
+    live = open_path(tree, [7, 8])
+    match = tree.match("", as_tokens([1, 2, 9]))
+    assert (match.num_known, match.version) == (2, tree.version)
+    if change == "open":
+        tree.close(open_path(tree, [1, 2, 9, 9]))
+    elif change == "append":
+        match = tree.match("", as_tokens([7, 8, 9]))
+        tree.append(live, 9)
+    elif change == "close":
+        tree.close(live)
+    elif change == "evict":
+        tree.evict(100)
+    elif change == "advance":
+        tree.advance(1)
+    else:
+        tree.reset()
+    assert match.version != tree.version
+    path = [7, 8, 9] if change == "append" else [1, 2, 9]
+    cursor = tree.open("", as_tokens(path), match)
+    assert tree.tokens(cursor).tolist() == path
+    if change != "reset":  # the live cursor is lost then
+        tree.check()
+
+
+def test_a_current_match_is_not_looked_up_again(monkeypatch: pytest.MonkeyPatch):
+    tree = RadixTree(40)
+    hold(tree, [1, 2, 3, 4])
+    match = tree.match("", as_tokens([1, 2, 9]))
+    monkeypatch.setattr(tree, "match", lambda *_: pytest.fail("looked up again"))
+    assert tree.tokens(tree.open("", as_tokens([1, 2, 9]), match)).tolist() == [1, 2, 9]
+    tree.check()
+
+
+@pytest.mark.parametrize("path", [[], [1, 2], [1, 2, 3, 4], [1, 2, 9]])
+def test_a_fork_has_the_path_and_pins_it(path: list[int]):
+    tree = RadixTree(40)
+    hold(tree, [1, 2, 3, 4])
+    first = open_path(tree, path)
+    second = tree.fork(first)
+    tree.check()
+    tree.close(first)
+    assert tree.tokens(second).tolist() == path
+    tree.append(second, 5)
+    assert tree.tokens(second).tolist() == [*path, 5]
+    tree.check()
+
+
 # -- beginning again ------------------------------------------------------------------------------
 
 
 def test_reset_forgets_everything_and_all_slots_are_free():
-    tree = RadixTree(20, rank_lfu)
+    tree = RadixTree(20, LFU)
     hold(tree, [1, 2, 3])
     hold(tree, [1, 2, 4], "tenant")
     tree.num_live = 7  # what an audit may have found
     tree.reset()
     tree.check()
     assert (tree.num_free, tree.num_live, tree.num_nodes, tree.roots) == (20, 0, 0, {})
-    assert len(tree.evictable) == 0 and tree.evictable.rank is rank_lfu
+    assert len(tree.evictable) == 0 and tree.evictable.rank is LFU.rank
     hold(tree, [1, 2, 3], "tenant")
     tree.check()
     assert tree.clear() == 3
@@ -327,7 +382,7 @@ def test_a_path_that_nothing_branches_off_becomes_one_edge():
 
 def test_edges_used_more_often_keep_their_count_to_themselves():
     """A tail that took on the uses of the prefix above it could hardly be evicted any more."""
-    tree = RadixTree(200, rank_lfu)
+    tree = RadixTree(200, LFU)
     prefix, tail = [1] * 20, [2] * 30
     for place in range(50):
         hold(tree, [*prefix, 100 + place])
@@ -359,10 +414,10 @@ def test_edges_are_not_joined_over_a_cursor_that_stands_between():
     tree.check()
 
 
-@pytest.mark.parametrize("rank", [rank_lru, rank_lfu])
-def test_a_branch_inside_an_edge_does_not_use_its_tail(rank):
+@pytest.mark.parametrize("eviction", [LRU, LFU])
+def test_a_branch_inside_an_edge_does_not_use_its_tail(eviction: EvictionPolicy):
     """What was used longest ago, or least often, goes first, however others branch above it."""
-    tree = RadixTree(200, rank)
+    tree = RadixTree(200, eviction)
     for path in ([1] * 5 + [2] * 50, [9] * 50, [9] * 50, [1] * 5 + [3] * 50):
         tree.advance(len(path))
         hold(tree, path)
@@ -386,7 +441,7 @@ def test_the_counts_of_slots_add_up():
 
 
 def test_uses_and_time_of_use_follow_the_sequences():
-    tree = RadixTree(20, rank_lfu)
+    tree = RadixTree(20, LFU)
     hold(tree, [1, 2, 3])
     tree.advance(7)
     cursor = open_path(tree, [1, 2, 4])

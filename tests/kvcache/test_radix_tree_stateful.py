@@ -58,6 +58,11 @@ class TreeBesideModel(RuleBasedStateMachine):
         self.pair.open(namespace, path[:-1] + other + rest)
 
     @precondition(lambda self: self.pair.model.live)
+    @rule(choice=choices)
+    def fork(self, choice: int) -> None:
+        self.pair.fork(self._pick(choice))
+
+    @precondition(lambda self: self.pair.model.live)
     @rule(choice=choices, tokens=paths)
     def append(self, choice: int, tokens: bytes) -> None:
         number = self._pick(choice)

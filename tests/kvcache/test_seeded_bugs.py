@@ -18,7 +18,7 @@ from yaie.kvcache.radix_tree import RadixTree
 from . import fuzz
 
 SEEDS = range(12)
-OPERATIONS = 400
+OPERATIONS = 800
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -59,9 +59,9 @@ def split_off_by_one(patch: pytest.MonkeyPatch) -> None:
 
 def evict_a_live_node(patch: pytest.MonkeyPatch) -> None:
     """When no leaf can be evicted, one that a sequence stands on is taken."""
-    real = RadixTree._release_tails
+    real = RadixTree._split_off_tails
 
-    def release_tails(tree: RadixTree) -> bool:
+    def split_off_tails(tree: RadixTree) -> bool:
         if real(tree):
             return True
         for node in tree.nodes():
@@ -71,7 +71,7 @@ def evict_a_live_node(patch: pytest.MonkeyPatch) -> None:
                 return True
         return False
 
-    patch.setattr(RadixTree, "_release_tails", release_tails)
+    patch.setattr(RadixTree, "_split_off_tails", split_off_tails)
 
 
 def forget_a_child(patch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def wrong_namespace_root(patch: pytest.MonkeyPatch) -> None:
     """A namespace without a root of its own is looked up under another one."""
     real = RadixTree.open
 
-    def open_(tree: RadixTree, namespace: object, tokens: object) -> object:
+    def open_(tree: RadixTree, namespace: object, tokens: object, match: object = None) -> object:
         if namespace not in tree.roots and tree.roots:
             namespace = next(iter(tree.roots))
         return real(tree, namespace, tokens)  # type: ignore[arg-type]

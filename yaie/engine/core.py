@@ -26,7 +26,7 @@ from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError, request_error
-from yaie.kvcache.eviction import make_rank
+from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.loader import LoadedModel
 from yaie.types import EngineInfo, EngineStats, GenerationRequest, Timings, TokenDelta
@@ -52,7 +52,9 @@ class EngineCore:
         self._sampler = Sampler(
             loaded.vocab_size, loaded.device, exact=config.exact, kernels=self._runner.kernels
         )
-        self._tree = RadixTree(loaded.num_slots, make_rank(config.eviction, loaded.num_slots))
+        self._tree = RadixTree(
+            loaded.num_slots, make_eviction_policy(config.eviction, loaded.num_slots)
+        )
         self.scheduler = Scheduler(
             self._tree,
             policy=config.policy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from yaie.engine.request import Sequence
 from yaie.engine.step import PromptLogits
 from yaie.kvcache.node import Node
-from yaie.kvcache.radix_tree import Match, RadixTree, loose_tokens
+from yaie.kvcache.radix_tree import RadixTree
 
 
 def pending_rows(sequence: Sequence) -> int:
@@ -61,28 +61,3 @@ def prompt_logits(
         start, stop = max(first, node.start), min(end, node.end)
         rows.extend(index[(node, position - node.start)] for position in range(start, stop))
     return PromptLogits(sequence, first, tuple(rows))
-
-
-def unpinned_tokens(match: Match) -> int:
-    """Tokens of the matched path that can be evicted now and could not once it is pinned.
-
-    What lies behind the match on its last edge is not among them: under pressure it is cut off.
-    """
-    tokens, node, end = 0, match.node, match.offset
-    while node is not None and node.refs == 0:
-        tokens += end
-        node = node.parent
-        end = len(node.tokens) if node else 0
-    return tokens
-
-
-def unpinned_loose_tokens(match: Match) -> int:
-    """Tokens of the matched path that are loose now and would not be once it is pinned.
-
-    Those behind all who stand on a live edge: see `RadixTree.count_loose`.
-    """
-    node, end = match.node, match.offset
-    while node is not None and node.refs == 0:
-        node = node.parent
-        end = len(node.tokens) if node else 0
-    return max(0, end - (len(node.tokens) - loose_tokens(node))) if node is not None else 0

@@ -15,8 +15,6 @@ from yaie.engine.lookups import (
     pending_rows,
     place,
     prompt_logits,
-    unpinned_loose_tokens,
-    unpinned_tokens,
     wants_prompt_logits,
 )
 from yaie.engine.policy import AdmissionPolicy, make_policy
@@ -390,11 +388,11 @@ class Scheduler:
         """Whether there is room for these tokens and for everybody to grow a little."""
         match = self.tree.match(request.namespace, tokens)  # type: ignore[arg-type]
         needed = len(tokens) - match.num_known  # type: ignore[arg-type]
-        missing = needed - (self.tree.num_available - unpinned_tokens(match))
+        missing = needed - (self.tree.num_available - match.count_evictable())
         if self.running:
             growing = [*self.running, *sequences]
             missing += sum(min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
-        return missing <= 0 or missing <= self.tree.count_loose() - unpinned_loose_tokens(match)
+        return missing <= 0 or missing <= self.tree.count_trimmable() - match.count_trimmable()
 
     def _victim(self, growing: Sequence) -> Sequence:
         """Whom to preempt so that a slot comes free: of those who give way first, the cheapest.

@@ -1,8 +1,7 @@
-"""Which held tokens go first when slots are needed.
+"""Eviction policies, and the queue that keeps evictable leaves in their order.
 
-A policy is one function that ranks an evictable leaf; the lowest rank goes first. A rank changes
-only where the tree cuts a leaf, and enters it again, so a heap with lazy deletion keeps the order.
-Used by `RadixTree`.
+A policy ranks a leaf; the leaf of lowest rank is evicted first. A rank changes only when the tree
+cuts or re-enters the leaf, so a heap with lazy deletion keeps the order. Used by `RadixTree`.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from yaie.errors import ConfigError
 from yaie.kvcache.node import Node
@@ -18,24 +18,24 @@ Rank = tuple[float, float]
 RankFunction = Callable[[Node], Rank]
 
 # Attention over this many tokens costs about as much as the linear layers of one token, so a token
-# that stands this deep is twice as dear to recompute as a first token.
+# at this depth costs twice as much to recompute as a first token.
 _DEPTH_OF_DOUBLE_COST = 4096
 
 
 def rank_lru(node: Node) -> Rank:
-    """Least recently used first."""
+    """Rank by last use: the least recently used leaf is evicted first."""
     return (node.last_used, 0.0)
 
 
 def rank_lfu(node: Node) -> Rank:
-    """Least often used first; among equals the least recently used."""
+    """Rank by number of uses; among equals the least recently used leaf is evicted first."""
     return (node.uses, node.last_used)
 
 
 def rank_by_cost(half_life: int) -> RankFunction:
-    """Least worth a slot first: reuse times the cost of recomputing a token, fading with age.
+    """Return a rank by value per slot: uses times recompute cost of a token, fading with age.
 
-    The worth halves with every `half_life` tokens processed since the last use. In logarithms the
+    The value halves with every `half_life` tokens processed since the last use. In logarithms the
     fading is a sum, so the order of two leaves never changes with time.
     """
 
@@ -46,21 +46,49 @@ def rank_by_cost(half_life: int) -> RankFunction:
     return rank
 
 
-def make_rank(policy: str, num_slots: int) -> RankFunction:
-    """The rank function of a policy by its name."""
-    ranks = {"lru": rank_lru, "lfu": rank_lfu, "cost": rank_by_cost(max(num_slots, 1))}
-    if policy not in ranks:
+@dataclass(frozen=True, slots=True)
+class EvictionPolicy:
+    """A named order of eviction."""
+
+    name: str
+    rank: RankFunction
+    # The tree joins edges of unequal use only if this is false: otherwise a suffix would inherit
+    # the value of the prefix above it.
+    ranks_by_uses: bool
+
+
+LRU = EvictionPolicy("lru", rank_lru, ranks_by_uses=False)
+LFU = EvictionPolicy("lfu", rank_lfu, ranks_by_uses=True)
+
+
+def make_cost_policy(num_slots: int) -> EvictionPolicy:
+    """Return the `cost` policy, with a pool of tokens as its half-life."""
+    return EvictionPolicy("cost", rank_by_cost(max(num_slots, 1)), ranks_by_uses=True)
+
+
+# Every policy by name, made for a pool of `num_slots` slots.
+POLICIES: dict[str, Callable[[int], EvictionPolicy]] = {
+    "lru": lambda num_slots: LRU,
+    "lfu": lambda num_slots: LFU,
+    "cost": make_cost_policy,
+}
+
+
+def make_eviction_policy(name: str, num_slots: int) -> EvictionPolicy:
+    """Return the policy of that name; raise `ConfigError` if it is unknown."""
+    if name not in POLICIES:
         raise ConfigError(
-            f"no eviction policy {policy!r}; there are {', '.join(ranks)}", param="eviction"
+            f"unknown eviction policy {name!r}; choose one of {', '.join(POLICIES)}",
+            param="eviction",
         )
-    return ranks[policy]
+    return POLICIES[name](num_slots)
 
 
 class EvictionQueue:
-    """Evictable leaves in order of rank.
+    """Evictable leaves in order of rank; O(log n) an operation.
 
-    A node's `entry` is the number of its valid entry, 0 without one; every other entry that the
-    heap still holds for it is stale and skipped. O(log n) an operation.
+    `Node.entry` is the number of the node's valid heap entry, 0 without one. Other entries of the
+    node are stale and skipped.
     """
 
     def __init__(self, rank: RankFunction) -> None:
@@ -73,7 +101,7 @@ class EvictionQueue:
         return self._num_valid
 
     def add(self, node: Node) -> None:
-        """Enter a leaf, or enter it again with its present rank."""
+        """Enter a leaf; a leaf already entered gets its present rank."""
         self.discard(node)
         self._last_entry += 1
         self._num_valid += 1
@@ -81,7 +109,7 @@ class EvictionQueue:
         heapq.heappush(self._heap, (self.rank(node), self._last_entry, node))
 
     def discard(self, node: Node) -> None:
-        """The node is no longer evictable, or gone."""
+        """Remove a node that is pinned or gone; other nodes are ignored."""
         if node.entry:
             node.entry = 0
             self._num_valid -= 1
@@ -89,7 +117,7 @@ class EvictionQueue:
                 self._compact()
 
     def pop(self) -> Node | None:
-        """Take out the leaf that should go first; None if there is none."""
+        """Remove and return the leaf of lowest rank; None if the queue is empty."""
         while self._heap:
             _, entry, node = heapq.heappop(self._heap)
             if node.entry == entry:
@@ -99,7 +127,7 @@ class EvictionQueue:
         return None
 
     def __iter__(self) -> Iterator[Node]:
-        """The valid leaves, in no order; for audits."""
+        """Yield the valid leaves in arbitrary order; for audits."""
         return (node for _, entry, node in self._heap if node.entry == entry)
 
     def _compact(self) -> None:

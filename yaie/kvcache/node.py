@@ -1,6 +1,6 @@
-"""Nodes, cursors and token arrays: what the radix tree is made of.
+"""Nodes, cursors and token arrays: the parts of the radix tree.
 
-Only `RadixTree` changes these; the planner and the engine read them.
+Only `RadixTree` changes them; the planner and the engine read them.
 """
 
 from __future__ import annotations
@@ -20,22 +20,21 @@ if TYPE_CHECKING:
 Tokens = NDArray[np.int32]
 SlotArray = NDArray[np.int64]
 
-
-_FEW_EXTENTS = 16  # numbers: for eight extents and less, that many small arrays are faster
+_FEW_EXTENTS = 16  # array items: up to eight extents, one small array each is faster
 
 
 def as_tokens(token_ids: Iterable[int] | Tokens) -> Tokens:
-    """Token ids as the contiguous int32 array that the tree compares."""
+    """Return token ids as a contiguous int32 array, the form that the tree compares."""
     if isinstance(token_ids, np.ndarray):
         return np.ascontiguousarray(token_ids, dtype=np.int32)
     return np.array(tuple(token_ids), dtype=np.int32)
 
 
 class Node:
-    """A compressed edge: consecutive tokens, their slots, and how many of them are computed.
+    """A compressed edge: consecutive tokens, their slots and the number of computed ones.
 
-    `tokens` and `extents` are growing arrays without spare objects: 4 bytes a token, 8 an extent.
-    Views of them must not be kept, since an array with a living view cannot grow.
+    `tokens` and `extents` are flat growing arrays: 4 bytes a token, 8 an extent. Drop a view of
+    them before the node changes: an array cannot grow under a view.
     """
 
     __slots__ = (
@@ -54,18 +53,18 @@ class Node:
     )
 
     def __init__(self, parent: Node | None, start: int) -> None:
-        self.parent = parent  # None: a root, or a node that was removed
+        self.parent = parent  # None: a root, or a removed node
         self.start = start  # position of the first token: the length of the path above
         self.tokens = array("i")
         self.extents = array("i")  # start, length, start, length, ...
         self.children: dict[int, Node] | None = None  # by first token; None: a leaf
-        self.cursors: set[Cursor] | None = None  # cursors that stand on this node
-        self.num_computed = 0  # tokens whose keys and values are in the pool, from the front
+        self.cursors: set[Cursor] | None = None  # cursors at this node
+        self.num_computed = 0  # leading tokens with their keys and values in the pool
         self.refs = 0  # live sequences whose path includes this node
         self.last_used = 0  # tree clock when a sequence last ended or began here
-        self.uses = 0  # sequences that have passed here, or ended above when this was one edge
+        self.uses = 0  # sequences that passed here, or ended above while this was one edge
         self.entry = 0  # number of its valid entry in the eviction queue; 0: none
-        self.chain: Chain | None = None  # kept for the planner; only while there are refs
+        self.chain: Chain | None = None  # the planner's, for a node with refs
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -81,27 +80,27 @@ class Node:
 
     @property
     def end(self) -> int:
-        """Position behind the last token."""
+        """Position after the last token."""
         return self.start + len(self.tokens)
 
     def view(self) -> Tokens:
-        """The tokens without a copy; drop it before the node changes."""
+        """Return the tokens without a copy; drop the view before the node changes."""
         return np.frombuffer(self.tokens, dtype=np.int32)
 
     def slots(self, first: int = 0, end: int | None = None) -> SlotArray:
-        """Slots of the tokens `first` to `end` (exclusive), in order."""
+        """Return the slots of tokens `first` to `end` (exclusive), in order."""
         end = len(self.tokens) if end is None else end
         if len(self.extents) == 2:
             return np.arange(self.extents[0] + first, self.extents[0] + end, dtype=np.int64)
         return slots_of(self.extents)[first:end]
 
     def extent_list(self) -> list[Extent]:
-        """The extents as pairs."""
+        """Return the extents as (start, length) pairs."""
         flat = self.extents
         return list(zip(flat[0::2], flat[1::2], strict=True))
 
     def add_extents(self, extents: Iterable[Extent]) -> None:
-        """Append slots; an extent that continues the last one is joined to it."""
+        """Append extents; one that continues the last extent is merged into it."""
         flat = self.extents
         for start, length in extents:
             if flat and flat[-2] + flat[-1] == start:
@@ -110,8 +109,17 @@ class Node:
                 flat.append(start)
                 flat.append(length)
 
+    def add_slot(self, slot: int) -> None:
+        """Append one slot."""
+        flat = self.extents
+        if flat and flat[-2] + flat[-1] == slot:
+            flat[-1] += 1
+        else:
+            flat.append(slot)
+            flat.append(1)
+
     def cut_extents(self, keep: int) -> list[Extent]:
-        """Keep the first `keep` slots; return the extents of the others, in order."""
+        """Keep the first `keep` slots; return the extents of the rest, in order."""
         flat = self.extents
         index, before = 0, 0
         while before + flat[index + 1] <= keep:
@@ -129,9 +137,15 @@ class Node:
             flat.append(inside)
         return cut
 
+    def count_trimmable(self) -> int:
+        """Count the tokens of a live edge past its deepest cursor, if nothing below is live."""
+        if not self.cursors or self.refs != len(self.cursors):
+            return 0  # not live, or a live sequence continues below
+        return len(self.tokens) - max(cursor.offset for cursor in self.cursors)
+
 
 def slots_of(extents: array[int]) -> SlotArray:
-    """The slots of extents (start, length, start, length, ...), in order."""
+    """Return the slots of flat extents (start, length, start, length, ...), in order."""
     if len(extents) <= _FEW_EXTENTS:
         pairs = zip(extents[0::2], extents[1::2], strict=True)
         return np.concatenate([np.arange(start, start + length) for start, length in pairs])
@@ -141,10 +155,10 @@ def slots_of(extents: array[int]) -> SlotArray:
 
 
 class Cursor:
-    """Where a live sequence stands: behind token `offset` of `node`.
+    """The position of a live sequence: after token `offset` of `node`.
 
-    `offset == 0` only on a root. The tree moves a cursor when it splits the node under it.
-    `node is None` after `RadixTree.close`.
+    `offset` is 0 only at a root. The tree moves a cursor when it splits or joins its node.
+    `node` is None after `RadixTree.close`.
     """
 
     __slots__ = ("node", "offset")
@@ -155,6 +169,6 @@ class Cursor:
 
     @property
     def position(self) -> int:
-        """Length of the path: how many tokens the sequence has."""
+        """Number of tokens of the sequence: the length of its path."""
         assert self.node is not None, "the cursor is closed"
         return self.node.start + self.offset

@@ -1,9 +1,9 @@
-"""Which slots of the pool are free, kept as extents so that a path's slots stay in long runs.
+"""The free slots of the pool, kept as extents so that the slots of a path stay in long runs.
 
-Long runs matter because a kernel streams consecutive slots and gathers scattered ones. Called by
-`RadixTree` only, which owns every slot that is not free.
+A kernel streams consecutive slots and gathers scattered ones. Used by `RadixTree` only, the owner
+of every other slot.
 
-    pool   [####......####.............####]     '#' held by a node, '.' free
+    pool   [####......####.............####]     '#' owned by a node, '.' free
     free         (4, 6)     (14, 13)             extents (start, length); neighbours are merged
 """
 
@@ -15,14 +15,14 @@ from yaie.errors import InvariantViolated
 
 Extent = tuple[int, int]  # (first slot, number of slots)
 
-CRUMB = 16  # slots: extents shorter than this are better left until their neighbours are free too
-ROOM = 128  # slots: where there are enough, those who grow keep this far apart
-_SHARE_OF_CRUMBS = 32  # of a pool may lie free in extents that short
-_CANDIDATES = 8  # extents of the fitting size class that are looked at for a snug fit
+MIN_RUN = 16  # slots: a shorter free extent, a fragment, waits for its neighbours to become free
+GROWTH_GAP = 128  # slots: the distance of growing sequences in a long extent
+_FRAGMENT_SHARE = 32  # a pool's 32nd may stay free in fragments
+_CANDIDATES = 8  # extents of the fitting size class that are tried for a best fit
 
 
 class OutOfSlots(Exception):
-    """There are not enough free slots; nothing was changed. The scheduler handles it."""
+    """Too few slots are free; nothing was changed. The scheduler handles it."""
 
     def __init__(self, needed: int, available: int) -> None:
         super().__init__(f"{needed} slots needed, {available} free or evictable")
@@ -33,8 +33,8 @@ class OutOfSlots(Exception):
 class SlotAllocator:
     """Free slots as maximal extents, in size classes of powers of two.
 
-    Invariants: extents are disjoint, never adjacent (they would have been merged), and add up to
-    `num_free`. All operations cost O(extents touched), never O(slots).
+    Invariants: extents are disjoint, never adjacent (neighbours are merged), and add up to
+    `num_free`. Operations cost O(extents touched), never O(slots).
     """
 
     def __init__(self, num_slots: int) -> None:
@@ -42,22 +42,22 @@ class SlotAllocator:
         self.num_free = 0
         self._length_at: dict[int, int] = {}  # start -> length
         self._start_before: dict[int, int] = {}  # end (exclusive) -> start
-        # Size class c holds extents of 2**(c-1) to 2**c - 1 slots, oldest first. Not plain dicts:
-        # to find their first key they walk past all that were removed before it.
+        # Size class c holds extents of 2**(c-1) to 2**c - 1 slots, oldest first. A plain dict
+        # would walk past all removed keys to find its first one.
         self._classes: list[OrderedDict[int, None]] = [
             OrderedDict() for _ in range(num_slots.bit_length() + 1)
         ]
         self._occupied = 0  # bit c: size class c is not empty
-        self.num_crumbs = 0  # free slots in extents shorter than CRUMB
-        self.most_crumbs = num_slots // _SHARE_OF_CRUMBS
+        self.num_in_fragments = 0  # free slots in extents shorter than MIN_RUN
+        self.max_in_fragments = num_slots // _FRAGMENT_SHARE
         if num_slots:
             self._add(0, num_slots)
             self.num_free = num_slots
 
     def allocate(self, count: int) -> list[Extent]:
-        """Take `count` slots as few extents as possible; a snug single one where there is one.
+        """Take `count` slots in as few extents as possible, best fit first.
 
-        Raises `OutOfSlots` and takes nothing if fewer are free.
+        Raises `OutOfSlots` and takes no slot if fewer are free.
         """
         if count > self.num_free:
             raise OutOfSlots(count, self.num_free)
@@ -75,7 +75,7 @@ class SlotAllocator:
         return taken
 
     def take(self, slot: int) -> bool:
-        """Take this very slot if a free extent begins with it: how a path grows in place."""
+        """Take this slot if a free extent begins with it, so that a path grows in place."""
         length = self._length_at.get(slot)
         if length is None:
             return False
@@ -86,19 +86,18 @@ class SlotAllocator:
         return True
 
     def take_with_room(self) -> int:
-        """Take one slot with free ones behind it, so that the taker can grow on.
+        """Take one slot with free ones after it, so that a sequence can grow in place.
 
-        It lies in the longest extent, at most ROOM slots from its start: sequences that grow side
-        by side keep apart instead of taking turns in one run, but no further than that, as memory
-        far behind what is in use is not there yet (`prefault.py`). An extent that is too short to
-        share is taken from its start, which leaves one piece and not two.
-        Raises `OutOfSlots` if none is free.
+        The slot is in the longest extent, at most GROWTH_GAP from its start: sequences that grow
+        at once keep apart instead of taking turns in one run. A larger gap would touch memory that
+        is not prefaulted yet (`prefault.py`). An extent too short to share is taken from its
+        start, which leaves one piece instead of two. Raises `OutOfSlots` if no slot is free.
         """
         if not self.num_free:
             raise OutOfSlots(1, 0)
         start = next(iter(self._classes[self._occupied.bit_length() - 1]))
         length = self._length_at[start]
-        slot = start + (min(ROOM, length // 2) if length >= 4 * CRUMB else 0)
+        slot = start + (min(GROWTH_GAP, length // 2) if length >= 4 * MIN_RUN else 0)
         self._remove(start)
         if slot > start:
             self._add(start, slot - start)
@@ -108,7 +107,7 @@ class SlotAllocator:
         return slot
 
     def free(self, start: int, length: int) -> None:
-        """Give an extent back; it merges with free neighbours."""
+        """Free an extent and merge it with free neighbours."""
         self.num_free += length
         before = self._start_before.get(start)
         if before is not None:
@@ -123,16 +122,16 @@ class SlotAllocator:
 
     @property
     def num_in_runs(self) -> int:
-        """Free slots but for the crumbs, of which a share of the pool may wait for neighbours."""
-        return self.num_free - min(self.num_crumbs, self.most_crumbs)
+        """Number of free slots without the fragments that may wait for their neighbours."""
+        return self.num_free - min(self.num_in_fragments, self.max_in_fragments)
 
     @property
     def extents(self) -> list[Extent]:
-        """All free extents by start, for audits and statistics."""
+        """All free extents by start; for audits and statistics."""
         return sorted(self._length_at.items())
 
     def check(self) -> None:
-        """Raise `InvariantViolated` unless the free extents are sound."""
+        """Raise `InvariantViolated` if the free extents or their indexes are inconsistent."""
         end = -1
         for start, length in self.extents:
             if length < 1 or start <= end or start + length > self.num_slots:
@@ -145,15 +144,17 @@ class SlotAllocator:
         classed = sum(len(extents) for extents in self._classes)
         if not len(self._length_at) == len(self._start_before) == classed:
             raise InvariantViolated("the indexes of the free extents differ in size")
-        crumbs = sum(length for length in self._length_at.values() if length < CRUMB)
-        if crumbs != self.num_crumbs:
-            raise InvariantViolated(f"crumbs add up to {crumbs}, num_crumbs is {self.num_crumbs}")
+        fragments = sum(length for length in self._length_at.values() if length < MIN_RUN)
+        if fragments != self.num_in_fragments:
+            raise InvariantViolated(
+                f"fragments add up to {fragments}, num_in_fragments is {self.num_in_fragments}"
+            )
         total = sum(self._length_at.values())
         if total != self.num_free:
             raise InvariantViolated(f"free extents add up to {total}, num_free is {self.num_free}")
 
     def _find(self, count: int) -> int:
-        """Start of the extent to take `count` slots from; the longest if none is long enough."""
+        """Return the start of an extent of `count` slots, or of the longest if all are shorter."""
         fitting = count.bit_length()
         if self._occupied >> fitting & 1:
             for start, _ in zip(self._classes[fitting], range(_CANDIDATES), strict=False):
@@ -171,8 +172,8 @@ class SlotAllocator:
         self._start_before[start + length] = start
         size_class = length.bit_length()
         self._classes[size_class][start] = None
-        if length < CRUMB:
-            self.num_crumbs += length
+        if length < MIN_RUN:
+            self.num_in_fragments += length
         self._occupied |= 1 << size_class
 
     def _remove(self, start: int) -> None:
@@ -181,7 +182,7 @@ class SlotAllocator:
         size_class = length.bit_length()
         members = self._classes[size_class]
         del members[start]
-        if length < CRUMB:
-            self.num_crumbs -= length
+        if length < MIN_RUN:
+            self.num_in_fragments -= length
         if not members:
             self._occupied &= ~(1 << size_class)

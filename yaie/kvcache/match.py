@@ -1,0 +1,43 @@
+"""The result of a prefix look-up, and the evictable room that its path takes once it is pinned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yaie.kvcache.node import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The longest cached prefix of a prompt, valid while `RadixTree.version` equals `version`."""
+
+    node: Node | None  # the deepest node reached; None: the namespace has no root yet
+    offset: int  # matched tokens of that node
+    num_known: int  # prompt tokens that have a slot
+    num_computed: int  # leading prompt tokens with their keys and values in the pool
+    version: int  # of the tree at the look-up
+
+    def count_evictable(self) -> int:
+        """Count the matched tokens that are evictable now and that `open` would pin.
+
+        The rest of the last edge, behind the match, is left out: it stays evictable.
+        """
+        tokens, node, end = 0, self.node, self.offset
+        while node is not None and node.refs == 0:
+            tokens += end
+            node = node.parent
+            end = len(node.tokens) if node else 0
+        return tokens
+
+    def count_trimmable(self) -> int:
+        """Count the matched tokens that can be trimmed now and that `open` would pin.
+
+        They are part of `RadixTree.count_trimmable`.
+        """
+        node, end = self.node, self.offset
+        while node is not None and node.refs == 0:
+            node = node.parent
+            end = len(node.tokens) if node else 0
+        if node is None:
+            return 0
+        return max(0, end - (len(node.tokens) - node.count_trimmable()))

@@ -1,0 +1,245 @@
+"""Edits of the radix tree that keep its invariants: split, join, trim, settle, pin.
+
+`RadixTree` adds look-ups, the life of sequences and eviction. The edits keep every index in step
+with the nodes: evictable leaves, cursors inside edges, counts of nodes and live tokens.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable
+
+from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
+from yaie.kvcache.node import Cursor, Node, Tokens
+from yaie.kvcache.release import FreeSlots, SlotRelease
+from yaie.kvcache.slots import Extent, SlotAllocator
+
+
+class TreeEdits:
+    """Nodes, slots and their indexes, with the edits that `RadixTree` is made of."""
+
+    def __init__(
+        self,
+        num_slots: int,
+        eviction: EvictionPolicy = LRU,
+        release: SlotRelease | None = None,
+    ) -> None:
+        self.num_slots = num_slots
+        self.eviction = eviction
+        self.allocator = SlotAllocator(num_slots)
+        self.evictable = EvictionQueue(eviction.rank)
+        self.roots: dict[Hashable, Node] = {}
+        # Edges with cursors that are not at their end, and how many: they may have trimmable
+        # tokens. Found here, however large the tree is.
+        self.inside: dict[Node, int] = {}
+        self.clock = 0  # tokens processed so far
+        self.version = 0  # a `Match` of an older version is stale
+        self.num_nodes = 0  # without roots
+        self.num_live = 0  # tokens of nodes with refs
+        self._namespaces: dict[Node, Hashable] = {}  # of each root
+        self._release = release or FreeSlots()
+
+    # -- edges ----------------------------------------------------------------------------------
+
+    def _add_child(
+        self, node: Node, tokens: Tokens | tuple[int, ...], extents: list[Extent]
+    ) -> Node:
+        child = Node(node, node.end)
+        if isinstance(tokens, tuple):
+            child.tokens.extend(tokens)
+        else:
+            child.tokens.frombytes(tokens.tobytes())
+        child.add_extents(extents)
+        child.last_used = self.clock
+        if node.children is None:
+            node.children = {}
+        node.children[child.tokens[0]] = child
+        self.num_nodes += 1
+        return child
+
+    def _split(self, node: Node, keep: int) -> Node:
+        """Split an edge after its first `keep` tokens; return the new node, which gets these.
+
+        The old object keeps the tail and its children.
+        """
+        parent = node.parent
+        assert parent is not None
+        assert parent.children is not None
+        upper = Node(parent, node.start)
+        upper.tokens = node.tokens[:keep]
+        tail = node.cut_extents(keep)
+        upper.extents = node.extents
+        upper.num_computed = min(node.num_computed, keep)
+        upper.refs = node.refs
+        upper.last_used = node.last_used
+        upper.uses = node.uses
+        upper.chain, node.chain = node.chain, None
+        upper.children = {node.tokens[keep]: node}
+        parent.children[upper.tokens[0]] = upper
+        node.parent = upper
+        node.start += keep
+        node.tokens = node.tokens[keep:]
+        node.extents = array("i")
+        node.add_extents(tail)
+        node.num_computed = max(0, node.num_computed - keep)
+        self.num_nodes += 1
+        self._move_cursors(node, upper, keep)
+        if node.entry:
+            self.evictable.add(node)  # its greater depth changes its rank
+        return upper
+
+    def _move_cursors(self, node: Node, upper: Node, keep: int) -> None:
+        """After a split, move the cursors of the first `keep` tokens up and drop their refs."""
+        cursors, node.cursors = node.cursors or (), None
+        self.inside.pop(node, None)
+        for cursor in cursors:
+            if cursor.offset <= keep:
+                self._attach(cursor, upper, cursor.offset)
+            else:
+                self._attach(cursor, node, cursor.offset - keep)
+        if upper.cursors and node.refs:
+            node.refs -= len(upper.cursors)
+            node.uses -= len(upper.cursors)
+            if node.refs == 0:
+                self.num_live -= len(node.tokens)
+                if node.children is None:
+                    self._settle(node)
+
+    def _join_path(self, node: Node) -> None:
+        """Join the edges from the root to the node wherever nothing branches off any more.
+
+        Eviction leaves such cuts behind, and a look-up walks through each node of a cached prompt.
+        Only live edges are joined, and only those of equal use if the policy ranks by uses:
+        otherwise a suffix would inherit the value of its prefix.
+        """
+        lowest = [node]
+        while (parent := node.parent) is not None:
+            # A parent with as many refs as its only child has no cursor of its own.
+            alone = parent.children is not None and len(parent.children) == 1
+            alike = parent.uses == node.uses or not self.eviction.ranks_by_uses
+            if alone and alike and parent.parent is not None and parent.refs == node.refs:
+                lowest.append(parent)
+            else:
+                if len(lowest) > 1:
+                    self._join(lowest[::-1])
+                lowest = [parent]
+            node = parent
+
+    def _join(self, chain: list[Node]) -> None:
+        """Join consecutive live edges, top first, into the last object."""
+        top, node = chain[0], chain[-1]
+        parent = top.parent
+        assert parent is not None
+        assert parent.children is not None
+        parent.children[top.tokens[0]] = node
+        for cursor in node.cursors or ():
+            cursor.offset += node.start - top.start
+        node.start, node.parent = top.start, parent
+        node.num_computed = sum(part.num_computed for part in chain)
+        node.uses = max(part.uses for part in chain)
+        tokens, runs = array("i"), [part.extent_list() for part in chain]
+        for part in chain:
+            tokens.extend(part.tokens)
+        node.tokens, node.extents = tokens, array("i")
+        for extents in runs:
+            node.add_extents(extents)
+        for gone in chain[:-1]:
+            gone.parent = gone.children = gone.chain = None
+        self.num_nodes -= len(chain) - 1
+
+    def _lengthened(self, node: Node, count: int, cursor: Cursor) -> None:
+        """Move `cursor` to the end of a live leaf that has grown in place by `count` tokens."""
+        self.num_live += count
+        cursor.offset = len(node.tokens)
+        assert node.cursors is not None
+        if len(node.cursors) > 1:  # the others are at the old end or further up
+            self.inside[node] = len(node.cursors) - 1
+
+    # -- tokens that lose their slots -----------------------------------------------------------
+
+    def _settle(self, leaf: Node) -> None:
+        """Drop the uncomputed tokens of an unpinned leaf and offer the rest for eviction."""
+        if leaf.parent is None:
+            self._drop_root(leaf)
+        elif leaf.num_computed == 0:
+            self._remove(leaf)
+        else:
+            if leaf.num_computed < len(leaf.tokens):
+                self._trim(leaf, leaf.num_computed)
+            self.evictable.add(leaf)
+
+    def _trim(self, leaf: Node, keep: int) -> None:
+        """Release the slots of an unpinned leaf after its first `keep` tokens."""
+        self._release.release(leaf, keep, leaf.cut_extents(keep), self.allocator)
+        del leaf.tokens[keep:]
+        leaf.num_computed = min(leaf.num_computed, keep)
+
+    def _remove(self, leaf: Node) -> None:
+        """Remove an unpinned leaf; its parent may become evictable."""
+        self.evictable.discard(leaf)
+        self._release.release(leaf, 0, leaf.extent_list(), self.allocator)
+        parent = leaf.parent
+        assert parent is not None
+        assert parent.children is not None
+        del parent.children[leaf.tokens[0]]
+        leaf.parent = None
+        self.num_nodes -= 1
+        if not parent.children:
+            parent.children = None
+            if parent.refs == 0:
+                self._settle(parent)
+
+    def _drop_root(self, root: Node) -> None:
+        del self.roots[self._namespaces.pop(root)]
+
+    def _split_off_tails(self) -> bool:
+        """Split live edges after their deepest cursor, so that the tails become evictable.
+
+        False if every tail is pinned.
+        """
+        edges = [(node, count) for node in self.inside if (count := node.count_trimmable())]
+        for node, count in edges:
+            self._split(node, len(node.tokens) - count)
+        return bool(edges)
+
+    # -- refs and cursors -----------------------------------------------------------------------
+
+    def _pin(self, node: Node | None) -> None:
+        while node is not None:
+            self._pin_one(node)
+            node = node.parent
+
+    def _pin_one(self, node: Node) -> None:
+        if node.refs == 0:
+            self.num_live += len(node.tokens)
+            self.evictable.discard(node)
+        node.refs += 1
+        node.uses += 1
+        node.last_used = self.clock
+
+    def _attach(self, cursor: Cursor, node: Node, offset: int) -> None:
+        cursor.node, cursor.offset = node, offset
+        if node.cursors is None:
+            node.cursors = set()
+        node.cursors.add(cursor)
+        if offset < len(node.tokens):
+            self.inside[node] = self.inside.get(node, 0) + 1
+
+    def _detach(self, cursor: Cursor) -> None:
+        node = cursor.node
+        assert node is not None
+        assert node.cursors is not None
+        node.cursors.discard(cursor)
+        if not node.cursors:
+            node.cursors = None
+        if cursor.offset < len(node.tokens):
+            self._leave_inside(node)
+        cursor.node = None
+
+    def _leave_inside(self, node: Node) -> None:
+        """Count one cursor fewer inside the node's edge."""
+        count = self.inside[node] - 1
+        if count:
+            self.inside[node] = count
+        else:
+            del self.inside[node]
