@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from yaie.attention.backend import AttentionBackend, PreparedStep, choose_backend
+from yaie.attention.backend import AttentionBackend, PreparedStep
+from yaie.attention.choose import choose_backend
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.spec import AttentionSpec

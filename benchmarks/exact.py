@@ -20,7 +20,8 @@ from benchmarks.attention import Workload
 from yaie.attention.plan import StepPlan
 from yaie.bench.machine import describe_machine
 from yaie.config import EngineConfig
-from yaie.engine.runner import ModelRunner
+from yaie.engine.choose_executor import choose_executor
+from yaie.engine.executor import Executor
 from yaie.kernels import loader
 from yaie.models.loader import load_model
 
@@ -49,8 +50,8 @@ def measure_exact(
     )
     usual = load_model(config)
     runners = {
-        "default": ModelRunner(usual),
-        "exact": ModelRunner(load_model(config), exact=True),
+        "default": choose_executor(usual),
+        "exact": choose_executor(load_model(config), exact=True),
     }
     fitting = [workload for workload in WORKLOADS if workload.length <= usual.max_model_len]
     loaded = loader.load()
@@ -65,7 +66,7 @@ def measure_exact(
     }
 
 
-def _measure(workload: Workload, runners: dict[str, ModelRunner], repeats: int) -> dict[str, Any]:
+def _measure(workload: Workload, runners: dict[str, Executor], repeats: int) -> dict[str, Any]:
     plan = step_of(workload)
     for runner in runners.values():
         runner.execute(plan)

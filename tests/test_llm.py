@@ -389,8 +389,8 @@ def test_closing_frees_the_model_and_later_calls_say_so(tiny_model_dir: Path) ->
     llm = LLM(tiny_model_dir, num_slots=512, threads=1)
     core = llm._driver._core
     assert isinstance(core, EngineCore)
-    weights = weakref.ref(next(core._runner._loaded.model.parameters()))
-    pool = weakref.ref(core._runner.pool)
+    weights = weakref.ref(next(core.executor.loaded.model.parameters()))
+    pool = weakref.ref(core.executor.pool)
     del core
     stream = llm.stream("the", SamplingParams(max_tokens=100, ignore_eos=True))
     next(stream)

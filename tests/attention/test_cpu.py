@@ -18,7 +18,7 @@ from tests.attention.dense import dense_attention
 from tests.attention.test_reference import FEATURES, PLAIN, long_prefill
 from tests.attention.trees import RandomTree
 from tests.rounding_sets import ROUNDING_SETS
-from yaie.attention.backend import choose_backend
+from yaie.attention.choose import choose_backend
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.reference import ReferenceBackend

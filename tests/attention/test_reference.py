@@ -9,7 +9,7 @@ import torch
 from tests.attention.dense import dense_attention
 from tests.attention.trees import RandomTree
 from yaie.attention import tiles
-from yaie.attention.backend import choose_backend
+from yaie.attention.choose import choose_backend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.spec import AttentionSpec
 

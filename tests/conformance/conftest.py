@@ -12,7 +12,8 @@ import torch
 
 from tests.conformance.zoo import CASES, VOCAB_SIZE, Case, save
 from yaie.config import EngineConfig
-from yaie.engine.runner import ModelRunner
+from yaie.engine.choose_executor import choose_executor
+from yaie.engine.executor import Executor
 from yaie.models.loader import LoadedModel, load_model
 
 NUM_SLOTS = 512
@@ -51,9 +52,9 @@ class Subject:
         )
 
     @cached_property
-    def runner(self) -> ModelRunner:
+    def runner(self) -> Executor:
         """A runner whose pool all tests of this model share: stale numbers must not matter."""
-        return ModelRunner(self.loaded, "reference" if self.device == "torch" else "auto")
+        return choose_executor(self.loaded, "reference" if self.device == "torch" else "auto")
 
     def expected(self, tokens: tuple[int, ...] | list[int]) -> torch.Tensor:
         """The oracle's logits [tokens, vocab] for a sequence on its own."""

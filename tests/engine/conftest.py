@@ -10,8 +10,10 @@ import torch
 
 from tests.engine.asking import MAX_NEW, MakeCore
 from tests.engine.oracle import Oracle
+from tests.engine.watched_executor import Step, WatchedExecutor
 from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
+from yaie.engine.loading import load_executor
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +26,13 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def make_core(tiny_model_dir: Path) -> MakeCore:
-    def make(**config: object) -> EngineCore:
-        config = {"num_slots": 4096, "audit": True, "max_step_rows": 8192, **config}
-        return EngineCore(EngineConfig(model=str(tiny_model_dir), device="cpu", **config))  # type: ignore[arg-type]
+    def make(step: Step | None = None, **settings: object) -> EngineCore:
+        """An engine of the tiny model; `step` watches or spoils its steps."""
+        settings = {"num_slots": 4096, "audit": True, "max_step_rows": 8192, **settings}
+        config = EngineConfig(model=str(tiny_model_dir), device="cpu", **settings)  # type: ignore[arg-type]
+        if step is None:
+            return EngineCore(config)
+        return EngineCore(config, WatchedExecutor(load_executor(config)[0], step))
 
     return make
 

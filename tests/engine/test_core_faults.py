@@ -10,7 +10,9 @@ from safetensors.torch import load_file, save_file
 
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
 from tests.engine.chaotic_model import write_chaotic_model
+from tests.engine.watched_executor import Execute
 from tests.tiny_model import VOCAB_SIZE
+from yaie.attention.plan import StepPlan
 from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
 from yaie.engine.sampling_state import SamplingState
@@ -50,19 +52,17 @@ def test_a_fault_in_the_sampling_of_one_is_its_own(
 
 
 def test_logits_that_are_no_numbers_end_whose_they_are(
-    make_core: MakeCore, monkeypatch: pytest.MonkeyPatch
+    make_core: MakeCore,
 ) -> None:
-    core = make_core()
-    expected = run(core, ask("good", tokens_of(8, 30))).tokens("good")
-    real = core._runner.execute
     poisoned = tokens_of(9, 30)[-1]
 
-    def execute(plan):  # type: ignore[no-untyped-def]
-        logits = real(plan).clone()
+    def step(plan: StepPlan, execute: Execute) -> torch.Tensor:
+        logits = execute(plan).clone()
         logits[torch.from_numpy(plan.token_ids[plan.logit_rows] == poisoned)] = float("nan")
         return logits
 
-    monkeypatch.setattr(core._runner, "execute", execute)
+    core = make_core(step)
+    expected = run(core, ask("good", tokens_of(8, 30))).tokens("good")
     answers = run(core, ask("good", tokens_of(8, 30)), ask("bad", tokens_of(9, 30)))
     assert answers.tokens("good") == expected
     assert answers.last("bad").finish_reason == "error"
@@ -70,21 +70,21 @@ def test_logits_that_are_no_numbers_end_whose_they_are(
 
 
 def test_a_forward_that_fails_ends_its_members_and_nobody_else(
-    make_core: MakeCore, monkeypatch: pytest.MonkeyPatch
+    make_core: MakeCore,
 ) -> None:
-    core = make_core(max_step_rows=40, policy="fcfs")
-    expected = run(core, ask("r", tokens_of(10, 100))).tokens("r")
-    core.clear_cache()
-    real, failures = core._runner.execute, 1
+    failures = 0
 
-    def execute(plan):  # type: ignore[no-untyped-def]
+    def step(plan: StepPlan, execute: Execute) -> torch.Tensor:
         nonlocal failures
         if failures:
             failures -= 1
             raise RuntimeError("out of memory, say")
-        return real(plan)
+        return execute(plan)
 
-    monkeypatch.setattr(core._runner, "execute", execute)
+    core = make_core(step, max_step_rows=40, policy="fcfs")
+    expected = run(core, ask("r", tokens_of(10, 100))).tokens("r")
+    core.clear_cache()
+    failures = 1
     answers = run(core, ask("first", tokens_of(11, 100)), ask("second", tokens_of(10, 100)))
     assert answers.last("first").finish_reason == "error"
     assert "out of memory, say" in answers.last("first").error.message

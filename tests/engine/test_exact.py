@@ -18,6 +18,7 @@ import torch
 from tests.attention.test_cpu import LOADED, SETS
 from tests.attention.test_exact import path_of
 from tests.conformance.zoo import CASES, VOCAB_SIZE, save
+from tests.engine.watched_executor import Execute, WatchedExecutor
 from yaie.attention.plan import FoldingCost, StepPlan
 from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
@@ -60,10 +61,9 @@ class Heard:
 
     def listen(self, core: EngineCore) -> None:
         """Compare all logits that this engine computes from now on."""
-        execute = core._runner.execute
         token_of_slot = np.full(core.info.num_slots, -1)
 
-        def heard(plan: StepPlan) -> torch.Tensor:
+        def heard(plan: StepPlan, execute: Execute) -> torch.Tensor:
             token_of_slot[plan.slots] = plan.token_ids
             logits = execute(plan)
             for line, row in zip(logits, plan.logit_rows.tolist(), strict=True):
@@ -73,7 +73,7 @@ class Heard:
                 self.num_differing += not torch.equal(known, line)
             return logits
 
-        core._runner.execute = heard  # type: ignore[method-assign]
+        core.executor = WatchedExecutor(core.executor, heard)
 
 
 @dataclass

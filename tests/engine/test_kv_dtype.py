@@ -17,7 +17,8 @@ from tests.engine.oracle import Oracle, Prompt, Said
 from tests.engine.test_schedules import MAX_NEW, Subject, builtin_folder, run_schedules
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.config import EngineConfig, KVDtype
-from yaie.engine.runner import ModelRunner
+from yaie.engine.choose_executor import choose_executor
+from yaie.engine.executor import Executor
 from yaie.kernels import loader
 from yaie.models.loader import load_model
 from yaie.text.tokenizer import load_tokenizer
@@ -35,16 +36,14 @@ NUM_SLOTS = 512
 BOUNDS: dict[KVDtype, float] = {"float16": 1e-3, "bfloat16": 6e-3, "int8": 0.03}
 
 
-def make_runner(folder: Path, kv_dtype: KVDtype, backend: str = "auto") -> ModelRunner:
+def make_runner(folder: Path, kv_dtype: KVDtype, backend: str = "auto") -> Executor:
     config = EngineConfig(
         model=str(folder), dtype="float32", device="cpu", num_slots=NUM_SLOTS, kv_dtype=kv_dtype
     )
-    return ModelRunner(load_model(config), backend)  # type: ignore[arg-type]
+    return choose_executor(load_model(config), backend)  # type: ignore[arg-type]
 
 
-def logits_of(
-    runner: ModelRunner, tokens: list[int], *, cuts: tuple[int, ...] = ()
-) -> torch.Tensor:
+def logits_of(runner: Executor, tokens: list[int], *, cuts: tuple[int, ...] = ()) -> torch.Tensor:
     """Of every token of a sequence, computed in chunks that end at the cuts."""
     cache = NaiveCache(NUM_SLOTS)
     found = []
@@ -98,7 +97,7 @@ class AloneOracle(Oracle):
 
     def __init__(self, folder: Path, kv_dtype: KVDtype) -> None:
         self.runner = make_runner(folder, kv_dtype)
-        self.vocab_size = self.runner._loaded.vocab_size
+        self.vocab_size = self.runner.loaded.vocab_size
         self._said: dict[Prompt, Said] = {}
 
     def says(self, prompt: Prompt) -> Said:

@@ -17,12 +17,13 @@ import torch
 from tests.tiny_model import write_tiny_model
 from yaie.config import EngineConfig
 from yaie.engine import loading
-from yaie.engine.loading import load_runner
-from yaie.engine.runner import ModelRunner
+from yaie.engine.executor import Executor
+from yaie.engine.loading import load_executor
 from yaie.kernels import loader
 from yaie.models import reload
 from yaie.models.loader import LoadedModel
-from yaie.models.native.decoder import NativeDecoder, comparison_plan
+from yaie.models.native.agreement import comparison_plan
+from yaie.models.native.decoder import NativeDecoder
 from yaie.models.packed_cache import BEGINNING, ENDING, Entry, PackedCache
 
 pytestmark = pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
@@ -36,15 +37,15 @@ def config(tmp_path: Path) -> EngineConfig:
     )
 
 
-def start(config: EngineConfig) -> tuple[LoadedModel, ModelRunner, bool]:
+def start(config: EngineConfig) -> tuple[LoadedModel, Executor, bool]:
     """Model, runner, and whether it was packed in an earlier start."""
-    loaded, runner, saver = load_runner(config)
-    if saver is not None:
-        saver.wait()
-    return loaded, runner, loaded.model is None
+    runner, writer = load_executor(config)
+    if writer is not None:
+        writer.wait()
+    return runner.loaded, runner, runner.loaded.model is None
 
 
-def logits(loaded: LoadedModel, runner: ModelRunner) -> torch.Tensor:
+def logits(loaded: LoadedModel, runner: Executor) -> torch.Tensor:
     return runner.execute(comparison_plan(loaded))
 
 
@@ -215,8 +216,8 @@ def test_a_model_that_changes_while_it_is_loaded_is_not_kept(
         return load_model(*args, **options)
 
     monkeypatch.setattr(loading, "load_model", replaced)
-    _, _, saver = load_runner(config)
-    assert saver is None
+    _, writer = load_executor(config)
+    assert writer is None
     monkeypatch.undo()
     assert not start(config)[2]
     assert start(config)[2]
@@ -237,6 +238,6 @@ def test_a_rejected_packed_model_is_gone_before_the_original_is_loaded_again(
         return loaded
 
     monkeypatch.setattr(loading, "load_model", noted)
-    _, runner, _ = load_runner(config)
+    runner, _ = load_executor(config)
     assert len(first) == 2
-    assert not runner.has_native_decoder
+    assert runner.name == "transformers"

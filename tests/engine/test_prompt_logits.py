@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 import yaie.engine.core as core_module
+from tests.engine.watched_executor import Execute, WatchedExecutor
 from yaie.attention.plan import StepPlan
 from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
@@ -47,15 +48,14 @@ def run(core: EngineCore, *requests: GenerationRequest) -> dict[str, list[TokenD
 
 
 def counting_logit_rows(core: EngineCore) -> list[int]:
-    """Lets the runner note how many rows of logits each step asks for."""
+    """Note the number of logit rows of each step."""
     counts: list[int] = []
-    execute: Callable[[StepPlan], object] = core._runner.execute
 
-    def counted(plan: StepPlan) -> object:
+    def counted(plan: StepPlan, execute: Execute) -> torch.Tensor:
         counts.append(len(plan.logit_rows))
         return execute(plan)
 
-    core._runner.execute = counted  # type: ignore[assignment,method-assign]
+    core.executor = WatchedExecutor(core.executor, counted)
     return counts
 
 

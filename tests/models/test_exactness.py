@@ -9,12 +9,12 @@ import torch
 
 from tests.models.test_native_decoder import load_case, needs_library
 from yaie.config import EngineConfig
+from yaie.engine.choose_executor import choose_executor
 from yaie.engine.core import EngineCore
-from yaie.engine.runner import ModelRunner
 from yaie.errors import ConfigError
 from yaie.llm import LLM
 from yaie.models.native import decoder as rewrite
-from yaie.models.native.decoder import comparison_plan
+from yaie.models.native.agreement import comparison_plan
 from yaie.models.native.exactness import check_exact
 
 pytestmark = needs_library
@@ -23,18 +23,18 @@ pytestmark = needs_library
 @pytest.mark.parametrize("name", ["gemma2", "qwen3-moe", "gpt2"])
 def test_a_model_that_transformers_runs_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"exact is set, .* llama, mistral") as caught:
-        ModelRunner(load_case(name, tmp_path), exact=True)
+        choose_executor(load_case(name, tmp_path), exact=True)
     assert caught.value.param == "exact"
 
 
 def test_float16_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no linear layers in torch.float16.*bfloat16"):
-        ModelRunner(load_case("llama", tmp_path, dtype="float16"), exact=True)
+        choose_executor(load_case("llama", tmp_path, dtype="float16"), exact=True)
 
 
 def test_plain_torch_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="attention_backend is 'reference'"):
-        ModelRunner(load_case("llama", tmp_path), "reference", exact=True)
+        choose_executor(load_case("llama", tmp_path), "reference", exact=True)
 
 
 def test_a_decoder_that_differs_from_its_original_is_refused(
@@ -51,10 +51,10 @@ def test_kernels_that_do_not_repeat_bits_are_refused(tmp_path: Path) -> None:
     """The check at load finds that the usual kernels are not exact, and that the exact ones are."""
     loaded = load_case("llama", tmp_path)
     plan = comparison_plan(loaded)
-    runner = ModelRunner(loaded)
+    runner = choose_executor(loaded)
     with pytest.raises(ConfigError, match="depend on the batch"):
         check_exact(runner.execute, plan, runner.execute(plan))
-    exact = ModelRunner(load_case("llama", tmp_path), exact=True)
+    exact = choose_executor(load_case("llama", tmp_path), exact=True)
     check_exact(exact.execute, plan, exact.execute(plan))
 
 
@@ -67,8 +67,8 @@ def test_a_pool_too_small_for_the_check_is_served(tmp_path: Path) -> None:
 def test_exact_is_near_the_default(tmp_path: Path) -> None:
     loaded = load_case("qwen3", tmp_path)
     plan = comparison_plan(loaded)
-    usual = ModelRunner(loaded).execute(plan)
-    exact = ModelRunner(load_case("qwen3", tmp_path), exact=True).execute(plan)
+    usual = choose_executor(loaded).execute(plan)
+    exact = choose_executor(load_case("qwen3", tmp_path), exact=True).execute(plan)
     torch.testing.assert_close(exact, usual, atol=5e-5, rtol=5e-5)
 
 

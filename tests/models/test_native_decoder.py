@@ -19,11 +19,11 @@ from tests.models.test_memory import on_linux, resident
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
-from yaie.engine.runner import ModelRunner
+from yaie.engine.choose_executor import choose_executor
 from yaie.kernels.loader import load
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.native import decoder as rewrite
-from yaie.models.native.decoder import DecoderDiffers, comparison_plan
+from yaie.models.native.agreement import DecoderDiffers, comparison_plan
 from yaie.models.native.structure import (
     NotRecognised,
     recognise,
@@ -60,7 +60,7 @@ def load_case(name: str, folder: Path, **settings: object) -> LoadedModel:
 
 
 def logits_of(loaded: LoadedModel, **settings: object) -> torch.Tensor:
-    runner = ModelRunner(loaded, **settings)  # type: ignore[arg-type]
+    runner = choose_executor(loaded, **settings)  # type: ignore[arg-type]
     return runner.execute(comparison_plan(loaded))
 
 
@@ -126,7 +126,7 @@ def test_logits_take_the_memory_of_the_last_step_unless_somebody_holds_them(
     tmp_path: Path,
 ) -> None:
     loaded = load_case("llama", tmp_path)
-    runner, plan = ModelRunner(loaded), comparison_plan(loaded)
+    runner, plan = choose_executor(loaded), comparison_plan(loaded)
     held = runner.execute(plan)
     address, expected = held.data_ptr(), held.clone()
     row = held[3]
@@ -144,18 +144,18 @@ def test_logits_take_the_memory_of_the_last_step_unless_somebody_holds_them(
 @needs_library
 @pytest.mark.parametrize("name", RECOGNISED)
 def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
-    expected = logits_of(load_case(name, tmp_path), native_decoder=False)
+    expected = logits_of(load_case(name, tmp_path), may_pack=False)
     loaded = load_case(name, tmp_path)
-    runner = ModelRunner(loaded)
-    assert runner.has_native_decoder
+    runner = choose_executor(loaded)
+    assert runner.name == "native"
     found = runner.execute(comparison_plan(loaded))
     torch.testing.assert_close(found, expected, atol=5e-5, rtol=5e-5)
 
 
 @needs_library
 def test_float16_is_slow_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    runner = ModelRunner(load_case("llama", tmp_path, dtype="float16"))
-    assert not runner.has_native_decoder
+    runner = choose_executor(load_case("llama", tmp_path, dtype="float16"))
+    assert runner.name == "transformers"
     told = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert any("--dtype bfloat16" in message for message in told)
 
@@ -169,8 +169,8 @@ def test_it_reads_nothing_from_the_files_once_it_is_packed(
     """Whoever copies another model over them would else change half of this one."""
     save(_CASES[name], _CASES[name].build().to(getattr(torch, dtype)), tmp_path)
     loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256))
-    runner = ModelRunner(loaded)
-    assert runner.has_native_decoder
+    runner = choose_executor(loaded)
+    assert runner.name == "native"
     expected = runner.execute(comparison_plan(loaded))
     weights = tmp_path / "model.safetensors"
     with weights.open("r+b") as file:
@@ -187,7 +187,7 @@ def test_bfloat16_is_nearer_to_float32_than_transformers_is(name: str, tmp_path:
     Models as small as these feel that as much as the rest: then they are about as near.
     """
     settings = {"dtype": "bfloat16"}
-    rounded = logits_of(load_case(name, tmp_path, **settings), native_decoder=False)
+    rounded = logits_of(load_case(name, tmp_path, **settings), may_pack=False)
     found = logits_of(load_case(name, tmp_path, **settings))
     truth = _float32_of_rounded_weights(name, tmp_path)
     library = load()
@@ -235,7 +235,7 @@ def test_a_large_step_rounds_little_more(
 def by_steps(model: Path, shared: int, sequences_in_step: int, **settings: object) -> torch.Tensor:
     """The last logits of nine sequences of 41 tokens below a shared prefix, some a step."""
     settings |= {"model": str(model), "num_slots": 512}
-    runner = ModelRunner(load_model(EngineConfig(**settings)))  # type: ignore[arg-type]
+    runner = choose_executor(load_model(EngineConfig(**settings)))  # type: ignore[arg-type]
     if shared:
         runner.execute(step_of(Workload("", sequences=1, shared=0, own=shared, rows=shared)))
     every = step_of(Workload("", sequences=9, shared=shared, own=41, rows=41))
@@ -289,8 +289,8 @@ def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_originals_are_freed(tmp_path: Path) -> None:
     loaded = load_case("llama-tied", tmp_path)
     before = sum(p.numel() for p in loaded.model.parameters())
-    runner = ModelRunner(loaded)
-    assert runner.has_native_decoder
+    runner = choose_executor(loaded)
+    assert runner.name == "native"
     assert sum(p.numel() for p in loaded.model.parameters()) < before / 20
 
 
@@ -299,7 +299,7 @@ def test_one_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
     wrong = dict.fromkeys(rewrite.GATED, rewrite.GATED["gelu"])
     monkeypatch.setattr(rewrite, "GATED", wrong)
     with pytest.raises(DecoderDiffers, match="off by"):
-        ModelRunner(load_case("llama", tmp_path))
+        choose_executor(load_case("llama", tmp_path))
 
 
 @needs_library
@@ -317,8 +317,8 @@ def test_the_engine_then_runs_the_original(
 
 
 def test_without_the_library_transformers_runs(tmp_path: Path) -> None:
-    runner = ModelRunner(load_case("llama", tmp_path), "reference")
-    assert not runner.has_native_decoder
+    runner = choose_executor(load_case("llama", tmp_path), "reference")
+    assert runner.name == "transformers"
 
 
 def test_loading_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -13,11 +13,11 @@ from tests.conformance.zoo import CASES, save
 from tests.engine.asking import ask, run
 from tests.models.test_native_decoder import load_case, needs_library
 from yaie.config import EngineConfig
+from yaie.engine.choose_executor import choose_executor
 from yaie.engine.core import EngineCore
-from yaie.engine.runner import ModelRunner
 from yaie.models.loader import load_model
 from yaie.models.native import linears
-from yaie.models.native.decoder import DecoderDiffers, comparison_plan
+from yaie.models.native.agreement import DecoderDiffers, comparison_plan
 from yaie.models.native.linears import PackedLinear
 from yaie.models.quantization.weights import QuantizedLinear
 
@@ -29,9 +29,9 @@ OTHERS = ["gemma2", "gemma3", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt",
 @pytest.mark.parametrize("name", OTHERS)
 def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
     loaded = load_case(name, tmp_path)
-    expected = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
-    runner = ModelRunner(loaded)
-    assert not runner.has_native_decoder
+    expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
+    runner = choose_executor(loaded)
+    assert runner.name == "transformers"
     assert any(isinstance(module, PackedLinear) for module in loaded.model.modules())
     found = runner.execute(comparison_plan(loaded))
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
@@ -41,9 +41,9 @@ def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
 def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
     settings = {"dtype": "bfloat16"}
     plain = load_case("olmo2", tmp_path, **settings)
-    rounded = ModelRunner(plain, native_decoder=False).execute(comparison_plan(plain))
+    rounded = choose_executor(plain, may_pack=False).execute(comparison_plan(plain))
     loaded = load_case("olmo2", tmp_path, **settings)
-    found = ModelRunner(loaded).execute(comparison_plan(loaded))
+    found = choose_executor(loaded).execute(comparison_plan(loaded))
     assert (found - rounded).norm() / rounded.norm() < 0.1
 
 
@@ -51,9 +51,9 @@ def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["llama", "olmo2"])
 def test_float16_stays_with_transformers(name: str, tmp_path: Path) -> None:
     loaded = load_case(name, tmp_path, dtype="float16")
-    expected = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
-    runner = ModelRunner(loaded)
-    assert not runner.has_native_decoder
+    expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
+    runner = choose_executor(loaded)
+    assert runner.name == "transformers"
     assert not any(isinstance(module, PackedLinear) for module in loaded.model.modules())
     found = runner.execute(comparison_plan(loaded))
     torch.testing.assert_close(found, expected, atol=0, rtol=0)
@@ -84,7 +84,7 @@ def test_a_model_without_a_layer_to_pack_is_not_run_for_it(
         return forward(*arguments, **settings)
 
     monkeypatch.setattr(type(loaded.model), "forward", count)
-    ModelRunner(loaded)
+    choose_executor(loaded)
     assert len(executed) == (0 if is_tied else 2)  # before and after the packing
 
 
@@ -92,8 +92,8 @@ def test_a_model_without_a_layer_to_pack_is_not_run_for_it(
 @pytest.mark.parametrize("kind", ["int8", "int4"])
 def test_rounded_weights_are_computed_as_integers(kind: str, tmp_path: Path) -> None:
     loaded = load_case("olmo2", tmp_path, quantization=kind)
-    expected = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
-    runner = ModelRunner(loaded)
+    expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
+    runner = choose_executor(loaded)
     assert not any(isinstance(module, QuantizedLinear) for module in loaded.model.modules())
     found = runner.execute(comparison_plan(loaded))
     assert 0 < (found - expected).norm() / expected.norm() < 0.25
@@ -102,7 +102,7 @@ def test_rounded_weights_are_computed_as_integers(kind: str, tmp_path: Path) -> 
 @needs_library
 def test_a_tied_head_stays(tmp_path: Path) -> None:
     loaded = load_case("gemma2", tmp_path)
-    ModelRunner(loaded)
+    choose_executor(loaded)
     embedding = loaded.model.get_input_embeddings().weight  # type: ignore[operator]
     assert loaded.model.get_output_embeddings().weight is embedding  # type: ignore[operator]
 
@@ -114,7 +114,7 @@ def test_one_that_differs_is_refused_and_the_engine_runs_the_original(
     forward = PackedLinear.forward
     monkeypatch.setattr(PackedLinear, "forward", lambda self, x: 1.5 * forward(self, x))
     with pytest.raises(DecoderDiffers, match="off by"):
-        ModelRunner(load_case("olmo2", tmp_path))
+        choose_executor(load_case("olmo2", tmp_path))
     core = EngineCore(EngineConfig(model=str(tmp_path), num_slots=256))
     assert core.info.execution == "transformers"
 
@@ -128,4 +128,4 @@ def test_a_forward_that_reaches_into_its_layers_is_left_alone(
 
     monkeypatch.setattr(linears.PackedLinear, "forward", reach)
     with pytest.raises(DecoderDiffers, match="does not run with packed layers"):
-        ModelRunner(load_case("olmo2", tmp_path))
+        choose_executor(load_case("olmo2", tmp_path))

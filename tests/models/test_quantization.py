@@ -12,12 +12,12 @@ from torch import nn
 from tests.conformance.zoo import CASES, save
 from tests.models.folders import make_llama
 from yaie.config import EngineConfig
+from yaie.engine.choose_executor import choose_executor
 from yaie.engine.core import EngineCore
-from yaie.engine.runner import ModelRunner
 from yaie.errors import ConfigError
 from yaie.kernels.loader import load
 from yaie.models.loader import LoadedModel, load_model
-from yaie.models.native.decoder import comparison_plan
+from yaie.models.native.agreement import comparison_plan
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
 
@@ -108,14 +108,14 @@ def test_the_kernels_compute_what_the_integers_say(
 ) -> None:
     """In models where a number that is rounded the other way shows in every logit."""
     loaded = load_case(name, tmp_path, kind)
-    plain = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
+    plain = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
     with monkeypatch.context() as patch:
         patch.setattr(QuantizedLinear, "forward", multiply_rounded)
         twin = load_case(name, tmp_path, kind)
-        expected = ModelRunner(twin, native_decoder=False).execute(comparison_plan(twin))
+        expected = choose_executor(twin, may_pack=False).execute(comparison_plan(twin))
     loaded = load_case(name, tmp_path, kind)
-    runner = ModelRunner(loaded)
-    assert runner.has_native_decoder
+    runner = choose_executor(loaded)
+    assert runner.name == "native"
     found = runner.execute(comparison_plan(loaded))
     assert relative_error(found, expected) < 0.03
     assert 0 < relative_error(found, plain) < 0.2
@@ -128,9 +128,9 @@ def test_models_that_transformers_runs_are_rounded_too(
 ) -> None:
     loaded = load_case(name, tmp_path, kind)
     assert any(isinstance(module, QuantizedLinear) for module in loaded.model.modules())
-    found = ModelRunner(loaded, native_decoder=False).execute(comparison_plan(loaded))
+    found = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
     plain = load_case(name, tmp_path, None)
-    runner = ModelRunner(plain, native_decoder=False)
+    runner = choose_executor(plain, may_pack=False)
     original = runner.execute(comparison_plan(plain))
     for layer_name, layer in loaded.model.named_modules():
         if isinstance(layer, QuantizedLinear) and layer.quantized is not None:

@@ -22,12 +22,12 @@ from tests.models.folders import edit_json
 from tests.models.quantized import Integers, Kind, quantize, stored, write_pair
 from yaie.cli.models import inspect_model
 from yaie.config import EngineConfig
+from yaie.engine.choose_executor import choose_executor
 from yaie.engine.core import EngineCore
-from yaie.engine.runner import ModelRunner
 from yaie.kernels.loader import load as load_library
 from yaie.models.checkpoint import read_checkpoint, read_config
 from yaie.models.loader import LoadedModel, load_model
-from yaie.models.native.decoder import comparison_plan
+from yaie.models.native.agreement import comparison_plan
 from yaie.models.quantization.layout import read_stored_layout
 from yaie.models.quantization.weights import QuantizedLinear
 
@@ -80,7 +80,7 @@ def load(folder: Path, **settings: Any) -> LoadedModel:
 @torch.inference_mode()
 def logits_of(loaded: LoadedModel) -> torch.Tensor:
     """By torch: what kernels compute with the integers is theirs to test."""
-    return ModelRunner(loaded, "reference").execute(comparison_plan(loaded))
+    return choose_executor(loaded, "reference").execute(comparison_plan(loaded))
 
 
 @torch.inference_mode()
@@ -220,8 +220,8 @@ def test_the_kernel_library_computes_with_the_integers(
     quantized, widened = write_pair(CASE["qwen3"], kind, tmp_path)
     loaded = load(quantized, dtype=dtype)
     expected = logits_of_widened(widened, loaded)
-    runner = ModelRunner(loaded)
-    assert runner.has_native_decoder
+    runner = choose_executor(loaded)
+    assert runner.name == "native"
     found = runner.execute(comparison_plan(loaded))
     assert (found - expected).norm() < 0.2 * expected.norm()
 
@@ -293,8 +293,8 @@ def test_projections_computed_together_that_are_quantized_in_different_ways(
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     loaded = load(quantized)
     expected = logits_of_widened(widened, loaded)
-    runner = ModelRunner(loaded)
-    assert runner.has_native_decoder
+    runner = choose_executor(loaded)
+    assert runner.name == "native"
     assert "quantized weights are held as float32" in caplog.text
     found = runner.execute(comparison_plan(loaded))
     assert (found - expected).norm() < 0.2 * expected.norm()

@@ -15,8 +15,9 @@ from tests.conformance.zoo import CASES, save
 from tests.models.folders import make_llama
 from tests.models.quantized import Kind, write_pair
 from yaie.config import EngineConfig
-from yaie.engine.loading import load_runner
-from yaie.engine.runner import ModelRunner
+from yaie.engine.choose_executor import choose_executor
+from yaie.engine.loading import load_executor
+from yaie.engine.native_executor import NativeExecutor
 from yaie.errors import NotEnoughMemory
 from yaie.kernels.loader import load as load_library
 from yaie.models import loader
@@ -96,8 +97,8 @@ def test_packed(kind: str, tmp_path: Path, planned: list[int]) -> None:
     wide = {"hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4}
     folder = make_llama(tmp_path, torch.bfloat16, **wide, vocab_size=256)
     loaded = load(folder, quantization=kind)
-    runner = ModelRunner(loaded)
-    assert runner.decoder is not None
+    runner = choose_executor(loaded)
+    assert isinstance(runner, NativeExecutor)
     tensors = [each for each in runner.decoder.held if isinstance(each, torch.Tensor)]
     tables = bytes_of([each for each in tensors if each.shape[0] == loaded.max_model_len])
     # Of the mappings that weights lie in, what no tensor shows is never touched.
@@ -113,8 +114,9 @@ def test_an_original_that_runs_after_all_is_not_packed(
     forward = NativeDecoder.execute
     monkeypatch.setattr(NativeDecoder, "execute", lambda self, plan: -forward(self, plan))
     config = EngineConfig(model=str(folder), num_slots=256, quantization="int4")
-    loaded, runner, _ = load_runner(config)
-    assert not runner.has_native_decoder
+    runner, _ = load_executor(config)
+    loaded = runner.loaded
+    assert runner.name == "transformers"
     assert loaded.model is not None
     assert planned[-1] == loaded.weight_bytes == held(loaded.model) > planned[0]
 

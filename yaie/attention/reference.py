@@ -30,6 +30,11 @@ class ReferenceBackend:
         """See `AttentionBackend.name`."""
         return "reference"
 
+    @property
+    def kernels(self) -> None:
+        """See `AttentionBackend.kernels`: torch needs none."""
+        return None
+
     def prepare(self, plan: StepPlan, device: torch.device) -> ReferenceStep:
         """See `AttentionBackend.prepare`."""
         return ReferenceStep(plan, device)

@@ -1,6 +1,6 @@
 """One step on the device: the plan's arrays as tensors, and what a layer does with them.
 
-Built by the model runner once a step; the attention hook calls it once a layer. Every layer
+Built by the executor once a step; the attention hook calls it once a layer. Every layer
 writes the new keys and values into their slots and attends afterwards, so rows of one step may
 share what this very step computes.
 """

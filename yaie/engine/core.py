@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from yaie.config import EngineConfig
-from yaie.engine.loading import load_runner
+from yaie.engine.executor import Executor
+from yaie.engine.loading import load_executor
 from yaie.engine.logprobs import token_logprobs
 from yaie.engine.request import Request, Sequence
-from yaie.engine.runner import ModelRunner
 from yaie.engine.sampler import Sampler
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
@@ -28,7 +28,7 @@ from yaie.engine.validation import validate_request
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError, request_error
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.models.loader import LoadedModel
+from yaie.models.native.packed_weights import PackedWeightsWriter
 from yaie.types import EngineInfo, EngineStats, GenerationRequest, Timings, TokenDelta
 
 if TYPE_CHECKING:
@@ -43,14 +43,21 @@ _MOST_NODES_AUDITED = 5000
 
 
 class EngineCore:
-    """Owns the tree, the scheduler, the runner and the sampler."""
+    """Owns the tree, the scheduler, the executor and the sampler."""
 
-    def __init__(self, config: EngineConfig) -> None:
-        """Load the model and make the pool. Raises a `StartupError` that says what to do."""
-        loaded, self._runner, self._saver = load_runner(config)
+    def __init__(self, config: EngineConfig, executor: Executor | None = None) -> None:
+        """Load the model and allocate the pool, unless an executor holds both already.
+
+        Raises a `StartupError` that says what to do.
+        """
+        self._saver: PackedWeightsWriter | None = None
+        if executor is None:
+            executor, self._saver = load_executor(config)
+        self.executor = executor
+        loaded = executor.loaded
         self._config = config
         self._sampler = Sampler(
-            loaded.vocab_size, loaded.device, exact=config.exact, kernels=self._runner.kernels
+            loaded.vocab_size, loaded.device, exact=config.exact, kernels=executor.kernels
         )
         self._tree = RadixTree(
             loaded.num_slots, make_eviction_policy(config.eviction, loaded.num_slots)
@@ -61,7 +68,7 @@ class EngineCore:
             max_step_rows=config.max_step_rows,
             max_running=config.max_running,
         )
-        self.info = _describe(config, loaded, self._runner)
+        self.info = _describe(config, executor)
         self._pending: list[TokenDelta] = []  # to be reported by the next step
         self._clocks: dict[tuple[str, int], _Clock] = {}
         self._isolated = itertools.count()
@@ -161,7 +168,7 @@ class EngineCore:
     def _execute(self, step: ScheduledStep) -> list[TokenDelta]:
         began = time.perf_counter()
         try:
-            logits = self._runner.execute(step.plan)
+            logits = self.executor.execute(step.plan)
             computed = time.perf_counter()
             faults = _add_prompt_logprobs(step, logits, one_by_one=self._config.exact)
             sampled = [
@@ -200,7 +207,7 @@ class EngineCore:
 
     def use_idle_moment(self) -> bool:
         """Prepare for steps to come, for a millisecond or two. False if there is nothing to do."""
-        return self._runner.use_idle_moment()
+        return self.executor.use_idle_moment()
 
     # -- reports --------------------------------------------------------------------------------
 
@@ -254,7 +261,7 @@ class EngineCore:
         """Let go of the model and the pool; what is not yet on disk is given up."""
         if self._saver is not None:
             self._saver.close()
-        del self._runner, self._sampler
+        del self.executor, self._sampler
 
     def _note_admissions(self) -> None:
         now = time.monotonic()
@@ -358,7 +365,8 @@ def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:
     ]
 
 
-def _describe(config: EngineConfig, loaded: LoadedModel, runner: ModelRunner) -> EngineInfo:
+def _describe(config: EngineConfig, executor: Executor) -> EngineInfo:
+    loaded = executor.loaded
     return EngineInfo(
         model=config.model_name,
         model_path=str(loaded.path),
@@ -367,8 +375,8 @@ def _describe(config: EngineConfig, loaded: LoadedModel, runner: ModelRunner) ->
         quantization=loaded.quantization,
         kv_dtype=str(loaded.kv_dtype).removeprefix("torch."),
         device=str(loaded.device),
-        attention_backend=runner.attention_backend,
-        execution="native" if runner.has_native_decoder else "transformers",
+        attention_backend=executor.attention_backend,
+        execution=executor.name,
         exact=config.exact,
         vocab_size=loaded.vocab_size,
         max_model_len=loaded.max_model_len,

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 
 import torch
 
-from yaie.attention.backend import choose_backend
-from yaie.attention.cpu import CpuBackend
+from yaie.attention.choose import choose_backend
 from yaie.config import EngineConfig
-from yaie.engine.runner import ModelRunner
+from yaie.engine.choose_executor import choose_executor
+from yaie.engine.executor import Executor
+from yaie.engine.native_executor import NativeExecutor
 from yaie.errors import YaieError
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.folder import resolve_model_path
-from yaie.models.loader import LoadedModel, load_model
+from yaie.models.loader import load_model
 from yaie.models.memory import trim_heap
-from yaie.models.native.decoder import DecoderDiffers, has_room_to_compare
+from yaie.models.native.agreement import DecoderDiffers, has_room_to_compare
 from yaie.models.native.exactness import not_exact
 from yaie.models.native.packed_weights import (
     NotSavable,
@@ -46,34 +47,33 @@ class CacheSlot:
     kernels: Library
 
 
-def load_runner(
-    config: EngineConfig,
-) -> tuple[LoadedModel, ModelRunner, PackedWeightsWriter | None]:
-    """The model, its runner, and who is still writing it to disk.
+def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter | None]:
+    """Load the model and return its executor, with the thread that still saves packed weights.
 
     Raises a `StartupError` that says what to do.
     """
     slot = _find_slot(config)
-    if slot is not None:
-        restored = _restore(config, slot)
-        if restored is not None:
-            return (*restored, None)
+    executor: Executor | None = None if slot is None else _restore(config, slot)
+    if executor is not None:
+        return executor, None
     packed = _pack(config)
     if isinstance(packed, str):
         log.warning("%s; transformers runs the model instead, slower", packed)
         gc.collect()
-        trim_heap()  # what is free is asked for next
+        trim_heap()  # before the free memory is measured again
         loaded = load_model(config, may_pack=False)
-        return loaded, ModelRunner(loaded, config.attention_backend, native_decoder=False), None
-    return (*packed, None if slot is None else _save(config, slot, *packed))
+        return choose_executor(loaded, config.attention_backend, may_pack=False), None
+    return packed, None if slot is None else _save(config, slot, packed)
 
 
-def _pack(config: EngineConfig) -> tuple[LoadedModel, ModelRunner] | str:
-    """The model and its runner, or why they are of no use: then neither is held any more, as they
-    would be by the error."""
+def _pack(config: EngineConfig) -> Executor | str:
+    """Return the executor of a model that was packed now, or the reason it is unusable.
+
+    A reason and not an error: an error's traceback would keep the model in memory.
+    """
     loaded = load_model(config)
     try:
-        return loaded, ModelRunner(loaded, config.attention_backend, exact=config.exact)
+        return choose_executor(loaded, config.attention_backend, exact=config.exact)
     except DecoderDiffers as error:
         if config.exact:
             raise not_exact(str(error)) from None
@@ -86,10 +86,11 @@ def _find_slot(config: EngineConfig) -> CacheSlot | None:
     if cache is None or not is_cpu:
         return None
     backend = choose_backend(torch.device("cpu"), config.attention_backend, exact=config.exact)
-    if not isinstance(backend, CpuBackend):
+    kernels = backend.kernels
+    if kernels is None:
         return None
     try:
-        return CacheSlot(cache, _key(config, backend.kernels), backend.kernels)
+        return CacheSlot(cache, _key(config, kernels), kernels)
     except OSError as error:
         log.warning("packed weights are not kept: %s", error)
         return None
@@ -99,7 +100,7 @@ def _key(config: EngineConfig, kernels: Library) -> str:
     return cache_key(config, resolve_model_path(config.model), kernels.instruction_set)
 
 
-def _restore(config: EngineConfig, slot: CacheSlot) -> tuple[LoadedModel, ModelRunner] | None:
+def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
     entry = slot.cache.read(slot.key)
     if entry is None:
         return None
@@ -114,8 +115,7 @@ def _restore(config: EngineConfig, slot: CacheSlot) -> tuple[LoadedModel, ModelR
         numbers = WeightMemory(slot.kernels).take(entry.header["nbytes"]).numpy()
         entry.load(numbers.data)
         packed = PackedWeights(entry.header, numbers)
-        runner = ModelRunner(loaded, config.attention_backend, exact=config.exact, packed=packed)
-        return loaded, runner
+        return choose_executor(loaded, config.attention_backend, exact=config.exact, packed=packed)
     except YaieError:
         raise
     except OSError as error:
@@ -127,11 +127,9 @@ def _restore(config: EngineConfig, slot: CacheSlot) -> tuple[LoadedModel, ModelR
         return None
 
 
-def _save(
-    config: EngineConfig, slot: CacheSlot, loaded: LoadedModel, runner: ModelRunner
-) -> PackedWeightsWriter | None:
-    decoder = runner.decoder
-    if decoder is None or not has_room_to_compare(loaded):
+def _save(config: EngineConfig, slot: CacheSlot, executor: Executor) -> PackedWeightsWriter | None:
+    loaded = executor.loaded
+    if not isinstance(executor, NativeExecutor) or not has_room_to_compare(loaded):
         return None
     try:
         if _key(config, slot.kernels) != slot.key:
@@ -142,7 +140,7 @@ def _save(
         return None
     facts = facts_of(loaded.specs, num_positions=loaded.max_model_len, **loaded.facts)
     try:
-        return PackedWeightsWriter(slot.cache, slot.key, decoder, facts)
+        return PackedWeightsWriter(slot.cache, slot.key, executor.decoder, facts)
     except NotSavable as error:
         log.warning("packed weights are not kept: %s", error)
         return None

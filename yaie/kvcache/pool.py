@@ -1,6 +1,6 @@
 """The KV pool: the keys and values of every layer, one place per slot.
 
-Owned by the model runner; written by the attention hook, read by the attention backends.
+Owned by the executor; written by the attention hook, read by the attention backends.
 """
 
 from __future__ import annotations

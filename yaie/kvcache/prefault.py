@@ -3,7 +3,7 @@
 The system hands memory out page by page when it is first written to, and clears each page then: a
 step of two thousand rows waits for hundreds of large pages. Done while the engine has no work, it
 costs nobody anything; and no more is taken than the next requests may need, as a CPU's memory is
-shared with others. Called by the model runner.
+shared with others. Called by the executors.
 """
 
 from __future__ import annotations

@@ -15,8 +15,7 @@ from typing import Any
 
 import torch
 
-from yaie.attention.backend import choose_backend, use_threads
-from yaie.attention.cpu import CpuBackend
+from yaie.attention.choose import choose_backend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
 from yaie.errors import (
@@ -62,6 +61,7 @@ from yaie.models.support import (
     has_longrope,
     longest_context,
 )
+from yaie.models.threads import set_threads
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     Raises `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory` or `ConfigError`; each within
     seconds, and all but damage in the weights themselves before weights are read.
     """
-    use_threads(config.threads)
+    set_threads(config.threads)
     folder = open_folder(config.model)
     path, stored, checkpoint = folder.path, folder.config, folder.checkpoint
     layout = read_stored_layout(stored, checkpoint)
@@ -269,7 +269,7 @@ def _foresee_rounding(
 def _will_pack(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> bool:
     """Whether the kernel library will hold the weights: each integer in its own bits."""
     backend = choose_backend(device, config.attention_backend, exact=config.exact)
-    return isinstance(backend, CpuBackend) and dtype in KINDS
+    return backend.kernels is not None and dtype in KINDS
 
 
 def _estimate_weights(

@@ -12,12 +12,12 @@ from typing import Any
 
 import torch
 
-from yaie.attention.backend import use_threads
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
 from yaie.models.generation import read_default_sampling
 from yaie.models.loader import LoadedModel, fit_to_pool, plan_for
 from yaie.models.memory import free_bytes
+from yaie.models.threads import set_threads
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def reload_model(
 
     The memory is planned anew. Raises as `load_model` does.
     """
-    use_threads(config.threads)
+    set_threads(config.threads)
     device = torch.device("cpu")
     plan = plan_for(
         config,

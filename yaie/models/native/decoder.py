@@ -3,7 +3,7 @@
 On a CPU transformers' forward of a small model costs more than its arithmetic: module calls, norms
 and rotary embeddings of many small operations. Where the structure is recognised, the weights are
 packed for the library and a step goes from token ids to logits in one call. Before it is used it is
-compared with the original on a step of its own, and left alone if it differs. Called by the runner.
+compared with the original on a step of its own, and left alone if it differs.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ import torch
 from numpy.typing import NDArray
 
 from yaie.attention.cpu import CpuBackend, pool_layer
-from yaie.attention.plan import Segment, StepPlan
+from yaie.attention.plan import StepPlan
 from yaie.kernels.decoder import GATED, Decoder, DecoderCall, DecoderLayer
 from yaie.kernels.library import Library
 from yaie.kernels.structures import DTYPES, Layer
 from yaie.kvcache.pool import KVPool
 from yaie.models.loader import LoadedModel
 from yaie.models.memory import MappedFiles, trim_heap
+from yaie.models.native.agreement import DecoderDiffers, check_agreement, comparison_plan
 from yaie.models.native.exactness import check_exact, not_exact
 from yaie.models.native.packed_weights import PackedWeights
 from yaie.models.native.packing import KINDS, Packer
@@ -41,15 +42,6 @@ log = logging.getLogger(__name__)
 
 _DTYPES = {getattr(torch, name): number for name, number in DTYPES.items()}
 
-# How far the logits may be from the original's, as a share of their length. In bf16 the original
-# rounds after each operation, and the library only weights, keys and values; random weights with
-# sharp attention, the worst case, then differ by up to a tenth. A wrong operation differs by more.
-_TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.15}
-# The original keeps what quantized weights are multiplied with in floating point; the library
-# rounds it to bytes. Operations that are wrong give logits that are off by their whole length.
-_TOLERANCE_QUANTIZED = 0.4
-# Where the pool rounds, a difference of 1e-7 may turn a key or value to its neighbour.
-_TOLERANCE_OF_POOL = {torch.bfloat16: 0.01, torch.float16: 0.002, torch.int8: 0.02}
 _TOLERANCE_RESTORED = 0.02  # the same numbers, perhaps added in another order
 _SAMPLES = 4096
 # Packed weights after which the memory of their originals is given back. To ask the system which
@@ -58,10 +50,6 @@ _PACKED_BETWEEN_RELEASES = 32 * 1024**2
 _CPU = torch.device("cpu")
 
 Execute = Callable[[StepPlan], torch.Tensor]
-
-
-class DecoderDiffers(Exception):
-    """The packed decoder does not compute what the original does; the original is gone."""
 
 
 class _LogitsMemory:
@@ -93,36 +81,39 @@ class NativeDecoder:
 
     def __init__(
         self,
-        backend: CpuBackend,
+        kernels: Library,
         vocab_size: int,
         decoder: Decoder,
         held: list[object],
+        *,
+        exact: bool,
     ) -> None:
         """`held`: the memory behind the addresses in `decoder`."""
+        self.kernels = kernels
         self.structure = decoder
         self.held = held
         self.sample = np.empty(0, dtype=np.float32)  # of the logits of the comparison
-        self._backend = backend
-        self._logits = _LogitsMemory(backend.kernels, vocab_size)
+        self._attention = CpuBackend(kernels, torch.get_num_threads(), exact=exact)
+        self._logits = _LogitsMemory(kernels, vocab_size)
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
-        """See `ModelRunner.execute`."""
-        step = self._backend.prepare(plan, _CPU)
+        """Compute the rows of a plan and return float32 logits [logit rows, vocab]."""
+        step = self._attention.prepare(plan, _CPU)
         token_ids = np.ascontiguousarray(plan.token_ids)
         logit_rows = np.ascontiguousarray(plan.logit_rows)
         logits = self._logits.take(len(logit_rows))
         call = DecoderCall(
             token_ids.ctypes.data, logit_rows.ctypes.data, len(logit_rows), logits.data_ptr()
         )
-        self._backend.kernels.decode(self.structure, step.structure, call)
+        self.kernels.decode(self.structure, step.structure, call)
         return logits
 
 
 def _pack_decoder(
-    loaded: LoadedModel, parts: DecoderParts, pool: KVPool, backend: CpuBackend
+    loaded: LoadedModel, parts: DecoderParts, pool: KVPool, kernels: Library, *, exact: bool
 ) -> NativeDecoder:
     """Packs module by module and frees each original, so that both are never held at once."""
-    packer = Packer(backend.kernels, loaded.dtype, exact=backend.exact)
+    packer = Packer(kernels, loaded.dtype, exact=exact)
     is_tied = parts.is_tied
     layers = (DecoderLayer * len(parts.layers))()
     originals = MappedFiles(loaded.path.glob("*.safetensors"))
@@ -157,7 +148,7 @@ def _pack_decoder(
     originals.release()
     trim_heap()
     packer.tell_of_widened()
-    return NativeDecoder(backend, parts.head.out_features, decoder, packer.held)
+    return NativeDecoder(kernels, parts.head.out_features, decoder, packer.held, exact=exact)
 
 
 def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderLayer:
@@ -182,12 +173,12 @@ def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderL
 
 
 def build_native_decoder(
-    loaded: LoadedModel, pool: KVPool, backend: CpuBackend, execute: Execute
+    loaded: LoadedModel, pool: KVPool, kernels: Library, execute: Execute, *, exact: bool = False
 ) -> NativeDecoder | None:
-    """The model's decoder in the library, or None where it is not recognised.
+    """Pack the model's decoder for the kernel library; None if its structure is not recognised.
 
-    `execute` runs the original; it can no longer do so afterwards. Raises `DecoderDiffers` when
-    the two disagree, `ConfigError` where the backend is exact and the model cannot be.
+    `execute` runs the original, which is freed. Raises `DecoderDiffers` if the two disagree, and
+    `ConfigError` if `exact` cannot be kept.
     """
     try:
         if loaded.dtype not in KINDS:
@@ -198,50 +189,42 @@ def build_native_decoder(
         parts = recognise(loaded.model)
         require_plain_attention(parts, loaded.specs)
     except NotRecognised as reason:
-        if backend.exact:
+        if exact:
             raise not_exact(str(reason)) from None
         level = logging.INFO if loaded.dtype in KINDS else logging.WARNING  # it could be faster
         log.log(level, "transformers runs the model: %s", reason)
         return None
     plan = comparison_plan(loaded)
     expected = execute(plan)
-    decoder = _pack_decoder(loaded, parts, pool, backend)
+    decoder = _pack_decoder(loaded, parts, pool, kernels, exact=exact)
     found = decoder.execute(plan)
     decoder.sample = _sample(found)
     error = check_agreement(loaded, found, expected)
-    if backend.exact:
+    if exact:
         check_exact(decoder.execute, plan, found)
     log.info("the kernel library runs the model; its logits are within %.1e", error)
     return decoder
 
 
-def check_agreement(loaded: LoadedModel, found: torch.Tensor, expected: torch.Tensor) -> float:
-    """How far logits are from the original's, as a share of their length.
-
-    Raises `DecoderDiffers` where that is more than rounding explains.
-    """
-    error = float((found - expected).norm() / expected.norm().clamp_min(1e-6))
-    bound = _TOLERANCE_QUANTIZED if loaded.quantization else _TOLERANCE[loaded.dtype]
-    bound = max(bound, _TOLERANCE_OF_POOL.get(loaded.kv_dtype, 0.0))
-    if not error <= bound:  # a NaN is no agreement
-        raise DecoderDiffers(f"logits of the packed weights are off by {error:.2%}")
-    return error
-
-
 def restore_native_decoder(
-    loaded: LoadedModel, packed: PackedWeights, pool: KVPool, backend: CpuBackend
+    loaded: LoadedModel,
+    packed: PackedWeights,
+    pool: KVPool,
+    kernels: Library,
+    *,
+    exact: bool = False,
 ) -> NativeDecoder:
-    """The decoder that an earlier start packed and compared with its original.
+    """Restore the decoder that an earlier start packed and compared with its original.
 
-    Raises `DecoderDiffers` if it does not compute what it computed then, `ConfigError` if the
-    backend is exact and it is not.
+    Raises `DecoderDiffers` if its logits changed since, and `ConfigError` if `exact` cannot be
+    kept.
     """
     attentions = [
         pool_layer(spec, pool.keys(index), pool.values(index))
         for index, spec in enumerate(loaded.specs)
     ]
     structure, held = packed.structures(attentions)
-    decoder = NativeDecoder(backend, loaded.vocab_size, structure, held)
+    decoder = NativeDecoder(kernels, loaded.vocab_size, structure, held, exact=exact)
     plan = comparison_plan(loaded)
     logits = decoder.execute(plan)
     found = decoder.sample = _sample(logits)
@@ -250,7 +233,7 @@ def restore_native_decoder(
         np.linalg.norm(found - expected) <= _TOLERANCE_RESTORED * np.linalg.norm(expected)
     ):
         raise DecoderDiffers("the packed weights on disk do not give the logits they gave")
-    if backend.exact:
+    if exact:
         check_exact(decoder.execute, plan, logits)
     return decoder
 
@@ -266,37 +249,3 @@ def _rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tenso
         positions = torch.arange(num_positions)[None]
         cosines, sines = parts.rotary(torch.zeros(1, 1, 1), positions)
     return cosines[0].float(), sines[0].float()
-
-
-_SHARED, _OWN = 9, 7  # tokens of the sequences that decoders are compared by
-
-
-def has_room_to_compare(loaded: LoadedModel) -> bool:
-    """Whether its pool is large enough for the plan that other starts compare decoders by."""
-    length = _SHARED + _OWN
-    return loaded.num_slots >= length + _OWN and loaded.max_model_len >= length
-
-
-def comparison_plan(loaded: LoadedModel) -> StepPlan:
-    """Two short sequences with a common beginning, all of whose logits are wanted."""
-    shared, own = (_SHARED, _OWN) if has_room_to_compare(loaded) else (1, 0)
-    length = shared + own
-    count = shared + 2 * own
-    token_ids = np.arange(count, dtype=np.int64) * 31 % loaded.vocab_size
-    slots = np.arange(count, dtype=np.int64)
-    branches = [
-        Segment(slots[first : first + own], shared, first, first + own)
-        for first in (shared, shared + own)
-        if own
-    ]
-    positions = np.concatenate([np.arange(shared), *[np.arange(shared, shared + own)] * 2])
-    return StepPlan(
-        token_ids=token_ids,
-        positions=positions.astype(np.int64),
-        slots=slots,
-        written_rows=slots,
-        logit_rows=slots,
-        segments=(Segment(slots[:shared], 0, 0, count), *branches),
-        kv_tokens_read=count,
-        kv_tokens_unshared=2 * length,
-    )

@@ -2,7 +2,7 @@
 
 Where a decoder is not recognised as a whole, its linear layers are still most of its bytes and
 operations: each is packed and called by address, the rest runs as transformers wrote it. Called by
-the runner, which compares the model's logits before and after.
+the executor, which compares the model's logits before and after.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A decoder is structures that point to numbers. Saved, each address is the place of those numbers in
 the file; loaded, the file is read and places are addresses again, so nothing is packed and
 transformers is not even imported. The keys and values of the pool are none of it. Called by the
-runner; the first step of a loaded decoder is compared with what was computed when it was saved.
+executor; the first step of a loaded decoder is compared with what was computed when it was saved.
 """
 
 from __future__ import annotations

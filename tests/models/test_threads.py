@@ -1,4 +1,4 @@
-"""The choice of a backend where there is no kernel library, and how many threads one gets."""
+"""The number of torch threads under the CPU quota of cgroups."""
 
 from __future__ import annotations
 
@@ -8,42 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from yaie.attention import backend
-from yaie.attention.backend import choose_backend
-from yaie.kernels import loader
+from yaie.models.threads import set_threads
 from yaie.process import cgroups
-
-CPU = torch.device("cpu")
-
-
-@pytest.fixture(autouse=True)
-def no_library_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that has not looked for the library and has warned of nothing."""
-    monkeypatch.setattr(loader, "_loader", loader.Loader())
-    backend.warn_of_torch.cache_clear()
-
-
-def test_falling_back_to_torch_is_one_warning_with_the_reason(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    monkeypatch.setattr(loader, "_loader", loader.Loader(loader.AUTO, prebuilt=Path("none")))
-    for _ in range(3):  # it is asked for several times while a model is loaded
-        assert choose_backend(CPU).name == "reference"
-    (record,) = caplog.records
-    assert record.levelname == "WARNING"
-    assert "$CXX is 'no-such-compiler'" in record.message
-    assert "YAIE_KERNELS=off" in record.message
-
-
-def test_what_was_asked_for_is_no_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setenv(loader.VARIABLE, loader.OFF)
-    assert choose_backend(CPU).name == "reference"
-    assert choose_backend(CPU, "reference").name == "reference"
-    assert not loader.status().loaded
-    assert caplog.records == []
 
 
 @pytest.fixture
@@ -84,7 +50,7 @@ def test_there_are_no_more_threads_than_a_quota_of_any_group_above_has_time_for(
         ("a/b", 1_000),
     ]:
         limit(tmp_path / "groups", version, path, quota)
-        backend.use_threads(None)
+        set_threads(None)
         found.append(torch.get_num_threads())
     assert found == [4, 4, 4, 3, 2, 1]
 
@@ -96,6 +62,6 @@ def test_all_threads_compute_without_cgroup_limits(
     for own in (tmp_path / "none", tmp_path / "self"):
         monkeypatch.setattr(cgroups, "OWN_CGROUPS", own)
         monkeypatch.setattr(cgroups, "CGROUP_ROOT", tmp_path / "groups")
-        backend.use_threads(None)
+        set_threads(None)
         assert torch.get_num_threads() == 4
         (tmp_path / "self").write_text("0::/somewhere\n")

@@ -1,0 +1,44 @@
+"""The choice of an attention backend without a kernel library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from yaie.attention import choose
+from yaie.attention.choose import choose_backend
+from yaie.kernels import loader
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def no_library_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has not looked for the library and has warned of nothing."""
+    monkeypatch.setattr(loader, "_loader", loader.Loader())
+    choose.warn_of_torch.cache_clear()
+
+
+def test_falling_back_to_torch_is_one_warning_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    monkeypatch.setattr(loader, "_loader", loader.Loader(loader.AUTO, prebuilt=Path("none")))
+    for _ in range(3):  # it is asked for several times while a model is loaded
+        assert choose_backend(CPU).name == "reference"
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "$CXX is 'no-such-compiler'" in record.message
+    assert "YAIE_KERNELS=off" in record.message
+
+
+def test_what_was_asked_for_is_no_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(loader.VARIABLE, loader.OFF)
+    assert choose_backend(CPU).name == "reference"
+    assert choose_backend(CPU, "reference").name == "reference"
+    assert not loader.status().loaded
+    assert caplog.records == []

@@ -1,0 +1,50 @@
+"""An executor whose steps a test watches, or spoils."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from yaie.attention.plan import StepPlan
+from yaie.engine.executor import Executor
+from yaie.kernels.library import Library
+from yaie.kvcache.pool import KVPool
+from yaie.models.loader import LoadedModel
+
+Execute = Callable[[StepPlan], torch.Tensor]
+Step = Callable[[StepPlan, Execute], torch.Tensor]
+
+
+class WatchedExecutor:
+    """Calls `step(plan, execute)` in place of the inner executor's `execute(plan)`."""
+
+    def __init__(self, inner: Executor, step: Step) -> None:
+        self._inner = inner
+        self._step = step
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def attention_backend(self) -> str:
+        return self._inner.attention_backend
+
+    @property
+    def loaded(self) -> LoadedModel:
+        return self._inner.loaded
+
+    @property
+    def pool(self) -> KVPool:
+        return self._inner.pool
+
+    @property
+    def kernels(self) -> Library | None:
+        return self._inner.kernels
+
+    def execute(self, plan: StepPlan) -> torch.Tensor:
+        return self._step(plan, self._inner.execute)
+
+    def use_idle_moment(self) -> bool:
+        return self._inner.use_idle_moment()

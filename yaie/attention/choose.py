@@ -1,0 +1,95 @@
+"""The table of attention backends, and the choice for a device and a setting.
+
+A new backend is one file beside this one and one row of the table.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from yaie.attention.backend import AttentionBackend
+from yaie.attention.cpu import CpuBackend
+from yaie.attention.reference import ReferenceBackend
+from yaie.config import AttentionBackendName
+from yaie.errors import ConfigError
+from yaie.kernels import loader
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One backend of the table."""
+
+    name: AttentionBackendName
+    obstacle: Callable[[torch.device], str | None]  # the reason it cannot serve; None: it can
+    make: Callable[[bool], AttentionBackend]  # the argument: batch-invariant or not
+    can_be_exact: bool
+
+
+def _obstacle_to_kernels(device: torch.device) -> str | None:
+    if device.type != "cpu":
+        return f"the device is {device.type}"
+    return loader.status().reason if loader.load() is None else None
+
+
+def _make_cpu(exact: bool) -> AttentionBackend:
+    kernels = loader.load()
+    assert kernels is not None, "chosen without a kernel library"
+    return CpuBackend(kernels, torch.get_num_threads(), exact=exact)
+
+
+# "auto" takes the first row that can serve.
+_TABLE = (
+    _Row("cpu", _obstacle_to_kernels, _make_cpu, can_be_exact=True),
+    _Row("reference", lambda _: None, lambda _: ReferenceBackend(), can_be_exact=False),
+)
+
+
+def choose_backend(
+    device: torch.device, wanted: AttentionBackendName = "auto", *, exact: bool = False
+) -> AttentionBackend:
+    """Return the backend that `wanted` names, or for "auto" the fastest one of the device.
+
+    `exact` asks for a batch-invariant backend. Raises `ConfigError` if the named backend cannot
+    serve the device, or cannot be batch-invariant.
+    """
+    rows = [row for row in _TABLE if wanted in ("auto", row.name)]
+    obstacles: list[str] = []
+    for row in rows:
+        if exact and not row.can_be_exact:
+            continue
+        obstacle = row.obstacle(device)
+        if obstacle is None:
+            if obstacles and device.type == "cpu" and not loader.status().switched_off:
+                warn_of_torch(obstacles[0])
+            return row.make(exact)
+        obstacles.append(obstacle)
+    reason = obstacles[0] if obstacles else f"attention_backend is {wanted!r}"
+    if exact:
+        raise ConfigError(
+            f"exact is set, but only the CPU's kernel library computes exactly, and {reason}; "
+            f"leave exact out",
+            param="exact",
+        )
+    raise ConfigError(
+        f"attention_backend is {wanted!r}, but its kernels cannot serve: {reason}; use 'auto'",
+        param="attention_backend",
+    )
+
+
+@functools.cache  # a backend is chosen several times while a model is loaded
+def warn_of_torch(reason: str) -> None:
+    """Warn once that the slow backend serves for lack of the kernel library."""
+    log.warning(
+        "there is no kernel library, so torch computes instead, several times slower: %s "
+        "(`yaie doctor` shows it too; with %s=%s this is not said)",
+        reason,
+        loader.VARIABLE,
+        loader.OFF,
+    )

@@ -1,0 +1,49 @@
+"""The choice of the executor that runs a loaded model."""
+
+from __future__ import annotations
+
+from yaie.attention.choose import choose_backend
+from yaie.config import AttentionBackendName
+from yaie.engine.executor import Executor
+from yaie.engine.native_executor import NativeExecutor
+from yaie.engine.pool_memory import PoolMemory
+from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.models.loader import LoadedModel
+from yaie.models.native.decoder import build_native_decoder, restore_native_decoder
+from yaie.models.native.exactness import not_exact
+from yaie.models.native.packed_weights import PackedWeights
+
+
+def choose_executor(
+    loaded: LoadedModel,
+    backend: AttentionBackendName = "auto",
+    *,
+    may_pack: bool = True,
+    exact: bool = False,
+    packed: PackedWeights | None = None,
+) -> Executor:
+    """Allocate the pool and return the fastest executor of the model.
+
+    With a kernel library, a decoder that it knows is packed for it, or restored from `packed`; of
+    other models the linear layers are packed. Either frees the originals. `may_pack=False` leaves
+    the model to transformers as it is. With `exact`, logits are batch-invariant.
+
+    Raises `ConfigError` if the backend cannot serve the device, or `exact` cannot be kept;
+    `DecoderDiffers` if the packed weights compute something else: the model is unusable then.
+    """
+    attention = choose_backend(loaded.device, backend, exact=exact)
+    kernels = attention.kernels
+    memory = PoolMemory(loaded, kernels)
+    original = TransformersExecutor(loaded, attention, memory)
+    if not may_pack or kernels is None:
+        if exact:
+            raise not_exact("transformers is asked to run it")
+        return original
+    if packed is not None:
+        decoder = restore_native_decoder(loaded, packed, memory.pool, kernels, exact=exact)
+        return NativeExecutor(loaded, decoder, memory)
+    built = build_native_decoder(loaded, memory.pool, kernels, original.execute, exact=exact)
+    if built is not None:
+        return NativeExecutor(loaded, built, memory)
+    original.pack_linears(kernels)
+    return original

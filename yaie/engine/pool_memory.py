@@ -1,0 +1,39 @@
+"""A model's KV pool and the pages behind it. Used by the executors."""
+
+from __future__ import annotations
+
+import functools
+
+from yaie.attention.plan import StepPlan
+from yaie.kernels.library import Library
+from yaie.kvcache.pool import KVPool
+from yaie.kvcache.prefault import PoolPrefault
+from yaie.models.geometry import pool_shapes
+from yaie.models.loader import LoadedModel
+from yaie.models.memory import free_bytes
+
+
+class PoolMemory:
+    """The pool of one model; on a CPU in huge pages, prefaulted ahead of the slots in use."""
+
+    def __init__(self, loaded: LoadedModel, kernels: Library | None) -> None:
+        """Allocate `num_slots * kv_bytes_per_token` bytes on the model's device."""
+        self.pool = KVPool(
+            pool_shapes(loaded.specs), loaded.num_slots, loaded.kv_dtype, loaded.device
+        )
+        if kernels is not None:
+            for memory in self.pool.tensors():
+                kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
+        on_cpu = loaded.device.type == "cpu"
+        self._prefault = PoolPrefault(
+            list(self.pool.planes()) if on_cpu else [],
+            functools.partial(free_bytes, loaded.device),
+        )
+
+    def note_use(self, plan: StepPlan) -> None:
+        """Note that the slots of a plan's rows are in use."""
+        self._prefault.note_use(int(plan.slots.max(initial=-1)))
+
+    def advance(self) -> bool:
+        """Prefault one piece of memory; False if later steps have all of theirs."""
+        return self._prefault.advance()
