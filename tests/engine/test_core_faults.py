@@ -31,7 +31,7 @@ def test_a_fault_in_the_sampling_of_one_is_its_own(
     real = SamplingState.observe
 
     def observe(state: SamplingState, token_id: int) -> None:
-        if state.params.seed == 99 and state.index == 1 and state.num_drawn == 3:
+        if state.params.seed == 99 and state.index == 1 and state.num_output == 3:
             raise ZeroDivisionError("made to fail")
         real(state, token_id)
 

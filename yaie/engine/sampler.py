@@ -1,18 +1,18 @@
-"""From logits to tokens: every draw of a step, vectorised over draws with the same needs.
+"""Sampling: from the logits of a step to its tokens, batched over sequences with equal needs.
 
-Called by the engine core once a step. A draw is a function of its logits row and of (seed,
+Called by the engine core once a step. A token is a function of its logits row and of (seed,
 sequence index, position) alone, so neither the rest of the batch nor a preemption changes it.
 
-The order in which parameters act, as in vLLM: min_tokens, logit_bias, repetition_penalty,
-frequency_penalty and presence_penalty; temperature; min_p, top_k, top_p; the draw. What is cut by
-min_p, top_k or top_p is in each case the tail of the tokens ordered by (probability, lowest id
-first); top_p is a share of what the two before it left.
+Parameters act in vLLM's order: min_tokens, logit_bias, repetition_penalty, frequency_penalty and
+presence_penalty; temperature; min_p, top_k, top_p; the random number. Each truncation drops the
+least likely tokens, higher ids first among equals; top_p is a share of what min_p and top_k leave.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -20,10 +20,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from yaie.engine.logit_rules import RULES, LogitRule, joined_forbidden
 from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import SampledToken, SampleTask
-from yaie.engine.truncation import apply_top_k_top_p_min_p
 from yaie.errors import (
     InvalidRequest,
     InvariantViolated,
@@ -36,11 +36,22 @@ from yaie.kernels.sampling import best_tokens, draw_tokens
 from yaie.types import TokenLogprobs
 
 _BLOCK = 256  # tokens whose weights are summed before the running sum: one pass instead of two
-_COLDEST = 1e-20  # smaller temperatures are not different in float32
+_COLDEST = 1e-20  # temperatures below this make no difference in float32
+
+_Result = int | YaieError | None  # None until the token is known
+
+
+@dataclass(slots=True)
+class _Routes:
+    """Indices of tasks by the path to their tokens; with forbidden ids for those in place."""
+
+    in_place: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
+    copied: list[int] = field(default_factory=list)  # from copies of their rows
+    changed: list[int] = field(default_factory=list)  # from copies that rules change
 
 
 class Sampler:
-    """Draws tokens for one model."""
+    """The sampler of one model."""
 
     def __init__(
         self,
@@ -49,23 +60,28 @@ class Sampler:
         *,
         exact: bool = False,
         kernels: Library | None = None,
+        rules: Sequence[LogitRule] = RULES,
     ) -> None:
-        """With `exact` each draw is computed by itself: equal logits give equal bits.
+        """Choose how tokens are computed.
 
-        With `kernels`, draws that weigh every token are made by the kernel library, which reads
-        the logits where they are; the others copy their rows.
+        `exact` makes results batch-invariant: each row is computed by itself. With `kernels` the
+        kernel library samples from whole rows in place; torch works on copies of them. `rules`
+        change logits in the given order.
         """
         self._vocab_size = vocab_size
         self._exact = exact
         self._device = device
         self._kernels = kernels
+        self._rules = tuple(rules)
 
     def sample(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[SampledToken | YaieError]:
         """Return one result per task, in order, from `logits` [rows, vocab].
 
-        States are not changed: the core calls `observe` on those whose token it accepts.
-        An unusable row or a faulty state gives an error in place of its own draws only.
-        Raises `InvariantViolated` when the shape of `logits` is wrong.
+        States are left as they are: the core lets them `observe` the tokens that it accepts. A
+        non-finite row or a faulty state gives an error in place of its own tokens only.
+
+        Raises:
+            InvariantViolated: `logits` have the wrong shape.
         """
         if logits.ndim != 2 or logits.shape[1] != self._vocab_size:
             raise InvariantViolated(
@@ -75,56 +91,84 @@ class Sampler:
             return []
         logits = logits.float()
         best, best_ids = self._best(logits)
-        results: list[int | YaieError | None] = [None] * len(tasks)
-        weighed: list[int] = []  # by the kernel library
-        copied: list[int] = []  # drawn from copies of their rows, as they are
-        changed: list[int] = []  # from copies that are changed
-        for i, task in enumerate(tasks):
-            try:
-                row = _checked_row(task.logit_row, len(best))
-                if not math.isfinite(best[row]):
-                    results[i] = _unusable_logits(task.state)
-                elif task.state.takes_best(best_ids[row]):
-                    results[i] = best_ids[row]
-                elif self._kernels is not None and _weighs_all(task.state, best_ids[row]):
-                    weighed.append(i)
-                else:
-                    (changed if task.state.changes_logits else copied).append(i)
-            except Exception as error:
-                results[i] = _failed(error)
-        if weighed:
-            self._weigh_all(logits, best, tasks, weighed, results)
-        for places in (*self._chunks(copied), *self._chunks(changed)):
-            self._each_on_its_own_fault(logits, tasks, places, results)
+        results: list[_Result] = [None] * len(tasks)
+        routes = self._route(tasks, best, best_ids, results)
+        if routes.in_place:
+            self._sample_in_place(logits, best, tasks, routes.in_place, results)
+        for places in (*self._chunks(routes.copied), *self._chunks(routes.changed)):
+            self._sample_isolated(logits, tasks, places, results)
         return self._with_logprobs(logits, tasks, results)
 
+    def _route(
+        self,
+        tasks: Sequence[SampleTask],
+        best: Sequence[float],
+        best_ids: Sequence[int],
+        results: list[_Result],
+    ) -> _Routes:
+        """Fill `results` where the best token or an error is known; choose a path for the others.
+
+        This is the only place that asks the rules for a path.
+        """
+        routes = _Routes()
+        for i, task in enumerate(tasks):
+            try:
+                state, row = task.sequence.sampling, _checked_row(task.logit_row, len(best))
+                if not math.isfinite(best[row]):
+                    results[i] = _non_finite(state)
+                    continue
+                rules = []
+                keeps_best, is_changed = True, False
+                for rule in self._rules_of(state) if state.rules is None else state.rules:
+                    if rule.applies(state):
+                        rules.append(rule)
+                        keeps_best = keeps_best and rule.keeps_best(state, best_ids[row])
+                        is_changed = is_changed or not rule.after_temperature
+                if keeps_best and state.params.is_greedy:
+                    results[i] = best_ids[row]
+                    continue
+                if keeps_best and self._kernels is not None:
+                    forbidden = joined_forbidden(rules, state)
+                    if forbidden is not None:
+                        routes.in_place.append((i, forbidden))
+                        continue
+                (routes.changed if is_changed else routes.copied).append(i)
+            except Exception as error:
+                results[i] = _failed(error)
+        return routes
+
     def _best(self, logits: Tensor) -> tuple[list[float], list[int]]:
-        """The largest of each row and its lowest id. NaN wins every comparison: one NaN shows."""
+        """Return the maximum of each row and its lowest id. NaN wins every comparison."""
         if self._kernels is not None:
             return best_tokens(self._kernels, logits.numpy())
         best, best_ids = logits.max(dim=-1)
         return cast("list[float]", best.tolist()), cast("list[int]", best_ids.tolist())
 
-    def _weigh_all(
+    def _rules_of(self, state: SamplingState) -> tuple[LogitRule, ...]:
+        if state.rules is None:
+            state.rules = tuple(rule for rule in self._rules if rule.enabled(state))
+        return state.rules
+
+    def _sample_in_place(
         self,
         logits: Tensor,
         best: Sequence[float],
         tasks: Sequence[SampleTask],
-        places: list[int],
-        results: list[int | YaieError | None],
+        in_place: Sequence[tuple[int, NDArray[np.int64]]],
+        results: list[_Result],
     ) -> None:
-        """Fill `results` at `places` by the kernel library."""
+        """Fill `results` of the tasks `in_place` by the kernel library."""
         assert self._kernels is not None
-        drawn = []
+        sampled = []
         uniforms = []
-        for i in places:
+        for i, forbidden in in_place:
             try:
                 uniforms.append(tasks[i].state.next_uniform())
-                drawn.append(i)
+                sampled.append((i, forbidden))
             except Exception as error:
                 results[i] = _failed(error)
-        rows = [tasks[i].logit_row for i in drawn]
-        params = [tasks[i].state.params for i in drawn]
+        rows = [tasks[i].logit_row for i, _ in sampled]
+        params = [tasks[i].state.params for i, _ in sampled]
         tokens = draw_tokens(
             self._kernels,
             logits.numpy(),
@@ -133,71 +177,101 @@ class Sampler:
             temperatures=[max(each.temperature, _COLDEST) for each in params],
             min_ps=[each.min_p for each in params],
             uniforms=uniforms,
-            forbidden=[_forbidden(tasks[i].state) for i in drawn],
+            forbidden=[forbidden for _, forbidden in sampled],
         )
-        for i, token_id in zip(drawn, tokens, strict=True):
-            results[i] = _nothing_left(tasks[i].state) if token_id < 0 else token_id
+        for (i, _), token_id in zip(sampled, tokens, strict=True):
+            results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
 
     def _chunks(self, places: list[int]) -> list[list[int]]:
         size = 1 if self._exact else max(1, CHUNK_ELEMENTS // self._vocab_size)
         return [places[start : start + size] for start in range(0, len(places), size)]
 
-    def _each_on_its_own_fault(
+    def _sample_isolated(
         self,
         logits: Tensor,
         tasks: Sequence[SampleTask],
         places: list[int],
-        results: list[int | YaieError | None],
+        results: list[_Result],
     ) -> None:
-        """Fill `results` at `places`, together where that works, else one by one."""
+        """Fill `results` at `places` together; after a failure one by one, to isolate the fault."""
         try:
-            tokens = self._draw(logits, [tasks[i] for i in places])
+            tokens = self._sample_copies(logits, [tasks[i] for i in places])
         except Exception as error:
             if len(places) == 1:
                 results[places[0]] = _failed(error)
                 return
             for i in places:
-                self._each_on_its_own_fault(logits, tasks, [i], results)
+                self._sample_isolated(logits, tasks, [i], results)
             return
         for i, token_id in zip(places, tokens, strict=True):
-            results[i] = _nothing_left(tasks[i].state) if token_id < 0 else token_id
+            results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
 
-    def _draw(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[int]:
-        """Tokens of draws that need their own copy of a row; -1 where no token is possible."""
+    def _sample_copies(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[int]:
+        """Return tokens from copies of the tasks' rows; -1 where no token is allowed."""
         states = [task.state for task in tasks]
         rows = torch.tensor([task.logit_row for task in tasks], device=logits.device)
         own = logits.index_select(0, rows)
-        _change_logits(own, states)
+        self._apply_rules(own, states, after_temperature=False)
         best, tokens = own.max(dim=-1)
         usable = torch.isfinite(best)
         at_random = [i for i, state in enumerate(states) if not state.params.is_greedy]
         if at_random:
             if len(at_random) < len(states):
                 chosen = torch.tensor(at_random, device=own.device)
-                drawn = _draw_at_random(own[chosen], best[chosen], [states[i] for i in at_random])
-                tokens = tokens.index_copy(0, chosen, drawn)
+                states = [states[i] for i in at_random]
+                sampled = self._sample_at_random(own[chosen], best[chosen], states)
+                tokens = tokens.index_copy(0, chosen, sampled)
             else:
-                tokens = _draw_at_random(own, best, states)
+                tokens = self._sample_at_random(own, best, states)
         return cast("list[int]", torch.where(usable, tokens, -1).tolist())
 
+    def _sample_at_random(
+        self, own: Tensor, best: Tensor, states: Sequence[SamplingState]
+    ) -> Tensor:
+        """Return token ids [rows] by inverse CDF over `own` [rows, vocab] with row maxima `best`.
+
+        Overwrites `own`. A row with a non-finite maximum gives an arbitrary valid id.
+        """
+        temperatures = [max(state.params.temperature, _COLDEST) for state in states]
+        uniforms = [state.next_uniform() for state in states]
+        # Subtract the maximum first: then no temperature overflows, and the largest weight is 1.
+        own -= best.unsqueeze(1)
+        own /= torch.tensor(temperatures, device=own.device).unsqueeze(1)
+        self._apply_rules(own, states, after_temperature=True)
+        numbers = torch.tensor(uniforms, dtype=torch.float64, device=own.device)
+        return _inverse_cdf(own.exp_(), numbers)
+
+    def _apply_rules(
+        self, own: Tensor, states: Sequence[SamplingState], *, after_temperature: bool
+    ) -> None:
+        """Apply the rules of one stage to the rows of `own` [states, vocab], in place."""
+        rows: dict[LogitRule, list[tuple[int, SamplingState]]] = {}
+        for i, state in enumerate(states):
+            for rule in self._rules_of(state):
+                if rule.after_temperature is after_temperature and rule.applies(state):
+                    rows.setdefault(rule, []).append((i, state))
+        for rule in self._rules:
+            if rule in rows:
+                rule.apply(own, rows[rule])
+
     def _with_logprobs(
-        self, logits: Tensor, tasks: Sequence[SampleTask], results: list[int | YaieError | None]
+        self, logits: Tensor, tasks: Sequence[SampleTask], results: list[_Result]
     ) -> list[SampledToken | YaieError]:
-        asked = [
-            (i, tasks[i].logit_row, token_id, tasks[i].state.params.logprobs)
+        requested = [
+            (i, tasks[i].logit_row, token_id, num_top)
             for i, token_id in enumerate(results)
-            if isinstance(token_id, int) and tasks[i].state.params.logprobs is not None
+            if isinstance(token_id, int) and (num_top := tasks[i].state.params.logprobs) is not None
         ]
         found: dict[int, TokenLogprobs] = {}
-        if asked:
-            wanted = token_logprobs(
+        if requested:
+            computed = token_logprobs(
                 logits,
-                rows=[row for _, row, _, _ in asked],
-                token_ids=[token_id for _, _, token_id, _ in asked],
-                num_top=[num_top or 0 for _, _, _, num_top in asked],
+                rows=[row for _, row, _, _ in requested],
+                token_ids=[token_id for _, _, token_id, _ in requested],
+                num_top=[num_top for *_, num_top in requested],
                 one_by_one=self._exact,
             )
-            found = {i: logprobs for (i, *_), logprobs in zip(asked, wanted, strict=True)}
+            found = {i: logprobs for (i, *_), logprobs in zip(requested, computed, strict=True)}
         return [
             result
             if isinstance(result, YaieError)
@@ -205,125 +279,44 @@ class Sampler:
             for i, result in enumerate(results)
         ]
 
-
-def _weighs_all(state: SamplingState, best_id: int) -> bool:
-    """Whether a draw at random takes the logits as they are, whatever a token's rank.
-
-    Tokens may be forbidden, but for the best one: the others are weighed against it.
-    """
-    params = state.params
-    ranks = params.top_p < 1.0 or params.top_k > 0
-    loses_best = state.forbids_ends and best_id in state.forbidden_at_first
-    return not (params.is_greedy or ranks or state.changes_by_value or loses_best)
-
-
-_NONE = np.empty(0, dtype=np.int64)
-
-
-def _forbidden(state: SamplingState) -> NDArray[np.int64]:
-    return state.forbidden_at_first if state.forbids_ends else _NONE
-
-
-def _change_logits(own: Tensor, states: Sequence[SamplingState]) -> None:
-    """Apply min_tokens, logit_bias and the penalties to `own` [draws, vocab], in place."""
-    vocab_size = own.shape[1]
-    flat = own.view(-1)
-    masked = [
-        (i, state.forbidden_at_first, None) for i, state in enumerate(states) if state.forbids_ends
-    ]
-    if masked:
-        flat[_places(masked, vocab_size, own.device)] = -math.inf
-    biased = [
-        (i, state.bias[0], state.bias[1])
-        for i, state in enumerate(states)
-        if state.bias is not None
-    ]
-    if biased:
-        flat[_places(biased, vocab_size, own.device)] += _amounts(biased, own.device)
-    repeated = [
-        (i, token_ids, np.full(len(token_ids), state.params.repetition_penalty, np.float32))
-        for i, state in enumerate(states)
-        if state.seen is not None
-        for token_ids in state.seen.parts
-    ]
-    if repeated:
-        places = _places(repeated, vocab_size, own.device)
-        factors = _amounts(repeated, own.device)
-        values = flat[places]
-        flat[places] = torch.where(values > 0, values / factors, values * factors)
-    present = [
-        (
-            i,
-            state.output.token_ids,
-            (
-                state.params.frequency_penalty * state.output.counts + state.params.presence_penalty
-            ).astype(np.float32),
-        )
-        for i, state in enumerate(states)
-        if state.output is not None and state.num_drawn > 0
-    ]
-    if present:
-        flat[_places(present, vocab_size, own.device)] -= _amounts(present, own.device)
-
-
-_Change = tuple[int, NDArray[np.int64], NDArray[np.float32] | None]
-
-
-def _places(changes: Sequence[_Change], vocab_size: int, device: torch.device) -> Tensor:
-    """Indices into the flattened [draws, vocab]; distinct, since ids of one draw are."""
-    ids = np.concatenate([token_ids for _, token_ids, _ in changes])
-    if len(ids) and (ids.min() < 0 or ids.max() >= vocab_size):
-        # Checked here because on a GPU a wrong index ends the process, not the request.
-        raise InvariantViolated(f"a counted token id is outside the vocabulary of {vocab_size}")
-    lengths = [len(token_ids) for _, token_ids, _ in changes]
-    ids += np.repeat(np.array([i for i, _, _ in changes], dtype=np.int64) * vocab_size, lengths)
-    return torch.from_numpy(ids).to(device)
-
-
-def _amounts(changes: Sequence[_Change], device: torch.device) -> Tensor:
-    parts = [amounts for _, _, amounts in changes if amounts is not None]
-    return torch.from_numpy(np.concatenate(parts)).to(device)
-
-
-def _draw_at_random(own: Tensor, best: Tensor, states: Sequence[SamplingState]) -> Tensor:
-    """Token ids [draws] by inverse CDF over `own` [draws, vocab], whose line maxima are `best`.
-
-    Overwrites `own`. A line whose maximum is not finite gives an arbitrary valid id.
-    """
-    temperatures = [max(state.params.temperature, _COLDEST) for state in states]
-    uniforms = [state.next_uniform() for state in states]
-    # The maximum goes first: no temperature can then overflow, and the largest weight is 1.
-    own -= best.unsqueeze(1)
-    own /= torch.tensor(temperatures, device=own.device).unsqueeze(1)
-    apply_top_k_top_p_min_p(own, states)
-    return _inverse_cdf(own.exp_(), torch.tensor(uniforms, dtype=torch.float64, device=own.device))
+    def _no_token(self, state: SamplingState) -> YaieError:
+        """Return the error of a sequence whose rules leave no token."""
+        position = f"no token is allowed at output position {state.num_output}"
+        for rule in self._rules_of(state):
+            if rule.param is not None and rule.applies(state):
+                setting = f"{rule.param} ({getattr(state.params, rule.param, 'set')})"
+                return InvalidRequest(
+                    f"{position}: {setting} forbids every token that has a finite logit",
+                    param=rule.param,
+                )
+        return InvalidRequest(f"{position}: bias and penalties leave no finite logit")
 
 
 def _inverse_cdf(weights: Tensor, uniforms: Tensor) -> Tensor:
-    """The first token at which the running sum of `weights` passes `uniforms` of the whole.
+    """Return the first token [rows] whose running sum of `weights` exceeds its share of the total.
 
-    Sums are taken in blocks and then inside the one block that matters, in float64, so the
-    vocabulary is read once and no running sum of its length is written.
+    Sums are taken over blocks in float64, then inside the one block that matters. So the
+    vocabulary is read once, and no running sum of its length is written.
     """
-    draws, vocab_size = weights.shape
+    num_rows, vocab_size = weights.shape
     padding = -vocab_size % _BLOCK
     blocks = torch.nn.functional.pad(weights, (0, padding)) if padding else weights
-    blocks = blocks.view(draws, -1, _BLOCK)
+    blocks = blocks.view(num_rows, -1, _BLOCK)
     sums = blocks.sum(dim=-1, dtype=torch.float64)
     running = sums.cumsum(dim=-1)
     target = uniforms.unsqueeze(1) * running[:, -1:]
     block = _first_above(running, target, sums)
     before = running.gather(1, block) - sums.gather(1, block)
-    inside = blocks[torch.arange(draws, device=weights.device), block.squeeze(1)].double()
+    inside = blocks[torch.arange(num_rows, device=weights.device), block.squeeze(1)].double()
     offset = _first_above(inside.cumsum(dim=-1), target - before, inside)
     return (block * _BLOCK + offset).squeeze(1).clamp(max=vocab_size - 1)
 
 
 def _first_above(running: Tensor, target: Tensor, parts: Tensor) -> Tensor:
-    """Index [draws, 1] of the first running sum above target; never one of an empty part."""
+    """Return the index [rows, 1] of the first running sum above target, never of an empty part."""
     length = running.shape[1]
     first = (running <= target).sum(dim=-1, keepdim=True)
-    # Rounding may put the target at or beyond the last sum: then the last part that has any.
+    # Rounding may put the target at or beyond the last sum: then take the last non-empty part.
     positions = torch.arange(length, device=running.device)
     last = torch.where(parts > 0, positions, 0).amax(dim=-1, keepdim=True)
     return torch.minimum(first, last)
@@ -331,26 +324,20 @@ def _first_above(running: Tensor, target: Tensor, parts: Tensor) -> Tensor:
 
 def _checked_row(row: int, num_rows: int) -> int:
     if not 0 <= row < num_rows:
-        raise InvariantViolated(f"a draw names logits row {row}, the step has {num_rows}")
+        raise InvariantViolated(
+            f"a sample task names logits row {row}, but the step has {num_rows} rows"
+        )
     return row
 
 
-def _unusable_logits(state: SamplingState) -> YaieError:
+def _non_finite(state: SamplingState) -> YaieError:
     return LogitsNotFinite(
-        f"the model's logits for output token {state.num_drawn} are not finite numbers; the "
-        "weights or the numeric type are at fault, try dtype float32"
-    )
-
-
-def _nothing_left(state: SamplingState) -> YaieError:
-    return InvalidRequest(  # what the request forbids is the caller's doing
-        f"no token is allowed at output position {state.num_drawn}: min_tokens "
-        f"({state.params.min_tokens}) forbids every token that has a finite logit",
-        param="min_tokens",
+        f"the logits for output token {state.num_output} are not finite; the weights may be "
+        "damaged or overflow the numeric type; try dtype float32"
     )
 
 
 def _failed(error: Exception) -> YaieError:
     if isinstance(error, YaieError):
         return error
-    return RequestFailed(f"drawing a token failed: {type(error).__name__}: {error}")
+    return RequestFailed(f"sampling a token failed: {type(error).__name__}: {error}")

@@ -1,8 +1,7 @@
-"""What one sequence remembers between its draws: parameters, token counts, its place in the
-random stream, and what ends it.
+"""Sampling state of one sequence: parameters, token counts, random stream position, end tokens.
 
-Pure: no torch. Created by the engine core at admission and kept over preemption, so that a
-resumed sequence draws what it would have drawn.
+Pure: no torch. Created by the engine core with the request and kept over preemption, so that a
+resumed sequence continues with the same tokens.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import copy
 import hashlib
 import struct
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,14 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 from yaie.errors import InvalidRequest
 from yaie.types import FinishReason, SamplingParams
 
+if TYPE_CHECKING:
+    from yaie.engine.logit_rules import LogitRule
+
 _UINT64 = 2**64
 _INITIAL_CAPACITY = 16
 
 
 def uniform(seed: int, index: int, position: int) -> float:
-    """A number in [0, 1) that depends on its arguments only, the same on every machine.
+    """Return a number in [0, 1) that is a function of the arguments, equal on every machine.
 
-    The first 53 bits of BLAKE2b over the three as little-endian 64-bit words. A hash needs no
+    It is the first 53 bits of BLAKE2b over the three as little-endian 64-bit words. A hash has no
     state to keep, restore or share between sequences, and neighbouring arguments are unrelated.
     """
     words = struct.pack("<QQQ", seed % _UINT64, index % _UINT64, position % _UINT64)
@@ -34,7 +37,7 @@ def uniform(seed: int, index: int, position: int) -> float:
 
 
 class TokenCounts:
-    """Distinct tokens with how often each was seen: arrays that grow as tokens are added."""
+    """Distinct tokens with their counts, in arrays that grow as tokens are added."""
 
     __slots__ = ("_counts", "_ids", "_places")
 
@@ -66,12 +69,12 @@ class TokenCounts:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each of `token_ids` was seen, in the same order."""
+        """The count of each of `token_ids`, in the same order."""
         return self._counts[: len(self._places)]
 
 
 class DistinctTokens:
-    """The distinct tokens of a prompt, found once they are asked for, and then kept."""
+    """The distinct tokens of a prompt, computed at first use and then kept."""
 
     __slots__ = ("_found", "_token_ids")
 
@@ -81,7 +84,7 @@ class DistinctTokens:
 
     @property
     def token_ids(self) -> NDArray[np.int64]:
-        """Ascending; not to be changed, since sequences share them."""
+        """The ids in ascending order, read-only because sequences share them."""
         if self._found is None:
             self._found = np.unique(self._token_ids).astype(np.int64)
             self._found.flags.writeable = False
@@ -95,9 +98,7 @@ class DistinctTokens:
 
 
 class SeenTokens:
-    """The distinct tokens of prompt and output: the prompt's, shared by all sequences of a
-    request, and beside them what this one added.
-    """
+    """The distinct tokens of prompt and output; sequences of a request share the prompt's part."""
 
     __slots__ = ("_added", "prompt")
 
@@ -106,21 +107,22 @@ class SeenTokens:
         self._added = TokenCounts()
 
     def add(self, token_id: int) -> None:
-        """A token of the output."""
+        """Add a token of the output."""
         if token_id not in self.prompt:
             self._added.add(token_id)
 
     @property
     def parts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Arrays of ids that have none in common."""
+        """Two disjoint arrays of ids: of the prompt, and of the output beyond it."""
         return self.prompt.token_ids, self._added.token_ids
 
 
 class SamplingState:
     """The sampling side of one sequence.
 
-    Raises `InvalidRequest` when `logit_bias`, `stop_token_ids` or the prompt names a token that
-    the vocabulary does not have.
+    Raises:
+        InvalidRequest: `logit_bias`, `stop_token_ids` or the prompt has an id outside the
+            vocabulary.
     """
 
     __slots__ = (
@@ -128,11 +130,12 @@ class SamplingState:
         "_seed",
         "_stop_token_ids",
         "bias",
-        "forbidden_at_first",
+        "end_token_ids",
         "index",
-        "num_drawn",
+        "num_output",
         "output",
         "params",
+        "rules",
         "seen",
     )
 
@@ -148,14 +151,15 @@ class SamplingState:
     ) -> None:
         self.params = params
         self.index = index
-        self.num_drawn = 0  # output tokens so far
+        self.num_output = 0  # tokens so far
+        self.rules: tuple[LogitRule, ...] | None = None  # set by the sampler at the first token
         self._seed = fallback_seed if params.seed is None else params.seed
         self._eos_token_ids = frozenset() if params.ignore_eos else frozenset(eos_token_ids)
         self._stop_token_ids = frozenset(params.stop_token_ids)
         _check_ids("stop_token_ids", params.stop_token_ids, vocab_size)
-        # A model may name an end token beyond its logits; it can never be drawn.
+        # A model may name an end token beyond its logits; it is never sampled.
         ends = {token_id for token_id in eos_token_ids if 0 <= token_id < vocab_size}
-        self.forbidden_at_first = np.array(sorted(ends | self._stop_token_ids), dtype=np.int64)
+        self.end_token_ids = np.array(sorted(ends | self._stop_token_ids), dtype=np.int64)
         self.bias: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
         if params.logit_bias:
             _check_ids("logit_bias", tuple(params.logit_bias), vocab_size)
@@ -173,62 +177,34 @@ class SamplingState:
             self.output = TokenCounts()
 
     def for_sequence(self, index: int) -> SamplingState:
-        """The state in which another sequence of the same request begins."""
+        """Return the initial state of another sequence of the same request."""
         state = copy.copy(self)
         state.index = index
-        state.num_drawn = 0
+        state.num_output = 0
         if self.seen is not None:
             state.seen = SeenTokens(self.seen.prompt)
         if self.output is not None:
             state.output = TokenCounts()
         return state
 
-    @property
-    def changes_logits(self) -> bool:
-        """Whether the next draw needs logits other than the model's own."""
-        return self.changes_by_value or self.forbids_ends
-
-    @property
-    def changes_by_value(self) -> bool:
-        """Whether the next draw needs other values than the model's own, beside forbidden ends."""
-        return (
-            self.seen is not None
-            or self.bias is not None
-            or (self.output is not None and self.num_drawn > 0)
-        )
-
-    @property
-    def forbids_ends(self) -> bool:
-        """Whether the next token must not end the sequence, because of `min_tokens`."""
-        return self.num_drawn < self.params.min_tokens and len(self.forbidden_at_first) > 0
-
-    def takes_best(self, token_id: int) -> bool:
-        """Whether the next draw is `token_id`, the best of the model's own logits, without a look
-        at the others: what `min_tokens` forbids does not matter where it is not the best."""
-        return (
-            self.params.is_greedy
-            and not self.changes_by_value
-            and not (self.forbids_ends and token_id in self.forbidden_at_first)
-        )
-
     def next_uniform(self) -> float:
-        """The number in [0, 1) that decides the next draw; asking twice gives it twice."""
-        return uniform(self._seed, self.index, self.num_drawn)
+        """Return the number in [0, 1) that selects the next token; repeated calls agree."""
+        return uniform(self._seed, self.index, self.num_output)
 
     def observe(self, token_id: int) -> None:
-        """Take note of a token that became part of the output."""
-        self.num_drawn += 1
+        """Count a token that became part of the output."""
+        self.num_output += 1
         if self.seen is not None:
             self.seen.add(token_id)
         if self.output is not None:
             self.output.add(token_id)
 
     def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
-        """Whether the drawn `token_id` ends the sequence, and the token that ended it.
+        """Return the reason and the stop token if `token_id` ends the sequence, else None.
 
-        May be called before or after `observe`: a token that `min_tokens` forbids is not drawn.
+        May be called before or after `observe`: a token forbidden by `min_tokens` is never sampled.
         """
-        if self.num_drawn < self.params.min_tokens:
+        if self.num_output < self.params.min_tokens:
             return None
         if token_id in self._stop_token_ids or token_id in self._eos_token_ids:
             return "stop", token_id

@@ -1,6 +1,6 @@
-"""What min_p, top_k and top_p leave of a distribution, for many draws at once.
+"""Truncation of many distributions at once by min_p, top_k and top_p.
 
-Called by the sampler with scaled logits; nothing here knows requests beyond their parameters.
+Called by the rules of the sampler with scaled logits.
 """
 
 from __future__ import annotations
@@ -14,56 +14,58 @@ from torch import Tensor
 
 from yaie.engine.sampling_state import SamplingState
 
-_FEW = 1024  # tokens; top_p looks at as many first, and sorts more only for a flatter row
+_FEW = 1024  # candidates that top_p looks at first; a flatter row is sorted further
+
+_Rows = Sequence[tuple[int, SamplingState]]  # (row of the logits, state of its sequence)
 
 
-def apply_top_k_top_p_min_p(scaled: Tensor, states: Sequence[SamplingState]) -> None:
-    """Apply min_p, top_k and top_p to `scaled` [draws, vocab] (line maxima 0), in place."""
+def apply_top_k_top_p_min_p(scaled: Tensor, rows: _Rows) -> None:
+    """Truncate `rows` of `scaled` [rows, vocab] in place; the maximum of each row is 0."""
     vocab_size = scaled.shape[1]
-    if any(state.params.min_p > 0 for state in states):
-        floors = [
-            math.log(state.params.min_p) if state.params.min_p > 0 else -math.inf
-            for state in states
-        ]
-        scaled.masked_fill_(scaled < torch.tensor(floors, device=scaled.device)[:, None], -math.inf)
-    with_top_k = [i for i, state in enumerate(states) if 0 < state.params.top_k < vocab_size]
-    # Apart, so that a draw among few tokens never costs what one among many beside it does.
-    few = [i for i in with_top_k if states[i].params.top_k <= _FEW]
-    many = [i for i in with_top_k if states[i].params.top_k > _FEW]
-    for places in (few, many):
-        if places:
-            _cut_top_k(scaled, places, [states[i] for i in places])
-    only_top_p = [
-        i
-        for i, state in enumerate(states)
-        if state.params.top_p < 1.0 and not 0 < state.params.top_k < vocab_size
-    ]
-    if only_top_p:
-        _cut_top_p(scaled, only_top_p, _shares([states[i] for i in only_top_p], scaled.device))
+    _apply_min_p(scaled, [(i, state.params.min_p) for i, state in rows if state.params.min_p > 0])
+    with_top_k = [(i, state) for i, state in rows if 0 < state.params.top_k < vocab_size]
+    # Small and large k apart, so that a small one never pays for a large one in its batch.
+    _apply_top_k(scaled, [row for row in with_top_k if row[1].params.top_k <= _FEW])
+    _apply_top_k(scaled, [row for row in with_top_k if row[1].params.top_k > _FEW])
+    _apply_top_p(
+        scaled,
+        [
+            (i, state)
+            for i, state in rows
+            if state.params.top_p < 1.0 and not 0 < state.params.top_k < vocab_size
+        ],
+    )
 
 
-def _shares(states: Sequence[SamplingState], device: torch.device) -> Tensor:
-    """top_p of each; infinite where it is off, so that rounding cuts nothing."""
-    shares = [state.params.top_p if state.params.top_p < 1.0 else math.inf for state in states]
-    return torch.tensor(shares, dtype=torch.float64, device=device)
+def _apply_min_p(scaled: Tensor, min_ps: Sequence[tuple[int, float]]) -> None:
+    if not min_ps:
+        return
+    floors = [-math.inf] * len(scaled)
+    for i, min_p in min_ps:
+        floors[i] = math.log(min_p)
+    scaled.masked_fill_(scaled < torch.tensor(floors, device=scaled.device)[:, None], -math.inf)
 
 
-def _cut_top_k(scaled: Tensor, places: list[int], states: Sequence[SamplingState]) -> None:
-    """Apply top_k, and top_p to what it leaves, to the lines at `places`."""
-    lines = torch.tensor(places, device=scaled.device)
-    lengths = torch.tensor([state.params.top_k for state in states], device=scaled.device)
+def _apply_top_k(scaled: Tensor, rows: _Rows) -> None:
+    """Apply top_k, and top_p to the remainder, to `rows`."""
+    if not rows:
+        return
+    lines = torch.tensor([i for i, _ in rows], device=scaled.device)
+    lengths = torch.tensor([state.params.top_k for _, state in rows], device=scaled.device)
     ordered = _largest(scaled[lines], int(lengths.max()))
     positions = torch.arange(ordered.shape[1], device=scaled.device)
     ordered.masked_fill_(positions >= lengths[:, None], -math.inf)
     totals = ordered.exp().sum(dim=-1, dtype=torch.float64)
-    within = _num_within_share(ordered, _shares(states, scaled.device) * totals)
+    within = _num_within_share(ordered, _shares(rows, scaled.device) * totals)
     _keep_first(scaled, lines, ordered, torch.minimum(within, lengths))
 
 
-def _cut_top_p(scaled: Tensor, places: list[int], shares: Tensor) -> None:
-    lines = torch.tensor(places, device=scaled.device)
+def _apply_top_p(scaled: Tensor, rows: _Rows) -> None:
+    if not rows:
+        return
+    lines = torch.tensor([i for i, _ in rows], device=scaled.device)
     totals = scaled[lines].exp().sum(dim=-1, dtype=torch.float64)
-    targets = shares * totals
+    targets = _shares(rows, scaled.device) * totals
     count = min(_FEW, scaled.shape[1])
     ordered = _largest(scaled[lines], count)
     enough = ordered.exp().sum(dim=-1, dtype=torch.float64) >= targets
@@ -74,24 +76,31 @@ def _cut_top_p(scaled: Tensor, places: list[int], shares: Tensor) -> None:
     if not bool(enough.all()):
         lines, totals, targets = lines[~enough], totals[~enough], targets[~enough]
         own = scaled[lines]
-        # Tokens below this weight have together less than half of what top_p leaves out.
+        # All tokens below this weight together are less than half of the mass that top_p drops.
         floor = (totals - targets) / (2 * scaled.shape[1])
         count = int((own >= floor.log().unsqueeze(1)).sum(dim=-1).max())
         ordered = _largest(own, count)
         _keep_first(scaled, lines, ordered, _num_within_share(ordered, targets))
 
 
+def _shares(rows: _Rows, device: torch.device) -> Tensor:
+    """Return top_p of each row; infinite if it is off, so that rounding drops no token."""
+    top_ps = [state.params.top_p for _, state in rows]
+    shares = [top_p if top_p < 1.0 else math.inf for top_p in top_ps]
+    return torch.tensor(shares, dtype=torch.float64, device=device)
+
+
 def _largest(own: Tensor, count: int) -> Tensor:
-    """The `count` largest values of each line, in descending order."""
+    """Return the `count` largest values of each row, in descending order."""
     if count <= _FEW or own.device.type != "cpu":
         return own.topk(count, dim=-1).values
-    # Vector instructions sort a whole line in a fraction of the time that topk takes for many.
+    # numpy's vectorised sort of a whole row is several times faster than topk of many.
     ordered = torch.from_numpy(np.sort(own.numpy(), axis=-1))
     return ordered[:, -count:].flip(-1)
 
 
 def _num_within_share(ordered: Tensor, targets: Tensor) -> Tensor:
-    """How many leading tokens it takes to reach `targets`: at least 1 of each line."""
+    """Return the number of leading tokens that reach `targets`: at least 1 for each row."""
     weights = ordered.exp().double()
     before = weights.cumsum(dim=-1) - weights
     possible = ordered > -math.inf
@@ -99,13 +108,12 @@ def _num_within_share(ordered: Tensor, targets: Tensor) -> Tensor:
 
 
 def _keep_first(scaled: Tensor, lines: Tensor, ordered: Tensor, kept: Tensor) -> None:
-    """Keep the `kept` most likely tokens of each of `lines`; of equal ones the lowest ids."""
+    """Keep the `kept` most likely tokens of each of `lines`; lower ids win ties."""
     last = ordered.gather(1, (kept - 1).unsqueeze(1))
     own = scaled[lines]
     cut = own < last
     tied = own == last
-    # How many of those equal to the last one kept have a place.
-    room = kept - (own > last).sum(dim=-1)
+    room = kept - (own > last).sum(dim=-1)  # places for tokens tied with the last one kept
     crowded = (tied.sum(dim=-1) > room).nonzero().squeeze(1)
     if len(crowded):
         numbered = tied[crowded].cumsum(dim=-1)

@@ -1,0 +1,228 @@
+"""Rules that change the logits of a row before its token is chosen: masks, penalties, truncation.
+
+`RULES` lists them in the order in which they act. The sampler derives all of its paths from this
+list: the argmax of the model's own logits, the sampling kernel, and torch on a copy of the row. A
+rule that defines `enabled` and `apply` alone is therefore obeyed on every path; `keeps_best` and
+`forbidden` admit it to the fast ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from yaie.engine.sampling_state import SamplingState
+from yaie.engine.truncation import apply_top_k_top_p_min_p
+from yaie.errors import InvariantViolated
+
+Rows = Sequence[tuple[int, SamplingState]]  # (row of the logits, state of its sequence)
+
+_NO_TOKENS = np.empty(0, dtype=np.int64)
+
+
+class LogitRule:
+    """One change of logits. Subclasses define `enabled` and `apply`; defaults are the slow path."""
+
+    param: ClassVar[str | None] = None  # the request's parameter, where the rule forbids tokens
+    after_temperature: ClassVar[bool] = False  # True: act on scaled logits of random samples
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if the rule may ever change a row of this sequence."""
+        raise NotImplementedError
+
+    def applies(self, state: SamplingState) -> bool:
+        """Return True if the rule changes the row of the next token; `enabled` holds."""
+        return True
+
+    def keeps_best(self, state: SamplingState, best_id: int) -> bool:
+        """Return True if `best_id` stays the most likely token under this rule."""
+        return False
+
+    def forbidden(self, state: SamplingState) -> NDArray[np.int64] | None:
+        """Return the token ids to remove from a row that is otherwise kept as it is.
+
+        None if the rule does more; the sampling kernel then leaves the row to torch.
+        """
+        return None
+
+    def apply(self, own: Tensor, rows: Rows) -> None:
+        """Change the rows named by `rows` of `own` [rows, vocab] in place."""
+        raise NotImplementedError
+
+
+_Changes = Sequence[tuple[NDArray[np.int64], NDArray[np.float32]]]  # token ids and their numbers
+
+
+class SparseRule(LogitRule):
+    """Rule that changes few tokens of a row: one gather and one scatter for all rows.
+
+    `_changes` gives the tokens of one row, in disjoint arrays; `_combine` gives their new logits.
+    """
+
+    def _changes(self, state: SamplingState) -> _Changes:
+        raise NotImplementedError
+
+    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def apply(self, own: Tensor, rows: Rows) -> None:
+        """Change the tokens of all rows at once."""
+        changes = [
+            (row, ids, numbers) for row, state in rows for ids, numbers in self._changes(state)
+        ]
+        places = _flat_indices([(row, ids) for row, ids, _ in changes], own.shape[1], own.device)
+        numbers = torch.from_numpy(np.concatenate([numbers for *_, numbers in changes]))
+        flat = own.view(-1)
+        flat[places] = self._combine(flat[places], numbers.to(own.device))
+
+
+class MinTokens(SparseRule):
+    """Forbid end and stop tokens until the output has `min_tokens` tokens."""
+
+    param = "min_tokens"
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if a minimum is set and there is an end token to forbid."""
+        return state.params.min_tokens > 0 and len(state.end_token_ids) > 0
+
+    def applies(self, state: SamplingState) -> bool:
+        """Return True while the output is shorter than the minimum."""
+        return state.num_output < state.params.min_tokens
+
+    def keeps_best(self, state: SamplingState, best_id: int) -> bool:
+        """Return True unless the best token would end the sequence."""
+        return best_id not in state.end_token_ids
+
+    def forbidden(self, state: SamplingState) -> NDArray[np.int64]:
+        """Return end and stop tokens."""
+        return state.end_token_ids
+
+    def _changes(self, state: SamplingState) -> _Changes:
+        ids = state.end_token_ids
+        return [(ids, np.full(len(ids), -math.inf, np.float32))]
+
+    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        return numbers
+
+
+class LogitBias(SparseRule):
+    """Add `logit_bias` to the logits of its tokens."""
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if the request has a bias."""
+        return state.bias is not None
+
+    def _changes(self, state: SamplingState) -> _Changes:
+        assert state.bias is not None
+        return [state.bias]
+
+    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        return values + numbers
+
+
+class RepetitionPenalty(SparseRule):
+    """Divide positive logits of tokens in prompt or output by the penalty, multiply the others."""
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if the penalty differs from 1."""
+        return state.seen is not None
+
+    def _changes(self, state: SamplingState) -> _Changes:
+        assert state.seen is not None
+        penalty = state.params.repetition_penalty
+        return [(ids, np.full(len(ids), penalty, np.float32)) for ids in state.seen.parts]
+
+    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        return torch.where(values > 0, values / numbers, values * numbers)
+
+
+class OutputPenalties(SparseRule):
+    """Subtract `presence_penalty` once and `frequency_penalty` per use from tokens of the output.
+
+    One rule for both penalties, since they count the same tokens and their sum is rounded once.
+    """
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if one of the penalties differs from 0."""
+        return state.output is not None
+
+    def applies(self, state: SamplingState) -> bool:
+        """Return True once there is output."""
+        return state.num_output > 0
+
+    def _changes(self, state: SamplingState) -> _Changes:
+        assert state.output is not None
+        params = state.params
+        total = params.frequency_penalty * state.output.counts + params.presence_penalty
+        return [(state.output.token_ids, total.astype(np.float32))]
+
+    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        return values - numbers
+
+
+class Truncation(LogitRule):
+    """Keep the most likely tokens only: min_p, then top_k, then top_p of what is left."""
+
+    after_temperature = True
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if one of the three is set and a token is sampled at random."""
+        params = state.params
+        return not params.is_greedy and (params.min_p > 0 or self._by_rank(state))
+
+    def keeps_best(self, state: SamplingState, best_id: int) -> bool:
+        """Return True: each of the three keeps at least one token."""
+        return True
+
+    def forbidden(self, state: SamplingState) -> NDArray[np.int64] | None:
+        """Return an empty array for min_p alone, which the sampling kernel applies itself."""
+        return None if self._by_rank(state) else _NO_TOKENS
+
+    def apply(self, own: Tensor, rows: Rows) -> None:
+        """Set the logits of all other tokens to minus infinity."""
+        apply_top_k_top_p_min_p(own, rows)
+
+    @staticmethod
+    def _by_rank(state: SamplingState) -> bool:
+        return state.params.top_p < 1.0 or state.params.top_k > 0
+
+
+RULES: tuple[LogitRule, ...] = (
+    MinTokens(),
+    LogitBias(),
+    RepetitionPenalty(),
+    OutputPenalties(),
+    Truncation(),
+)
+
+
+def joined_forbidden(rules: Sequence[LogitRule], state: SamplingState) -> NDArray[np.int64] | None:
+    """Return the tokens that the applying `rules` forbid; None if one of the rules does more."""
+    if not rules:
+        return _NO_TOKENS
+    parts = []
+    for rule in rules:
+        ids = rule.forbidden(state)
+        if ids is None:
+            return None
+        parts.append(ids)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _flat_indices(
+    parts: Sequence[tuple[int, NDArray[np.int64]]], vocab_size: int, device: torch.device
+) -> Tensor:
+    """Return indices into the flattened [rows, vocab]; they are distinct, as are ids of a row."""
+    ids = np.concatenate([token_ids for _, token_ids in parts])
+    if len(ids) and (ids.min() < 0 or ids.max() >= vocab_size):
+        # Checked here because on a GPU a wrong index ends the process, not the request.
+        raise InvariantViolated(f"a counted token id is outside the vocabulary of {vocab_size}")
+    lengths = [len(token_ids) for _, token_ids in parts]
+    ids += np.repeat(np.array([row for row, _ in parts], dtype=np.int64) * vocab_size, lengths)
+    return torch.from_numpy(ids).to(device)
