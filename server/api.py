@@ -1,6 +1,6 @@
-"""`uvicorn server.api:app`: the application, configured by `YAIE_*`.
+"""Application for `uvicorn server.api:app`, configured by `YAIE_*` variables.
 
-Importing this loads no torch and starts nothing; the lifespan does.
+Importing this loads no torch and starts no engine; the lifespan does.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import sys
 
 from server.app import create_app
+from server.logs import configure_logs
 from yaie.errors import ConfigError
 
 try:
     app = create_app()
-except ConfigError as error:  # one line is worth more than a traceback through uvicorn
+except ConfigError as error:  # one line instead of a traceback through uvicorn
     code = (error.code or "").replace("_", "-")  # as `yaie serve` writes it
     sys.stderr.write(f"error[{code}]: {error.message}\n")
     sys.exit(error.exit_code)
+configure_logs(app.state.service.settings.log_level)  # for lines that precede the lifespan

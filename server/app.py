@@ -26,6 +26,7 @@ from starlette.responses import Response
 
 from server.drain import draining_signals
 from server.errors import MethodNotAllowed, NotFound, error_response
+from server.logs import configure_logs
 from server.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
 from server.routes import completions, health, models
 from server.service import Service
@@ -112,7 +113,7 @@ def _layers(settings: Settings, service: Service) -> list[Middleware]:
 @contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
-    _show_logs(service.settings.log_level)
+    configure_logs(service.settings.log_level)
     for warning in app.state.warnings:
         logger.warning("%s", warning)
     with draining_signals(service):
@@ -135,19 +136,6 @@ async def _exit(code: int) -> None:
     asyncio.get_running_loop().call_soon(sys.exit, code)
     with contextlib.suppress(asyncio.CancelledError):  # which is how the loop ends what it runs
         await asyncio.sleep(EXIT_S)
-
-
-def _show_logs(level: str) -> None:
-    """Let our log lines be seen where the operator has not configured logging."""
-    if not logging.getLogger().handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(levelname)s:     %(name)s: %(message)s"))
-        for name in ("server", "yaie"):
-            ours = logging.getLogger(name)
-            if not ours.handlers:
-                ours.addHandler(handler)
-    for name in ("server", "yaie"):
-        logging.getLogger(name).setLevel(level.upper())
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

@@ -7,7 +7,6 @@ taken, and an engine that cannot start becomes one message and an exit code.
 from __future__ import annotations
 
 import contextlib
-import copy
 import errno
 import resource
 import signal
@@ -158,6 +157,7 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
         import uvicorn
 
         from server.app import create_app
+        from server.logs import uvicorn_log_config
         from server.protocol import HttpProtocol
 
     failures: list[YaieError] = []
@@ -167,15 +167,13 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
         server.should_exit = True
 
     app = create_app(settings, on_fatal=stop)
-    log_config = copy.deepcopy(uvicorn.config.LOGGING_CONFIG)
-    log_config["handlers"]["access"]["stream"] = "ext://sys.stderr"  # stdout is for answers
     server = uvicorn.Server(
         uvicorn.Config(
             app,
             http=HttpProtocol,
             ws="none",
             log_level=settings.log_level,
-            log_config=log_config,
+            log_config=uvicorn_log_config(),
             timeout_graceful_shutdown=CLOSE_S,
         )
     )

@@ -38,6 +38,7 @@ from yaie.client.messages import (
 from yaie.config import EngineConfig
 from yaie.errors import InvalidRequest, StartupError
 from yaie.process.gc_pause import gc_paused_then_frozen
+from yaie.process.log_format import LOG_FORMAT
 from yaie.types import TokenDelta
 
 logger = logging.getLogger(__name__)
@@ -100,11 +101,7 @@ def main(arguments: list[str], load: Callable[[EngineConfig], Core] = load_engin
 def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> int:
     start, *early = _first_messages(channel)
     assert isinstance(start, Start)
-    logging.basicConfig(
-        level=start.log_level,
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)s engine[%(process)d] %(name)s: %(message)s",
-    )
+    logging.basicConfig(level=start.log_level, stream=sys.stderr, format=LOG_FORMAT)
     try:
         with gc_paused_then_frozen():
             core = load(start.config)

@@ -1,0 +1,83 @@
+"""Log lines of server and uvicorn."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import logging.config
+import re
+from collections.abc import Iterator
+
+import pytest
+from uvicorn.config import LOGGING_CONFIG
+
+from server.logs import configure_logs, uvicorn_log_config
+
+LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|DEBUG) \[\d+\] [a-z._]+: .+")
+NAMES = ("", "server", "yaie", "uvicorn", "uvicorn.error", "uvicorn.access")
+
+
+@contextlib.contextmanager
+def unconfigured_log() -> Iterator[io.StringIO]:
+    """Standard error and output of a process without log set-up.
+
+    No fixture: pytest installs its own streams and handlers after the fixtures.
+    """
+    out = io.StringIO()
+    loggers = [logging.getLogger(name) for name in NAMES]
+    before = [(each.handlers, each.level, each.propagate, each.filters) for each in loggers]
+    for each in loggers:
+        each.handlers, each.filters = [], []
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        yield out
+    for each, (handlers, level, propagate, filters) in zip(loggers, before, strict=True):
+        each.handlers, each.filters, each.propagate = handlers, filters, propagate
+        each.setLevel(level)
+
+
+def access(target: str, status: int = 200) -> None:
+    message = '%s - "%s %s HTTP/%s" %d'
+    logging.getLogger("uvicorn.access").info(message, "127.0.0.1:9", "GET", target, "1.1", status)
+
+
+@pytest.mark.parametrize("config", [LOGGING_CONFIG, uvicorn_log_config()], ids=["uvicorn", "yaie"])
+def test_all_lines_have_one_format_with_time(config: dict[str, object]) -> None:
+    with unconfigured_log() as log:
+        logging.config.dictConfig(config)
+        configure_logs("info")
+        configure_logs("info")  # as after `server.api`, which is imported before the lifespan
+        for name in ("server.service", "yaie.client.process", "uvicorn.error"):
+            logging.getLogger(name).info("started")
+        access("/v1/models")
+        lines = log.getvalue().splitlines()
+        assert len(lines) == 4
+        assert [line for line in lines if not LINE.fullmatch(line)] == []
+        assert lines[-1].endswith('127.0.0.1:9 - "GET /v1/models HTTP/1.1" 200')
+
+
+@pytest.mark.parametrize("level", ["INFO", "DEBUG"])
+def test_probes_and_scrapes_are_logged_at_debug(level: str) -> None:
+    with unconfigured_log() as log:
+        logging.config.dictConfig(uvicorn_log_config())
+        logging.getLogger("uvicorn.access").setLevel(level)
+        configure_logs(level.lower())
+        for target in ("/health", "/readiness?x=1", "/liveness", "/metrics"):
+            access(target)
+        access("/health", 503)
+        lines = log.getvalue().splitlines()
+        assert len(lines) == (5 if level == "DEBUG" else 0)
+        assert all(" DEBUG " in line for line in lines)
+
+
+def test_a_configured_log_is_left_alone() -> None:
+    with unconfigured_log() as log:
+        own = logging.StreamHandler(log)
+        own.setFormatter(logging.Formatter("mine %(message)s"))
+        logging.getLogger().addHandler(own)
+        logging.getLogger("uvicorn").addHandler(own)
+        logging.getLogger("uvicorn").propagate = False
+        configure_logs("info")
+        logging.getLogger("server.service").info("one")
+        logging.getLogger("uvicorn.error").warning("two")
+        assert log.getvalue().splitlines() == ["mine one", "mine two"]
