@@ -86,11 +86,13 @@ class Workload:
         count = self.sequences * self.rows
         own = [np.array(self.slots_of(index), dtype=np.int64) for index in range(self.sequences)]
         segments = [
-            Segment(slots, self.shared, index * self.rows, (index + 1) * self.rows)
+            Segment(
+                slots, self.shared, index * self.rows, (index + 1) * self.rows, int(self.shared > 0)
+            )
             for index, slots in enumerate(own)
         ]
         if self.shared:
-            segments.insert(0, Segment(np.arange(self.shared, dtype=np.int64), 0, 0, count))
+            segments.insert(0, Segment(np.arange(self.shared, dtype=np.int64), 0, 0, count, 0))
         every = np.arange(count, dtype=np.int64)
         return StepPlan(
             token_ids=every % VOCABULARY,

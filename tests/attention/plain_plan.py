@@ -36,7 +36,7 @@ class PlainPlan:
         for node in self.selection.entries:
             self._hang(node)
         for top in self.tops:
-            self._walk(top, top.node.start, [])
+            self._walk(top, top.node.start, [], 0)
         entries = self.selection.entries
         numbered = list(enumerate(self.rows))
         return StepPlan(
@@ -66,7 +66,7 @@ class PlainPlan:
             self._hang(parent)
             self.places[parent].branches.append(place)
 
-    def _walk(self, place: Place, first_position: int, carried: list[IntArray]) -> None:
+    def _walk(self, place: Place, first_position: int, carried: list[IntArray], level: int) -> None:
         """`carried` are slots of nodes above that are read together with those of this one."""
         node, branches, first_row = place.node, place.branches, len(self.rows)
         self.rows += [(node, offset) for offset in self._offsets(node)]
@@ -75,18 +75,18 @@ class PlainPlan:
         carried = [*carried, node.slots(0, own)]
         slots = np.concatenate(carried)
         if not branches:
-            self._add(slots, first_position, first_row)
+            self._add(slots, first_position, first_row, level)
         elif len(branches) == 1 and not has_rows:
-            self._walk(branches[0], first_position, carried)
+            self._walk(branches[0], first_position, carried, level)
         elif self.cost.folds(len(slots), len(branches) + has_rows):
             if has_rows:
-                self._add(slots, first_position, first_row)
+                self._add(slots, first_position, first_row, level)
             for branch in branches:
-                self._walk(branch, first_position, carried)
+                self._walk(branch, first_position, carried, level)
         else:
             for branch in branches:
-                self._walk(branch, node.end, [])
-            self._add(slots, first_position, first_row)
+                self._walk(branch, node.end, [], level + 1)
+            self._add(slots, first_position, first_row, level)
 
     def _offsets(self, node: Node) -> list[int]:
         """The tokens of the node that have rows."""
@@ -96,8 +96,8 @@ class PlainPlan:
         new = range(node.num_computed, entry.computed_to)
         return sorted({*entry.logits, *new})
 
-    def _add(self, slots: IntArray, first_position: int, first_row: int) -> None:
-        self.segments.append(Segment(slots, first_position, first_row, len(self.rows)))
+    def _add(self, slots: IntArray, first_position: int, first_row: int, level: int) -> None:
+        self.segments.append(Segment(slots, first_position, first_row, len(self.rows), level))
 
 
 def plain_plan(selection: RowSelection, cost: FoldingCost | None = None) -> StepPlan:
@@ -113,6 +113,7 @@ def assert_same(plan: StepPlan, expected: StepPlan) -> None:
         assert np.array_equal(segment.slots, other.slots)
         assert segment.first_position == other.first_position
         assert (segment.first_row, segment.end_row) == (other.first_row, other.end_row)
+        assert segment.level == other.level
     assert plan.kv_tokens_read == expected.kv_tokens_read
     assert plan.kv_tokens_unshared == expected.kv_tokens_unshared
 

@@ -371,7 +371,7 @@ def test_decoding_in_a_batch_reads_the_shared_prefix_once_and_every_tail() -> No
     prefix, tail, rows = 1000, 17, 32
     bounds = [prefix + tail * row for row in range(rows + 1)]
     tails = tuple(
-        Segment(np.arange(first, end), prefix, row, row + 1)
+        Segment(np.arange(first, end), prefix, row, row + 1, level=1)
         for row, (first, end) in enumerate(pairwise(bounds))
     )
     every = np.arange(rows)
@@ -381,7 +381,7 @@ def test_decoding_in_a_batch_reads_the_shared_prefix_once_and_every_tail() -> No
         slots=np.array(bounds[1:]) - 1,
         written_rows=every,
         logit_rows=every,
-        segments=(Segment(np.arange(prefix), 0, 0, rows), *tails),
+        segments=(Segment(np.arange(prefix), 0, 0, rows, level=0), *tails),
         kv_tokens_read=bounds[-1],
         kv_tokens_unshared=rows * (prefix + tail),
     )

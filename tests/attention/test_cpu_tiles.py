@@ -34,7 +34,7 @@ def prefix_and_tails(
     own = slots[prefix:].reshape(branches, rows)
     count = branches * rows
     tails = tuple(
-        Segment(own[branch], prefix, branch * rows, (branch + 1) * rows)
+        Segment(own[branch], prefix, branch * rows, (branch + 1) * rows, level=int(prefix > 0))
         for branch in range(branches)
     )
     every = np.arange(count)
@@ -44,7 +44,7 @@ def prefix_and_tails(
         slots=own.reshape(-1),
         written_rows=every,
         logit_rows=every,
-        segments=(Segment(slots[:prefix], 0, 0, count), *tails) if prefix else tails,
+        segments=(Segment(slots[:prefix], 0, 0, count, level=0), *tails) if prefix else tails,
         kv_tokens_read=prefix + count,
         kv_tokens_unshared=branches * (prefix + rows),
     )

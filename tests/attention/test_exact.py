@@ -49,7 +49,10 @@ def alone(plan: StepPlan, row: int, borders: tuple[int, ...] = ()) -> StepPlan:
     """One row of a plan by itself; its path cut into nodes at `borders`."""
     path = path_of(plan, row)
     cuts = [0, *(border for border in borders if 0 < border < len(path)), len(path)]
-    segments = tuple(Segment(path[first:end], first, 0, 1) for first, end in pairwise(cuts))
+    segments = tuple(
+        Segment(path[first:end], first, 0, 1, level)
+        for level, (first, end) in enumerate(pairwise(cuts))
+    )
     return dataclasses.replace(
         plan,
         token_ids=np.array([row]),  # says whose query it is
@@ -146,8 +149,8 @@ def test_rows_that_end_in_an_earlier_span_than_their_node(kernels: Library) -> N
         written_rows=np.arange(len(rows)),
         logit_rows=np.arange(len(rows)),
         segments=(
-            Segment(every[:length], 0, 0, len(rows)),
-            Segment(every[length:], length, len(rows) - 1, len(rows)),
+            Segment(every[:length], 0, 0, len(rows), level=0),
+            Segment(every[length:], length, len(rows) - 1, len(rows), level=1),
         ),
         kv_tokens_read=0,
         kv_tokens_unshared=0,

@@ -127,7 +127,7 @@ def long_prefill(rows: int, keys: int) -> StepPlan:
         slots=own,
         written_rows=np.arange(rows),
         logit_rows=np.arange(rows),
-        segments=(Segment(slots, 0, 0, rows),),
+        segments=(Segment(slots, 0, 0, rows, level=0),),
         kv_tokens_read=keys,
         kv_tokens_unshared=keys,
     )
@@ -150,14 +150,16 @@ def test_what_is_outside_of_the_window_is_never_read() -> None:
 def test_many_short_segments_become_few_tiles() -> None:
     """A decode step of 64 sequences behind one prefix costs two tiles, not 65."""
     rows = np.arange(64, dtype=np.int64)
-    own = tuple(Segment(1000 + row * 10 + np.arange(10), 500, row, row + 1) for row in range(64))
+    own = tuple(
+        Segment(1000 + row * 10 + np.arange(10), 500, row, row + 1, level=1) for row in range(64)
+    )
     plan = StepPlan(
         token_ids=rows,
         positions=np.full(64, 509),
         slots=1000 + rows * 10 + 9,
         written_rows=rows,
         logit_rows=rows,
-        segments=(Segment(np.arange(500), 0, 0, 64), *own),
+        segments=(Segment(np.arange(500), 0, 0, 64, level=0), *own),
         kv_tokens_read=0,
         kv_tokens_unshared=0,
     )

@@ -31,7 +31,7 @@ class RandomTree:
         if self.random.random() < 0.5:
             self.random.shuffle(self.free)
         for _ in range(2):
-            self._grow([], 0, self.depth)
+            self._grow([], 0, self.depth, 0)
         self.random.shuffle(self.segments)
         rows = np.arange(len(self.positions))
         return StepPlan(
@@ -45,7 +45,7 @@ class RandomTree:
             kv_tokens_unshared=0,
         )
 
-    def _grow(self, carried: list[int], start: int, depth: int) -> None:
+    def _grow(self, carried: list[int], start: int, depth: int, level: int) -> None:
         """`carried` are the slots of nodes above that are folded into this one."""
         length = self.random.randint(1, self.longest)
         own = [self.free.pop() for _ in range(length)]
@@ -60,20 +60,20 @@ class RandomTree:
             self.positions.append(position + index)
             self.row_slots.append(own[index])
         if is_leaf:
-            self._segment(slots, start, first_row)
+            self._segment(slots, start, first_row, level)
             return
         folds = self.random.random() < self.fold
         if folds:
-            self._segment(slots, start, first_row)
+            self._segment(slots, start, first_row, level)
         for _ in range(self.random.randint(1, 3)):
             if folds:
-                self._grow(slots, start, depth - 1)
+                self._grow(slots, start, depth - 1, level)
             else:
-                self._grow([], position + length, depth - 1)
+                self._grow([], position + length, depth - 1, level + 1)
         if not folds:
-            self._segment(slots, start, first_row)
+            self._segment(slots, start, first_row, level)
 
-    def _segment(self, slots: list[int], start: int, first_row: int) -> None:
+    def _segment(self, slots: list[int], start: int, first_row: int, level: int) -> None:
         if len(self.positions) > first_row:
             array = np.array(slots, dtype=np.int64)
-            self.segments.append(Segment(array, start, first_row, len(self.positions)))
+            self.segments.append(Segment(array, start, first_row, len(self.positions), level))

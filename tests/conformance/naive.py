@@ -77,6 +77,7 @@ class NaiveCache:
                 first_position=len(run[0]) - 1,
                 first_row=below[run[0]][0],
                 end_row=below[run[0]][-1] + 1,
+                level=sum(above[0] == run[0][: len(above[0])] for above in runs) - 1,
             )
             for run in runs
         ]

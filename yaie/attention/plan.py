@@ -36,6 +36,7 @@ class Segment:
     first_position: int  # position of the first key; key i has position first_position + i
     first_row: int
     end_row: int  # exclusive
+    level: int  # segments above it in the cascade; those of one level share no row
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +208,14 @@ class _Carry:
     """
 
     first_position: int
+    level: int  # of the segment that they will be part of
     slots: IntArray | None = None  # of the last node; None: nothing is carried yet
     above: _Carry | None = None
 
     def with_keys(self, slots: IntArray) -> _Carry:
         """These keys and then `slots`."""
-        return _Carry(self.first_position, slots, self if self.slots is not None else None)
+        above = self if self.slots is not None else None
+        return _Carry(self.first_position, self.level, slots, above)
 
     def all_slots(self) -> IntArray:
         """Of all the keys, in order of position."""
@@ -244,7 +247,7 @@ class _Layout:
 
     def walk(self, top: NodeRows) -> None:
         """Lay out one subtree, depth first. A stack, since paths can be deeper than recursion."""
-        stack: list[tuple[NodeRows, _Carry, int]] = [(top, _Carry(0), -1)]
+        stack: list[tuple[NodeRows, _Carry, int]] = [(top, _Carry(0, 0), -1)]
         while stack:
             rows, carry, first_row = stack.pop()
             if first_row >= 0:  # all below it is laid out
@@ -269,7 +272,7 @@ class _Layout:
                     self._add_segment(keys, first_row, self.num_rows)
             else:
                 stack.append((rows, keys, first_row))
-                below = _Carry(node.end)
+                below = _Carry(node.end, carry.level + 1)
             for branch in reversed(branches):
                 stack.append((branch, below, -1))
 
@@ -303,7 +306,8 @@ class _Layout:
         return again[-1] + 1 if again else 0
 
     def _add_segment(self, keys: _Carry, first_row: int, end_row: int) -> None:
-        self.segments.append(Segment(keys.all_slots(), keys.first_position, first_row, end_row))
+        slots = keys.all_slots()
+        self.segments.append(Segment(slots, keys.first_position, first_row, end_row, keys.level))
 
 
 _USUAL_COST = FoldingCost()

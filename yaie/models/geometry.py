@@ -190,7 +190,7 @@ def _probe_plan() -> StepPlan:
         slots=tokens,
         written_rows=tokens,
         logit_rows=tokens,
-        segments=(Segment(slots=tokens, first_position=0, first_row=0, end_row=_PROBE_TOKENS),),
+        segments=(Segment(tokens, 0, 0, _PROBE_TOKENS, level=0),),
         kv_tokens_read=_PROBE_TOKENS,
         kv_tokens_unshared=_PROBE_TOKENS,
     )

@@ -54,7 +54,7 @@ def comparison_plan(loaded: LoadedModel) -> StepPlan:
     token_ids = np.arange(count, dtype=np.int64) * 31 % loaded.vocab_size
     slots = np.arange(count, dtype=np.int64)
     branches = [
-        Segment(slots[first : first + own], shared, first, first + own)
+        Segment(slots[first : first + own], shared, first, first + own, level=1)
         for first in (shared, shared + own)
         if own
     ]
@@ -65,7 +65,7 @@ def comparison_plan(loaded: LoadedModel) -> StepPlan:
         slots=slots,
         written_rows=slots,
         logit_rows=slots,
-        segments=(Segment(slots[:shared], 0, 0, count), *branches),
+        segments=(Segment(slots[:shared], 0, 0, count, level=0), *branches),
         kv_tokens_read=count,
         kv_tokens_unshared=2 * length,
     )

@@ -58,5 +58,5 @@ def _rows_alone(plan: StepPlan, first: int, end: int) -> StepPlan:
         slots=plan.slots[first:end],
         written_rows=every,
         logit_rows=every,
-        segments=(Segment(plan.slots[:end], 0, 0, end - first),),
+        segments=(Segment(plan.slots[:end], 0, 0, end - first, level=0),),
     )
