@@ -14,7 +14,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup serve demo test test-integration test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup serve demo test test-integration test-training test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ test: setup  ## the default test suite (CPU only)
 
 test-integration: setup  ## the tests that start processes, sockets or compilers, or run large sets
 	$(BIN)/python -m pytest -m 'integration and not gpu and not slow' $(WORKERS)
+
+test-training: setup  ## the tests of the built-in model's training text (several minutes)
+	$(BIN)/python -m pytest training $(WORKERS)
 
 test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing, all instruction sets
 	$(BIN)/python -m pytest -m slow --timeout 5400

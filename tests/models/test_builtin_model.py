@@ -7,23 +7,20 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
+from benchmarks import questions
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = ROOT / "tests" / "models" / "builtin_questions.jsonl"
-sys.path.insert(0, str(ROOT / "scripts"))
 
-import builtin_corpus  # noqa: E402  (training code lies outside the package)
-from builtin_corpus import conversations, evaluate, lead_ins, wordings  # noqa: E402
-from builtin_corpus.fact_questions import ask  # noqa: E402
-from builtin_corpus.facts import FACTS  # noqa: E402
-from builtin_corpus.grammar import normalise  # noqa: E402
-
+IDENTITY = (
+    "I am YAIE's built-in demonstration model: small, about 4 million parameters, trained from "
+    "scratch on text that the project wrote. I know the project, small sums, JSON and tool calls."
+)
 WEATHER = {
     "type": "function",
     "function": {
@@ -44,73 +41,25 @@ def tokenizer() -> Any:
 
 def test_answers_the_frozen_questions() -> None:
     """At least 95 % of 200 questions whose wordings it was never trained on."""
-    questions = evaluate.read_questions(QUESTIONS)
-    assert len(questions) == 200
+    asked = questions.read_questions(QUESTIONS)
+    assert len(asked) == 200
     wrong = [
         f"{question['id']}: {answer}"
-        for question, answer in zip(
-            questions, evaluate.answers(BUILTIN_MODEL_DIR, questions), strict=True
-        )
-        if not evaluate.accepted(answer, question["accept"])
+        for question, answer in zip(asked, questions.answers(BUILTIN_MODEL_DIR, asked), strict=True)
+        if not questions.accepted(answer, question["accept"])
     ]
     assert len(wrong) <= 10, "\n".join(wrong)
 
 
 def test_says_what_it_is() -> None:
     """Asked who it is, it says that it is small, built in and a demonstration."""
-    questions = [
+    asked = [
         {"messages": [{"role": "user", "content": "Who are you?"}]},
         {"messages": [{"role": "user", "content": "What is the capital of France?"}]},
     ]
-    identity, refusal = evaluate.answers(BUILTIN_MODEL_DIR, questions)
-    assert identity == conversations.IDENTITY
+    identity, refusal = questions.answers(BUILTIN_MODEL_DIR, asked)
+    assert identity == IDENTITY
     assert "demonstration model" in refusal and "yaie serve Qwen/Qwen3-0.6B" in refusal
-
-
-def test_no_question_is_a_wording_of_the_generator() -> None:
-    """The frozen questions test understanding of unseen wordings, so none may be trained on."""
-    asked = [q["messages"][-1]["content"] for q in evaluate.read_questions(QUESTIONS)]
-    assert [text for text in asked if wordings.contains(text)] == []
-
-
-def test_the_generator_check_recognises_the_generator() -> None:
-    """The check above can fail: it recognises what the generator writes."""
-    rng = Random(11)
-    assert all(wordings.contains(ask(rng.choice(FACTS), rng)) for _ in range(60))
-
-
-def test_the_honesty_check_looks_behind_lead_ins() -> None:
-    """A later turn counts as a wording of the generator with its lead-in and without it."""
-    rng = Random(9)
-    for _ in range(40):
-        text = lead_ins.led_in("Which port does the server use?", rng)
-        assert text.lower().endswith("which port does the server use?") and len(text) > 33
-        behind = wordings.behind(lead_ins.LEAD_INS, normalise(text))
-        assert "which port does the server use" in behind, text
-    assert wordings.contains(text)
-    assert wordings.contains("And 38?") and not wordings.contains("And on Mars?")
-
-
-def test_the_honesty_check_recognises_wide_extraction() -> None:
-    """A framed sentence of the generator counts as a wording of the generator."""
-    for text in (
-        "JSON with name and city: Petra Alvo left Zorin at 31",
-        "Sensor KX-12 reports 21 degrees.\nJSON with sensor, temperature",
-        "Parcel KX-7 could not be delivered. We left it with your neighbour Mr Dahl, "
-        "612 Mill Street.\n"
-        "JSON with neighbour and road",
-    ):
-        assert wordings.contains(text)
-
-
-@pytest.mark.parametrize(
-    "question", [q for q in evaluate.read_questions(QUESTIONS) if q["category"] == "facts"],
-    ids=lambda q: q["id"],
-)  # fmt: skip
-def test_a_fact_question_accepts_one_fact_only(question: dict[str, Any]) -> None:
-    """A wrong answer fails: of all the answers that the model knows, one is accepted."""
-    accepted = [f.key for f in FACTS if evaluate.accepted(f.answer, question["accept"])]
-    assert len(accepted) == 1
 
 
 @pytest.mark.parametrize(
@@ -128,8 +77,8 @@ def test_a_fact_question_accepts_one_fact_only(question: dict[str, Any]) -> None
 )
 def test_acceptance_rules(rule: dict[str, Any], good: str, bad: str) -> None:
     """Each kind of rule tells a right answer from a wrong one."""
-    assert evaluate.accepted(good, rule)
-    assert not evaluate.accepted(bad, rule)
+    assert questions.accepted(good, rule)
+    assert not questions.accepted(bad, rule)
 
 
 def test_folder_is_small() -> None:
@@ -204,10 +153,3 @@ def test_template_writes_tool_calls_as_the_model_does(tokenizer: Any) -> None:
     assert text.startswith("<|im_start|>system\nBe brief.\n\n# Tools\n")
     assert json.dumps(WEATHER["function"]) in text
     assert "<|im_start|>user\nThank you<|im_end|>\n" in text
-
-
-def test_corpus_is_reproducible() -> None:
-    """The same seed gives the same conversations."""
-    first, second = Random(4), Random(4)
-    for _ in range(50):
-        assert builtin_corpus.conversation(first) == builtin_corpus.conversation(second)

@@ -1,0 +1,1 @@
+"""Training of the models that YAIE ships; left out of the packages."""

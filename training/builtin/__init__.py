@@ -1,0 +1,1 @@
+"""The built-in demonstration model: the generator of its training text, its training, its tests."""

@@ -1,0 +1,154 @@
+"""Choices asked again with other words: "Is 7 odd or even?", then "And 8?".
+
+The second question says only what changes, so the first must be read for what is asked. Called by
+the corpus; `wordings.py` reads `AGAIN` for the honesty test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from . import choices
+from .grammar import articles, expand, written
+from .tables import load
+
+everyday = load("choices_everyday")
+
+T = load("choices")
+
+Pair = tuple[str, str]
+
+
+def _follow(word: str, rng: Random) -> str:
+    return articles(written(rng.choice(T.AGAIN), rng, {"w": word}))
+
+
+def _several(first: Pair, more: Callable[[], Pair], rng: Random) -> list[Pair]:
+    """A full question, and one to three that lean on it."""
+    return [first, *(more() for _ in range(rng.choice([1, 1, 2, 3])))]
+
+
+def _parity(rng: Random) -> list[Pair]:
+    def more() -> Pair:
+        number = rng.randint(0, 99)
+        return _follow(str(number), rng), "Odd" if number % 2 else "Even"
+
+    return _several(choices.parity(rng), more, rng)
+
+
+def _is_odd(rng: Random) -> list[Pair]:
+    word = rng.choice(["odd", "even"])
+
+    def said(number: int) -> str:
+        kind = "odd" if number % 2 else "even"
+        return f"{'Yes' if kind == word else 'No'}, {number} is {kind}."
+
+    def more() -> Pair:
+        number = rng.randint(0, 99)
+        return _follow(str(number), rng), said(number)
+
+    number = rng.randint(0, 99)
+    fact = expand(rng.choice(choices.IS_PARITY), rng, {"a": str(number), "w": word})
+    asked = written(choices.known_shape(rng), rng, {"q": fact})
+    return _several((asked, said(number)), more, rng)
+
+
+def _compare(rng: Random) -> list[Pair]:
+    word = rng.choice([w for w in choices.LARGER + choices.SMALLER if w != "less"])
+
+    def pair(ask: Callable[[int, int], str]) -> Pair:
+        a, b = rng.sample(range(100), 2)
+        best = max(a, b) if word in choices.LARGER else min(a, b)
+        return ask(a, b), str(best)
+
+    def whole(a: int, b: int) -> str:
+        return written(choices.T.COMPARES[0], rng, {"w": word, "a": str(a), "b": str(b)})
+
+    def short(a: int, b: int) -> str:
+        return _follow(f"{a} {rng.choice(['or', 'and'])} {b}", rng)
+
+    return _several(pair(whole), lambda: pair(short), rng)
+
+
+def _of_one_kind(name: str, other: str) -> list[str]:
+    """The words of the first kind that are not of the second."""
+    taken = {*choices.KINDS[other], *load("choices_wide").ALSO.get(other, ())}
+    return [word for word in choices.KINDS[name] if word not in taken]
+
+
+def _kinds(rng: Random) -> list[Pair]:
+    """Which of two kinds a word is of."""
+    name, other, word = choices.two_kinds(rng)
+    back = _of_one_kind(other, name)
+    f, s = rng.sample([name, other], 2)
+    slots = {"w": choices.shown_word(word, rng), "f": choices.article(f), "s": choices.article(s)}
+    asked = written(rng.choice([choices.T.KIND, *everyday.KIND]), rng, slots)
+
+    def more() -> Pair:
+        if back and rng.random() < 0.6:
+            return _follow(choices.shown_word(rng.choice(back), rng), rng), other.capitalize()
+        again = choices.shown_word(rng.choice(_of_one_kind(name, other)), rng)
+        return _follow(again, rng), name.capitalize()
+
+    return _several((asked, name.capitalize()), more, rng)
+
+
+def _is_kind(rng: Random) -> list[Pair]:
+    """Whether a word is of a kind."""
+    name, _other, word = choices.two_kinds(rng)
+
+    def said(word: str, kind: str) -> str:
+        return f"{'Yes' if kind == name else 'No'}, {word} names {choices.article(kind)}."
+
+    def more() -> Pair:
+        if rng.random() < 0.5:
+            again = rng.choice(choices.KINDS[name])
+            return _follow(choices.shown_word(again, rng), rng), said(again, name)
+        _, away, again = _another(name, rng)
+        return _follow(choices.shown_word(again, rng), rng), said(again, away)
+
+    slots = {"w": choices.shown_word(word, rng), "f": choices.article(name), "k": name}
+    asked = written(choices.known_shape(rng), rng, {"q": expand(rng.choice(T.IS_KIND), rng, slots)})
+    return _several((asked, said(word, name)), more, rng)
+
+
+def _another(name: str, rng: Random) -> tuple[str, str, str]:
+    """A kind, another, and a word that is of the other only."""
+    while True:
+        other, _, word = choices.two_kinds(rng)
+        if other != name and word not in {
+            *choices.KINDS[name],
+            *load("choices_wide").ALSO.get(name, ()),
+        }:
+            return name, other, word
+
+
+def _reviews(rng: Random) -> list[Pair]:
+    """Reviews one after the other, under the labels that the first question names."""
+    good, bad = rng.choice([("positive", "negative"), ("positive", "negative"), ("good", "bad")])
+    a, b = rng.sample([good, bad], 2)
+
+    def one(shape: str) -> Pair:
+        value = rng.random() < 0.5
+        text = choices.everyday_review(value, rng)
+        asked = written(shape, rng, {"text": text, "a": a, "b": b})
+        return articles(asked), (good if value else bad).capitalize()
+
+    again = [
+        "[and|next|now|then|and this one|next one|the next one|another|another one|one more]: "
+        "{text}",
+        "[and|what about|how about|now|next] [this|this one|the following][?|:] {text}",
+        "{text}",
+    ]
+    return _several(
+        one(rng.choice(everyday.SENTIMENT["tone"])), lambda: one(rng.choice(again)), rng
+    )
+
+
+RUNS = [_parity, _is_odd, _compare, _kinds, _kinds, _is_kind, _is_kind, _reviews]
+
+
+def run(rng: Random) -> list[Pair]:
+    """Questions about several words or numbers, of which only the first is complete."""
+    return rng.choice(RUNS)(rng)

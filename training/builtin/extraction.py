@@ -1,0 +1,250 @@
+"""Text to JSON: the prompt names the fields (as a schema, a list or an example), the answer copies.
+
+Values are copied letter for letter from the text, and many are invented words, so that the model
+learns to copy and not to recall.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+
+from . import (
+    extraction_asks,
+    extraction_asks_more,
+    extraction_everyday,
+    extraction_frames,
+    extraction_marked,
+    values,
+    words,
+)
+from .extraction_layouts import Record, describe_fields, joined_with_and, slots_of, styled_keys
+from .extraction_texts import DRAW, SLOT, TEXTS
+from .extraction_texts import T as TEXT_TABLE
+from .grammar import articles, expand
+from .tables import load
+
+T = load("extraction")
+
+Names = dict[str, str]
+
+ASKS = (extraction_asks, extraction_asks_more, extraction_frames)
+
+EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
+
+
+def _person(rng: Random) -> Record:
+    return {
+        "name": words.person(rng),
+        "age": rng.randint(3, 99),
+        "city": words.city(rng),
+        "job": rng.choice(words.T.JOBS) if rng.random() < 0.8 else words.invented(rng),
+        "email": words.email(rng),
+        "company": words.company(rng),
+    }
+
+
+def _order(rng: Random) -> Record:
+    return {
+        "product": words.thing(rng),
+        "quantity": rng.randint(1, 60),
+        "price": rng.randint(1, 999),
+        "customer": words.person(rng),
+        "city": words.city(rng),
+        "order_id": rng.randint(100, 99999),
+    }
+
+
+def _event(rng: Random) -> Record:
+    return {
+        "title": f"{rng.choice([*EVENT_KINDS, words.invented(rng)])} {rng.choice(T.EVENT_NAMES)}",
+        "day": rng.choice(words.T.DAYS),
+        "month": rng.choice(words.T.MONTHS),
+        "date": f"{rng.randint(2020, 2031)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}",
+        "time": f"{rng.randint(7, 22):02d}:{rng.choice(['00', '15', '30', '45'])}",
+        "city": words.city(rng),
+        "people": rng.randint(2, 90),
+        "room": rng.randint(1, 400),
+        "host": words.person(rng),
+    }
+
+
+# For each kind: sentences, each with the fields that it states. Two or three make a text.
+KINDS = [(_person, T.PERSON), (_order, T.ORDER), (_event, T.EVENT)]
+
+
+def key_name(field: str, rng: Random, stated: dict[str, str | int | float], known: Names) -> str:
+    """A name under which a field is asked for that no other field of the text could bear."""
+    taken = {a for f in stated if f != field for a in [f, *known[f].split()]}
+    options = [a for a in known[field].split() if a not in taken] or [field]
+    return options[0] if rng.random() < 0.4 else rng.choice(options)
+
+
+def aside(rng: Random) -> str:
+    """A sentence beside the matter."""
+    slots = {"n": values.person(rng), "k": str(values.number(rng, 3)), "c": values.place(rng),
+             "w": values.word(rng), "t": rng.choice(values.T.GOODS)}  # fmt: skip
+    return articles(expand(rng.choice(extraction_frames.T.ASIDE), rng, slots))
+
+
+def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+    """`expand` that keeps the pattern's line breaks and the case of values at the beginning."""
+    text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+    if not text.startswith(("{", '"')) and rng.random() < 0.85:
+        text = text[:1].upper() + text[1:]
+    return articles(SLOT.sub(lambda found: slots[found.group(1)], text))
+
+
+def _foreign(stated: list[str], rng: Random) -> str:
+    """A sentence of another kind of record, none of whose fields could be meant by the keys."""
+    taken = {alias for field in stated for alias in TEXT_TABLE.ALIASES[field].split()}
+    while True:
+        drawers, patterns = TEXTS[rng.choice(list(TEXTS))]
+        pattern = rng.choice(patterns)
+        fields = dict.fromkeys(SLOT.findall(pattern))
+        if not taken & {alias for field in fields for alias in TEXT_TABLE.ALIASES[field].split()}:
+            return filled_lines(pattern, rng, {f: str(DRAW[drawers[f]](rng)) for f in fields})
+
+
+def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
+    """A text of one to three sentences, and the fields that it states with their values."""
+    kind = rng.choice(list(TEXTS))
+    drawers, patterns = TEXTS[kind]
+    drawn = {field: DRAW[drawer](rng) for field, drawer in drawers.items()}
+    if "email" in drawn and "name" in drawn:
+        drawn["email"] = values.email_of(str(drawn["name"]), rng)
+    slots = {field: str(value) for field, value in drawn.items()}
+    count = rng.choices([1, 2, 3], [6, 4, 1])[0]
+    parts: list[str] = []
+    stated: list[str] = []
+    for pattern in rng.sample(patterns, count):
+        chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+        found = [f for f in SLOT.findall(chosen) if f not in stated]
+        if not parts or found:
+            parts.append(filled_lines(chosen, rng, slots))
+            stated += found
+    if rng.random() < 0.3:
+        parts.insert(rng.randint(0, len(parts)), filled_lines(aside(rng), rng, {}))
+    if rng.random() < 0.15:
+        other = _foreign(stated, rng)
+        parts.insert(rng.randint(0, len(parts)), other)
+    text = rng.choice([". ", ". ", ". ", ".\n"]).join(parts) + rng.choice([".", ".", "", "!"])
+    return text, {field: drawn[field] for field in stated}
+
+
+def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+    """The frame with its slots filled; line breaks in frame and values stay."""
+    text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+    if rng.random() < 0.75 and not text.startswith("{"):
+        text = text[:1].upper() + text[1:]
+    return SLOT.sub(lambda found: slots[found.group(1)], text)
+
+
+def _any_text(rng: Random) -> tuple[str, dict[str, str | int | float], Names]:
+    """A text, the fields that it states, and the names that each may be asked for by."""
+    roll = rng.random()
+    if roll < 0.45:
+        marked = rng.choice(extraction_marked.TEXTS)
+        return *marked.stated(rng), marked.known
+    if roll < 0.8:
+        return *extraction_everyday.stated(rng), extraction_everyday.ALIASES
+    return *_stated(rng), TEXT_TABLE.ALIASES
+
+
+def wide_sample(rng: Random) -> tuple[str | None, str, str]:
+    """System text (or None), user text, answer: exactly the keys asked for, in their order."""
+    text, stated, known = _any_text(rng)
+    fields = list(stated)
+    if rng.random() < 0.55:
+        rng.shuffle(fields)
+    if rng.random() < 0.6:
+        fields = fields[: rng.choice([1, 1, 2, 2, 2, 3, 3, 4])]
+    fields = fields[:5]
+    keys = styled_keys([key_name(field, rng, stated, known) for field in fields], rng)
+    while len(set(keys)) < len(keys):
+        keys = [key_name(field, rng, stated, known) for field in fields]
+    if rng.random() < 0.06:  # names that nobody has met, which still say what is meant
+        keys = [f"{values.word(rng)}_{key}" for key in keys]
+    record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
+    compact = rng.random() < 0.08
+    answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
+    note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
+    slots = slots_of(record, text, rng)
+    source = rng.choices(ASKS, [4, 3, 3])[0]
+    if rng.random() < 0.2:
+        system = framed(rng.choice(source.SYSTEM), rng, slots)
+        return system + (note if compact else ""), text, answer
+    frames = source.KEYS if rng.random() < 0.72 else source.SCHEMAS
+    user = framed(rng.choice(frames), rng, slots)
+    return None, user + (note if compact else ""), answer
+
+
+def in_turns(rng: Random) -> list[tuple[str, str]]:
+    """Several requests for fields of one text, with their answers.
+
+    Each asks for other fields than the one before: it is the text that must be read anew.
+    """
+    stated: dict[str, str | int | float] = {}
+    while len(stated) < 2:
+        text, stated, known = _any_text(rng)
+    pairs: list[tuple[str, str]] = []
+    before: list[str] = []
+    for turn in range(rng.randint(2, 5)):
+        fields = before
+        while fields == before:
+            fields = rng.sample(list(stated), min(len(stated), rng.choice([1, 1, 1, 2, 2, 3])))
+        before = fields
+        keys = [key_name(field, rng, stated, known) for field in fields]
+        while len(set(keys)) < len(keys):
+            keys = [key_name(field, rng, stated, known) for field in fields]
+        record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
+        if turn == 0:
+            source = rng.choices(ASKS, [4, 3, 3])[0]
+            user = framed(rng.choice(source.KEYS), rng, slots_of(record, text, rng))
+        else:
+            user = framed(
+                rng.choice(T.AGAIN),
+                rng,
+                {"k": rng.choice([", ".join(keys), joined_with_and(keys)])},
+            )
+        pairs.append((user, json.dumps(record, ensure_ascii=False)))
+    return pairs
+
+
+def sample(rng: Random) -> tuple[str | None, str, str]:
+    """System text (or None), user text, answer."""
+    if rng.random() < 0.8:
+        return wide_sample(rng)
+    make, texts = rng.choice(KINDS)
+    values = make(rng)
+    sentence, stated = rng.choice(texts)
+    slots = {k: str(v) for k, v in values.items()}
+    parts = [filled_lines(sentence, rng, slots)]
+    if rng.random() < 0.3:
+        other, more = rng.choice(texts)
+        if not set(more) <= set(stated):
+            parts.append(filled_lines(other, rng, slots))
+            stated = stated + [k for k in more if k not in stated]
+    if rng.random() < 0.25:
+        parts.insert(rng.randrange(len(parts) + 1), rng.choice(T.FILLERS).rstrip("."))
+    text = ". ".join(parts) + rng.choice([".", ".", ".", "", "!"])
+    keys = list(stated)
+    if rng.random() < 0.5:
+        rng.shuffle(keys)
+    keys = keys[: rng.randint(1, len(keys))] if rng.random() < 0.4 else keys
+    record: Record = {key: values[key] for key in keys}
+    compact = rng.random() < 0.15
+    answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
+    fields = describe_fields(record, rng, values)
+    task = expand(rng.choice(T.TASKS), rng)
+    task = (task[:1].upper() + task[1:]) if rng.random() < 0.8 else task
+    if compact:
+        task += rng.choice([" as compact JSON", " (compact JSON)", ", no spaces in the JSON"])
+    quoted = rng.choice(["{}", "{}", '"{}"', "Text: {}", "text: {}", 'Text: "{}"']).format(text)
+    mark = rng.choice([". ", ": ", ".\n", "\n"])
+    if rng.random() < 0.35:
+        system = f"{task}{mark}{fields}"
+        return system, quoted, answer
+    if rng.random() < 0.6:
+        return None, f"{task}{mark}{fields}\n{quoted}", answer
+    return None, f"{quoted}\n{task}{mark}{fields}", answer

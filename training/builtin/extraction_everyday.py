@@ -1,0 +1,262 @@
+"""Everyday texts from which values are taken: messages, tickets, receipts, reviews, notices.
+
+`extraction.py` draws most of its texts here, and `wordings.py` reads the patterns for the honesty
+test. The format is that of `extraction_texts.py`, but the values are what people really write
+about: common names and towns, known books and films, prices with cents. Greetings, sign-offs and
+sentences that do not matter stand around the facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from random import Random
+
+from . import extraction_everyday_more, extraction_texts, values, words
+from .grammar import articles, expand, normalise
+from .tables import load
+
+T = load("extraction_everyday")
+
+Value = str | int | float
+SLOT = extraction_texts.SLOT
+
+FIRST = values.T.FIRST_NAMES + words.T.NAMES + T.FIRST
+LAST = values.T.SURNAMES + T.LAST
+TOWNS = words.T.CITIES + T.TOWNS
+
+
+def _rows(text: str) -> list[tuple[str, ...]]:
+    return [tuple(row.split("/")) for row in text.strip().replace("\n", ";").split(";")]
+
+
+# Drawers of which several columns belong together: `book.0` is the title, `book.1` its author.
+TOGETHER = {"book": _rows(T._BOOKS), "film": _rows(T._FILMS), "song": _rows(T._SONGS),
+            "art": _rows(T._ART)}  # fmt: skip
+
+_LISTS = {
+    "country": T.COUNTRIES,
+    **T.LISTS,
+    "adjcolour": words.T.COLOURS,
+    "day": words.T.DAYS,
+    "month": words.T.MONTHS,
+    "language": words.T.LANGUAGES,
+    **extraction_everyday_more.LISTS,
+}
+
+
+def _full(rng: Random) -> str:
+    return f"{rng.choice(FIRST)} {rng.choice(LAST)}"
+
+
+def _who(rng: Random) -> str:
+    roll = rng.random()
+    if roll < 0.6:
+        return _full(rng)
+    return rng.choice(FIRST) if roll < 0.85 else values.person(rng)
+
+
+def _letters(rng: Random, count: int) -> str:
+    return "".join(rng.choice("ABCDEFGHJKLMNPRSTUVWXYZ") for _ in range(count))
+
+
+def _money(rng: Random) -> int | float:
+    roll = rng.random()
+    if roll < 0.3:
+        return rng.choice([rng.randint(1, 99), rng.randint(1, 40) * 10, rng.randint(100, 2500)])
+    cents = rng.choice([99, 95, 49, 90, 50, 25, 75, 80, 20, rng.randint(1, 99)])
+    return round(rng.choice([rng.randint(0, 19), rng.randint(2, 499)]) + cents / 100, 2)
+
+
+def _address(rng: Random) -> str:
+    road = rng.choice(T.ROADS)
+    return f"{rng.randint(1, 199)} {road}"
+
+
+def _title(rng: Random) -> str:
+    kind = rng.choice("Mr Ms Mrs Mr Ms Dr Professor".split())
+    return f"{kind} {rng.choice(LAST)}"
+
+
+DRAW: dict[str, Callable[[Random], Value]] = {
+    **extraction_texts.DRAW,
+    **{name: (lambda r, found=found: r.choice(found)) for name, found in _LISTS.items()},
+    "who": _who,
+    "full": _full,
+    "first": lambda r: r.choice(FIRST),
+    "doctor2": lambda r: f"{r.choice(['Dr.', 'Dr', 'Doctor'])} {r.choice(LAST)}",
+    "titledteacher": _title,
+    "town": lambda r: r.choice(TOWNS) if r.random() < 0.9 else values.place(r),
+    "money": _money,
+    "address": _address,
+    "thousands": lambda r: r.choice([r.randint(4, 99) * 100, r.randint(400, 99999)]),
+    "few": lambda r: r.randint(2, 14),
+    "score": lambda r: r.randint(0, 9),
+    "stars": lambda r: r.randint(1, 5),
+    "mins": lambda r: r.choice([10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 75, 90, r.randint(5, 99)]),
+    "percent": lambda r: r.randint(1, 99),
+    "degrees": lambda r: r.choice([r.randint(2, 38), r.randint(2, 38), r.randint(10, 390) / 10]),
+    "lately": lambda r: r.randint(1975, 2027),
+    "idnumber": lambda r: r.randint(10, 99999),
+    "policyno": lambda r: f"{_letters(r, r.choice([1, 2, 3]))}-{r.randint(100, 999999)}",
+    "invoiceno": lambda r: r.choice(
+        [f"INV-{r.randint(10, 9999)}", f"{r.randint(2019, 2027)}-{r.randint(1, 999):03d}",
+         f"{_letters(r, 1)}{r.randint(1000, 99999)}"]),
+    "parcelno": lambda r: f"{_letters(r, 2)}{r.randint(10000, 9999999)}",
+    "ref": lambda r: f"{_letters(r, r.choice([2, 3]))}{r.choice(['-', ''])}{r.randint(10, 9999)}",
+    "trainno": lambda r: f"{r.choice('IC RE ICE TGV EC R RB'.split())} "
+                         f"{r.randint(1, 999)}",
+    "flightno": lambda r: f"{_letters(r, 2)}{r.choice(['', ' '])}{r.randint(10, 9999)}",
+    "gatecode": lambda r: f"{r.choice('ABCDEFG')}{r.randint(1, 60)}",
+    "plateno": lambda r: f"{_letters(r, 2)}{r.choice(['-', ' '])}{r.randint(10, 999)}"
+                         f"{r.choice(['-', ' '])}{_letters(r, 2)}",
+    "seatcode": lambda r: f"{r.randint(1, 40)}{r.choice('ABCDEF')}",
+    "stamp": lambda r: f"2026-{r.randint(1, 12):02d}-{r.randint(1, 28):02d} "
+                       f"{r.randint(0, 23):02d}:{r.randint(0, 59):02d}",
+    **extraction_everyday_more.DRAW,
+}  # fmt: skip
+
+INTEGERS = set("thousands few score stars mins percent lately idnumber".split())
+INTEGERS |= extraction_everyday_more.T.INTEGERS
+PEOPLE = set("who full first person doctor2 titledteacher".split())
+
+ALIASES = dict(line.split(": ", 1) for line in T._ALIASES.strip().splitlines())
+ALIASES |= extraction_everyday_more.ALIASES
+
+
+_HELLO_NAMED = ["[hi|hello|dear|hey|good morning] {n}", "[hey|hi] {n}, [how are you?|quick one]"]
+
+_GREETED = re.compile(r"(?i)(hi|hello|hey|dear|good|welcome|greetings|attention)\b")
+_THANKED = re.compile(r"(?i)thank|cheers|best|regards|yours|see you|love,|sorry")
+
+
+TEXTS = extraction_texts.blocks(T._TEXTS) | extraction_everyday_more.TEXTS
+
+
+def _record(drawers: dict[str, str], rng: Random) -> dict[str, Value]:
+    """A value for every field; columns of one list (`book.0`, `book.1`) come from one row."""
+    rows: dict[str, tuple[str, ...]] = {}
+    out: dict[str, Value] = {}
+    for field, drawer in drawers.items():
+        group, _, column = drawer.partition(".")
+        if column:
+            row = rows.setdefault(group, rng.choice(TOGETHER[group]))
+            out[field] = int(row[2]) if column == "2" else row[int(column)]
+        else:
+            value = DRAW[drawer](rng)
+            while value in out.values() and drawer not in ("score", "stars", "few"):
+                value = DRAW[drawer](rng)
+            out[field] = value
+    return out
+
+
+def shown(value: Value, drawer: str, rng: Random) -> str:
+    """The value as the text has it: money mostly with two decimals."""
+    if drawer == "money" and isinstance(value, float):
+        return f"{value:.2f}" if rng.random() < 0.9 else str(value)
+    return str(value)
+
+
+def without_article(value: Value) -> Value:
+    """A listed value without its article, which belongs to the sentence ("The" of titles stays)."""
+    return re.sub(r"^(?:an?|the) ", "", value) if isinstance(value, str) else value
+
+
+def _sentence(text: str, rng: Random) -> str:
+    """A pattern of the aside or greeting kind, mostly with a capital."""
+    out = expand(text, rng, {"n": rng.choice(FIRST)})
+    return out[:1].upper() + out[1:] if rng.random() < 0.9 else out
+
+
+def _joined(parts: list[str], rng: Random) -> str:
+    """The sentences one after the other, each with a full stop if it has no mark."""
+    out = ""
+    for part in parts:
+        if out:
+            lines = "\n" in out + part
+            out += "\n" if lines else rng.choice([" ", " ", " ", "\n"])
+        ended = part.endswith((".", "!", "?", ",")) or "\n" in part
+        out += part if ended else part + rng.choice("........!")
+    return out
+
+
+def stated(rng: Random) -> tuple[str, dict[str, Value]]:
+    """A text, and the fields that it states with their values."""
+    drawers, patterns = TEXTS[rng.choice(list(TEXTS))]
+    record = _record(drawers, rng)
+    slots = {field: shown(record[field], drawers[field], rng) for field in record}
+    parts: list[str] = []
+    found: list[str] = []
+    for pattern in rng.sample(patterns, rng.choices([1, 2], [9, 1])[0]):
+        chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+        new = [field for field in SLOT.findall(chosen) if field not in found]
+        if parts and not new:
+            continue
+        first = chosen[:1] not in ("{", '"') and rng.random() < 0.9
+        text = chosen[:1].upper() + chosen[1:] if first else chosen
+        said = SLOT.sub(lambda match: slots[match.group(1)], text)
+        parts.append(articles(said))
+        found += new
+    form = "\n" in parts[0]
+    while rng.random() < 0.22:
+        parts.insert(rng.randint(0, len(parts)), _sentence(rng.choice(T._ASIDE), rng))
+    greeted = _GREETED.match(parts[0])
+    if rng.random() < 0.22 and not greeted:
+        nobody = not any(drawers[field] in PEOPLE for field in found)
+        hello = rng.choice(_HELLO_NAMED if nobody and rng.random() < 0.5 else T._HELLO)
+        parts.insert(0, _sentence(hello, rng) + rng.choice([",", ",", "!"]))
+    if rng.random() < 0.22 and not _THANKED.search(parts[-1]):
+        parts.append(_sentence(rng.choice(T._BYE), rng))
+    text = _joined(parts, rng)
+    if text.endswith(".") and (form or rng.random() < 0.25):
+        text = text[:-1]
+    return text, {field: without_article(record[field]) for field in found}
+
+
+_MONTH = "(?:" + "|".join(words.T.MONTHS).lower() + ")"
+_CODE = r"[a-z]{0,3} ?\d+(?: \d+)?"
+_SHAPES = {
+    **dict.fromkeys(["money", "degrees"], r"\d+(?: \d+)?"),
+    **dict.fromkeys(["time", "stamp"], r"\d+(?: \d+)+(?: pm)?"),
+    **dict.fromkeys("policyno invoiceno parcelno ref trainno flightno".split(), _CODE),
+    **dict.fromkeys(["gatecode", "seatcode"], r"(?:[a-z]\d+|\d+[a-z])"),
+    "plateno": r"[a-z]+ \d+ [a-z]+",
+    "address": r"\d+ \w+ \w+",
+    "phone": r"\d+(?: \d+){0,2}",
+    "email": r"\w+(?: \w+){1,3} (?:com|org|net|example|test)",
+    "date": rf"(?:\d+ \d+ \d+|\d+ {_MONTH}(?: \d+)?|{_MONTH} \d+)",
+    **extraction_everyday_more.SHAPES,
+}
+
+
+def _one_of(found: list[str]) -> str:
+    return "(?:" + "|".join(sorted({normalise(value) for value in found})) + ")"
+
+
+@cache
+def _values_of(drawer: str) -> str:
+    """The listed values of a drawer, in normalised text."""
+    group, _, column = drawer.partition(".")
+    if column:
+        return _one_of([row[int(column)] for row in TOGETHER[group]])
+    if drawer in PEOPLE:
+        return r"(?:dr |doctor |mr |mrs |ms |professor )?" + _one_of(FIRST + LAST) + r"(?: \w+)?"
+    return _one_of(TOWNS if drawer == "town" else _LISTS[drawer])
+
+
+def regex_of(drawer: str, pattern: str) -> str:
+    """What a value of this drawer looks like in normalised text (see `grammar.normalise`).
+
+    Where the pattern has hardly a word of its own, listed values must be among those listed:
+    otherwise any three words would be a song and its singer.
+    """
+    if drawer in INTEGERS or drawer.endswith(".2"):
+        return r"\d+"
+    if drawer in _SHAPES:
+        return _SHAPES[drawer]
+    if "." in drawer or drawer in _LISTS or drawer in PEOPLE or drawer == "town":
+        needed = SLOT.sub(" ", re.sub(r"\[[^\]]*\|\]", " ", pattern))
+        loose = r"\w+(?: \w+)?" if drawer in PEOPLE or drawer == "town" else r"\w+(?: \w+){0,5}"
+        return _values_of(drawer) if len(normalise(needed).split()) < 2 else loose
+    return extraction_texts.regex_of(drawer)

@@ -1,0 +1,122 @@
+"""Nearly 1,300 texts of as many kinds, in which values and the names of their fields are marked.
+
+What fields are called hardly repeats from text to text, so that the model learns to read the names
+in the prompt, find what they mean, and copy both. Files of `data/texts_to_read/` hold one text a
+line; in it `{recipient/to: <person>}` is a field with two names whose value is a person, and
+`{fruit: figs; ripe pears}` one with listed values. Called by `extraction.py`,
+`systems_everyday.py` and `wordings.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from . import values, words
+from .extraction_everyday import DRAW, LAST, shown, without_article
+from .grammar import articles, to_regex
+
+Value = str | int | float
+FOLDER = Path(__file__).resolve().parent / "data" / "texts_to_read"
+_MARK = re.compile(r"\{([a-z0-9_/]+): ([^{}]+)\}")
+
+DRAWERS: dict[str, Callable[[Random], Value]] = {
+    "person": lambda r: DRAW["full"](r) if r.random() < 0.75 else values.person(r),
+    "first": lambda r: DRAW["first"](r) if r.random() < 0.8 else values.first_name(r),
+    "surname": lambda r: r.choice(LAST) if r.random() < 0.8 else values.surname(r),
+    "titled": DRAW["titledteacher"],
+    "town": DRAW["town"],
+    "country": DRAW["country"],
+    "firm": values.firm,
+    "street": DRAW["street"],
+    "email": DRAW["email"],
+    "phone": values.phone,
+    "code": values.code,
+    "small": lambda r: r.randint(2, 30),
+    "count": lambda r: r.randint(1, 150),
+    "number": values.number,
+    "hundreds": lambda r: r.randint(100, 999),
+    "price": DRAW["money"],
+    "time": values.time,
+    "date": values.date,
+    "day": lambda r: r.choice(words.T.DAYS),
+    "month": lambda r: r.choice(words.T.MONTHS),
+    "year": lambda r: r.randint(1850, 2030),
+    "colour": lambda r: r.choice(words.T.COLOURS),
+    "percent": lambda r: r.randint(1, 99),
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A place in a text: what it may be asked for as, and where its value comes from."""
+
+    names: tuple[str, ...]
+    drawer: str
+    listed: tuple[str, ...]
+
+    def drawn(self, rng: Random) -> tuple[Value, str]:
+        """A value, and how the text shows it."""
+        if self.drawer:
+            value = DRAWERS[self.drawer](rng)
+            return value, shown(value, "money" if self.drawer == "price" else "", rng)
+        text = rng.choice(self.listed)
+        if re.fullmatch(r"0|[1-9]\d*", text):
+            return int(text), text
+        if re.fullmatch(r"\d+\.\d+", text):
+            return float(text), text
+        if re.fullmatch(r"[a-z]+", text) and rng.random() < 0.1:
+            text = values.word(rng)
+        return without_article(text), text
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A text: literal pieces, and the fields between them."""
+
+    pieces: tuple[str, ...]
+    fields: tuple[Field, ...]
+
+    @property
+    def known(self) -> dict[str, str]:
+        """All names of each field, by its first."""
+        return {field.names[0]: " ".join(field.names) for field in self.fields}
+
+    def stated(self, rng: Random) -> tuple[str, dict[str, Value]]:
+        """The text with values, and these; each stands in it once."""
+        for _ in range(20):
+            drawn = [field.drawn(rng) for field in self.fields]
+            text = self.pieces[0]
+            for (_, said), piece in zip(drawn, self.pieces[1:], strict=True):
+                text += said + piece
+            text = articles(text)
+            if all(len(re.findall(rf"(?<!\w){re.escape(s)}(?!\w)", text)) == 1 for _, s in drawn):
+                break
+        return text, {f.names[0]: v for f, (v, _) in zip(self.fields, drawn, strict=True)}
+
+    def regex(self) -> str:
+        """What `grammar.normalise` makes of it, with any value."""
+        literal = [to_regex(re.sub(r"[\[\]|]", " ", piece)) for piece in self.pieces]
+        return r"\b" + r"\w+(?: \w+){0,4}".join(literal).strip(" ?") + r"\b"
+
+
+def _parsed(line: str) -> Marked:
+    pieces, fields, at = [], [], 0
+    for found in _MARK.finditer(line):
+        pieces.append(line[at : found.start()])
+        at = found.end()
+        drawer = re.fullmatch(r"<(\w+)>", found[2])
+        listed = () if drawer else tuple(part.strip() for part in found[2].split(";"))
+        fields.append(Field(tuple(found[1].split("/")), drawer[1] if drawer else "", listed))
+    return Marked((*pieces, line[at:]), tuple(fields))
+
+
+TEXTS = [
+    _parsed(line.replace("\\n", "\n"))
+    for file in sorted(FOLDER.glob("*.txt"))
+    for line in file.read_text(encoding="utf-8").splitlines()
+    if line
+]

@@ -1,0 +1,99 @@
+"""Texts from which values are taken: twenty-odd kinds of records and the sentences that state them.
+
+A block begins with `# kind: field=drawer ...`; every other line is a pattern (see `grammar.py`)
+whose slots are the fields. Called by `extraction.py`, and by `wordings.py` for the honesty test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from random import Random
+
+from . import values, words
+from .tables import load
+
+T = load("extraction_texts")
+
+Value = str | int | float
+
+DRAW: dict[str, Callable[[Random], Value]] = {
+    "person": values.person,
+    "first": values.first_name,
+    "doctor": values.titled,
+    "place": values.place,
+    "firm": values.firm,
+    "word": values.word,
+    "filename": values.file_name,
+    "code": values.code,
+    "phone": values.phone,
+    "product": values.product,
+    "products": values.products,
+    "date": values.date,
+    "time": values.time,
+    "price": values.price,
+    "title": values.title,
+    "day": lambda r: r.choice(words.T.DAYS),
+    "month": lambda r: r.choice(words.T.MONTHS),
+    "colour": lambda r: r.choice(words.T.COLOURS),
+    "animal": lambda r: r.choice(words.T.ANIMALS),
+    "fruit": lambda r: r.choice(words.T.FRUITS),
+    "job": lambda r: r.choice(words.T.JOBS) if r.random() < 0.7 else values.word(r),
+    "language": lambda r: r.choice(words.T.LANGUAGES),
+    "age": lambda r: r.randint(2, 98),
+    "small": lambda r: r.randint(2, 30),
+    "count": lambda r: r.randint(1, 150),
+    "number": lambda r: values.number(r, 6),
+    "hundreds": lambda r: r.randint(100, 999),
+    "year": lambda r: r.randint(1850, 2030),
+    "temperature": lambda r: r.choice([r.randint(1, 45), r.randint(10, 300) / 10]),
+    "email": lambda r: values.email_of(values.person(r), r),
+    "street": lambda r: values.surname(r) + r.choice([" Street", " Road", " Lane", " Avenue"]),
+    "subject": lambda r: r.choice(
+        ["maths", "history", "biology", "music", "physics", "art", "geography", values.word(r)]
+    ),
+    "department": lambda r: r.choice(
+        "sales support finance design research legal marketing logistics".split()
+    ),
+    "currency": lambda r: r.choice("euros dollars pounds yen francs rupees".split()),
+    "level": lambda r: r.choice("low high urgent normal medium critical".split()),
+    "sport": lambda r: r.choice("tennis chess rowing golf judo skiing fencing boxing".split()),
+    "dish": lambda r: r.choice("pasta soup salad rice pizza curry stew cake".split()),
+    "meeting": lambda r: r.choice(
+        ["team", "board", "budget", "design", "sales", "summer", "yearly", values.word(r)]
+    ) + " " + r.choice(T.GATHERINGS),
+}  # fmt: skip
+
+# The other names under which a field may be asked for.
+
+
+def blocks(text: str) -> dict[str, tuple[dict[str, str], list[str]]]:
+    """The drawers of each kind's fields, and its patterns, of a text in this module's format."""
+    out: dict[str, tuple[dict[str, str], list[str]]] = {}
+    fields: dict[str, str] = {}
+    lines: list[str] = []
+    for line in text.strip().splitlines():
+        if line.startswith("# "):
+            kind, rest = line[2:].split(": ", 1)
+            fields, lines = dict(pair.split("=", 1) for pair in rest.split()), []
+            out[kind] = (fields, lines)
+        else:
+            lines.append(line.replace("\\n", "\n"))
+    return out
+
+
+TEXTS = blocks(T._TEXTS)
+SLOT = re.compile(r"\{(\w+)\}")
+
+
+def regex_of(drawer: str) -> str:
+    """What a value of this drawer looks like in normalised text (see `grammar.normalise`)."""
+    if drawer in ("age", "small", "count", "number", "hundreds", "year"):
+        return r"\d+"
+    if drawer in ("price", "temperature"):
+        return r"\d+(?: \d+)?"
+    if drawer in ("day", "month", "colour", "animal", "language", "level", "word", "first"):
+        return r"\w+"
+    if drawer in ("email", "date", "phone", "title", "filename"):
+        return r"\w+(?: \w+){0,3}"
+    return r"\w+(?: \w+)?"

@@ -1,0 +1,187 @@
+"""A tiny pattern language for wordings: every other corpus module writes its texts in it.
+
+`[a|b|]` is a choice (the empty alternative makes it optional), choices nest, and `{name}` is a
+slot that the caller fills. One pattern stands for hundreds of sentences. The same pattern can be
+turned into a regular expression, which is how the tests prove that no frozen question is among
+the wordings that the generator can write.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from random import Random
+
+Part = str | tuple[tuple["Part", ...], ...]
+
+
+@cache
+def parse(pattern: str) -> tuple[Part, ...]:
+    """Parse a pattern into text pieces and choices."""
+    parts, end = _sequence(pattern, 0)
+    if end != len(pattern):
+        raise ValueError(f"unbalanced brackets in {pattern!r} at {end}")
+    return parts
+
+
+def _sequence(pattern: str, at: int) -> tuple[tuple[Part, ...], int]:
+    parts: list[Part] = []
+    text = ""
+    while at < len(pattern) and pattern[at] not in "|]":
+        if pattern[at] == "[":
+            if text:
+                parts.append(text)
+                text = ""
+            options: list[tuple[Part, ...]] = []
+            at += 1
+            while True:
+                option, at = _sequence(pattern, at)
+                options.append(option)
+                if at >= len(pattern):
+                    raise ValueError(f"unclosed bracket in {pattern!r}")
+                at += 1
+                if pattern[at - 1] == "]":
+                    break
+            parts.append(tuple(options))
+        else:
+            text += pattern[at]
+            at += 1
+    if text:
+        parts.append(text)
+    return tuple(parts), at
+
+
+def _write(parts: tuple[Part, ...], rng: Random) -> str:
+    return "".join(
+        part if isinstance(part, str) else _write(rng.choice(part), rng) for part in parts
+    )
+
+
+def expand(pattern: str, rng: Random, slots: Mapping[str, str] | None = None) -> str:
+    """One random sentence of the pattern, its `{name}` slots filled, spaces tidied."""
+    text = _write(parse(pattern), rng)
+    if slots:
+        for name, value in slots.items():
+            text = text.replace("{" + name + "}", value)
+    return re.sub(r" {2,}", " ", text).strip()
+
+
+def count(pattern: str) -> int:
+    """How many sentences a pattern can write (an upper bound: repeats count twice)."""
+
+    def size(parts: tuple[Part, ...]) -> int:
+        total = 1
+        for part in parts:
+            if not isinstance(part, str):
+                total *= sum(size(option) for option in part)
+        return total
+
+    return size(parse(pattern))
+
+
+def inflect(pattern: str, ending: str) -> str:
+    """The verb phrase pattern with its first verbs as "starting" (ing) or "starts" (s)."""
+    inner = re.match(r"\[([^\[\]]*)\]", pattern)
+    if inner:
+        options = "|".join(_inflect_first(option, ending) for option in inner.group(1).split("|"))
+        return f"[{options}]" + pattern[inner.end() :]
+    return _inflect_first(pattern, ending)
+
+
+def _inflect_first(text: str, ending: str) -> str:
+    verb = re.match(r"[a-z]+", text)
+    if not verb:
+        return text
+    word, rest = verb.group(0), text[verb.end() :]
+    return (_third_person(word) if ending == "s" else _gerund(word)) + rest
+
+
+DOUBLED = [
+    "run",
+    "get",
+    "set",
+    "stop",
+    "quit",
+    "shut",
+    "swap",
+    "spin",
+    "begin",
+    "let",
+    "put",
+    "chat",
+]
+
+
+def _third_person(word: str) -> str:
+    if word in ("have", "do"):
+        return {"have": "has", "do": "does"}[word]
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    return word + ("es" if re.search(r"(s|sh|ch|x|z|o)$", word) else "s")
+
+
+def _gerund(word: str) -> str:
+    if word.endswith("e") and not word.endswith("ee") and word != "be":
+        return word[:-1] + "ing"
+    if word in DOUBLED:
+        return word + word[-1] + "ing"
+    return word + "ing"
+
+
+_ARTICLE = re.compile(
+    r"(\ba|^A) (?=[aioAEIO](?!ne\b)|e(?!u)|u(?!se|sua|ni[cfoqtv])|hour|honest|(?:8\d?|11|18)\b)"
+)
+
+
+def articles(text: str) -> str:
+    """The text with "an" before vowels; a capital U is mostly said "you"."""
+    return _ARTICLE.sub(r"\1n ", text)
+
+
+def normalise(text: str) -> str:
+    """Lower case, words and figures only, single spaces: what counts as "the same wording"."""
+    return " ".join(re.findall(r"[a-z0-9_]+", text.lower()))
+
+
+def to_regex(pattern: str, slots: Mapping[str, str] | None = None) -> str:
+    """A regular expression that matches `normalise(sentence)` for every sentence of the pattern,
+    with "a" or "an".
+
+    Spaces are optional in it, so it matches a little more than the pattern writes. A slot matches
+    the expression given for it, or else any text.
+    """
+    given = slots or {}
+
+    def words(text: str) -> str:
+        out = ""
+        for piece in re.split(r"(\{\w+\})", text):
+            if re.fullmatch(r"\{\w+\}", piece):
+                out += given.get(piece[1:-1], ".+?")
+            else:
+                for word in re.findall(r"[a-z0-9_]+|[^a-z0-9_]+", piece.lower()):
+                    out += (
+                        "an?"
+                        if word == "a"
+                        else word
+                        if re.fullmatch(r"[a-z0-9_]+", word)
+                        else " ?"
+                    )
+        return out
+
+    def rex(parts: tuple[Part, ...]) -> str:
+        return "".join(
+            words(part)
+            if isinstance(part, str)
+            else "(?:" + "|".join(rex(option) for option in part) + ")"
+            for part in parts
+        )
+
+    return " ?" + rex(parse(pattern)) + " ?"
+
+
+def written(pattern: str, rng: Random, slots: dict[str, str]) -> str:
+    """`expand` that keeps line breaks, in the pattern (as NUL) and in the options."""
+    slots = {name: value.replace("\n", "\x00") for name, value in slots.items()}
+    text = "\n".join(line.strip() for line in expand(pattern, rng, slots).split("\x00"))
+    return re.sub(r"\n[:.,?](?: |$)", "\n", text).strip()

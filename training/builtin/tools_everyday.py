@@ -1,0 +1,317 @@
+"""Tools as developers define them for real applications, and requests as strangers write them.
+
+The tools stand in `tools_everyday_home.py` and `tools_everyday_work.py`, in the format that `_read`
+explains. `tools_more.sample` draws more than half of its samples from here, and `wordings.py`
+reads `patterns` so that it recognises every request.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from . import tools_everyday_values
+from .grammar import expand, to_regex
+from .tables import load
+from .tools import Message, call_message
+
+tools_everyday_home = load("tools_everyday_home")
+tools_everyday_work = load("tools_everyday_work")
+
+T = load("tools_everyday")
+
+DRAW = tools_everyday_values.DRAW
+Value = str | int | float
+
+# What may stand before an imperative (">"), before a thing that is wanted ("+"), and at the end.
+_WISH = "[||I need |I want |I'd like |we need |give me |get me |can I have |could I get |show me ]"
+_TAILS = [" please", ", please", ", thanks", " for me", " if you can"]
+_TAIL = "[|please|thanks|for me|if you can]"
+_FRONT = "[|hi|hello|hey|ok|excuse me|hi there|good day|quick]"
+# Optional parameters of any tool, which no request gives: they must be left out of the call.
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter: its possible names, how its value is drawn, its words if they are listed."""
+
+    names: list[str]
+    drawer: str
+    optional: bool
+    choices: list[str]
+
+    @property
+    def type(self) -> str:
+        """The type in the schema."""
+        if self.drawer in tools_everyday_values.INTEGERS:
+            return "integer"
+        return "number" if self.drawer in tools_everyday_values.NUMBERS else "string"
+
+    def draw(self, rng: Random) -> Value:
+        """A value."""
+        return rng.choice(self.choices) if self.choices else DRAW[self.drawer](rng)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool with its requests, and its results with the sentences that tell them."""
+
+    area: str
+    names: list[str]
+    about: str
+    params: dict[str, Param]
+    contexts: str
+    asks: list[str] = field(default_factory=list)
+    results: list[tuple[str, str]] = field(default_factory=list)
+
+
+def _param(text: str) -> tuple[str, Param]:
+    key, drawer, names = text.split(":")
+    optional = key.endswith("?")
+    choices = drawer[1:].replace("_", " ").split("/") if drawer.startswith("=") else []
+    drawn = "" if choices else drawer
+    return key.rstrip("?"), Param(names.split("|"), drawn, optional, choices)
+
+
+def _read(text: str) -> list[Tool]:
+    """The tools of a text.
+
+    `% area # sentences` opens an area with sentences that may stand before a request. `# names #
+    descriptions # key:values:names` opens a tool; a key with "?" is optional. A line with ">" is
+    an imperative, one with "+" names what is wanted, `= result => sentence` is a result, and every
+    other line is a request as it stands.
+    """
+    found: list[Tool] = []
+    area = contexts = ""
+    for line in text.strip().splitlines():
+        if line.startswith("% "):
+            area, contexts = line[2:].split(" # ")
+        elif line.startswith("# "):
+            names, about, *params = line[2:].split(" # ")
+            given = dict(_param(one) for one in params[0].split())
+            found.append(Tool(area, names.split("|"), about, given, contexts))
+        elif line.startswith("= "):
+            result, answer = line[2:].split(" => ")
+            found[-1].results.append((result, answer))
+        elif line.startswith(">"):
+            found[-1].asks.append(T._ORDER + line[1:].strip())
+        elif line.startswith("+"):
+            found[-1].asks.append(_WISH + line[1:].strip())
+        else:
+            found[-1].asks.append(line)
+    return found
+
+
+TOOLS = _read(tools_everyday_home.TEXT) + _read(tools_everyday_work.TEXT)
+_AREAS: dict[str, list[Tool]] = {}
+for _tool in TOOLS:
+    _AREAS.setdefault(_tool.area, []).append(_tool)
+
+
+def _styles(name: str) -> list[str]:
+    first, *rest = name.split("_")
+    return [name, first + "".join(w.capitalize() for w in rest), name.replace("_", "-")]
+
+
+NAMES = {style for tool in TOOLS for name in tool.names for style in _styles(name)}
+
+
+def _define(tool: Tool, rng: Random, style: int) -> tuple[dict[str, Any], dict[str, str]]:
+    """A tool's definition under drawn names, and the map from our parameter to its name."""
+    chosen: dict[str, str] = {}
+    properties: dict[str, Any] = {}
+    row = rng.choice([0, 0, 1, 2, 3])  # "from" goes with "to", "origin" with "destination".
+    for key, param in tool.params.items():
+        options = [n for n in param.names if n not in properties] or [key]
+        name = param.names[row % len(param.names)]
+        if name not in options or rng.random() < 0.1:
+            name = rng.choice(options)
+        if style == 1:
+            name = _styles(name)[1]
+        chosen[key] = name
+        properties[name] = {"type": param.type}
+        if param.choices and rng.random() < 0.8:
+            properties[name]["enum"] = param.choices
+        elif rng.random() < 0.3:
+            words = key.replace("_", " ")
+            properties[name]["description"] = rng.choice(
+                [f"The {words}", f"{words.capitalize()} to use", f"{words.capitalize()}", words]
+            )
+    required = [name for key, name in chosen.items() if not tool.params[key].optional]
+    if rng.random() < 0.2:
+        name, kind = rng.choice(T._EXTRA).split(":")
+        if name not in properties:
+            properties[name] = {"type": kind}
+    parameters: dict[str, Any] = {"type": "object", "properties": properties}
+    if required and rng.random() < 0.8:
+        parameters["required"] = required
+    names = tool.names
+    name = names[0] if rng.random() < 0.4 else rng.choice(names)
+    function: dict[str, Any] = {"name": _styles(name)[style]}
+    if rng.random() < 0.9:
+        function["description"] = expand(tool.about, rng) + rng.choice(["", "", "."])
+    function["parameters"] = parameters
+    return {"type": "function", "function": function}, chosen
+
+
+def listed(rng: Random, number: int) -> list[tuple[Tool, dict[str, Any], dict[str, str]]]:
+    """Several tools, often of one area, with their definitions."""
+    pool = _AREAS[rng.choice(TOOLS).area] if rng.random() < 0.6 else TOOLS
+    style = rng.choices([0, 1, 2], [8, 2, 1])[0]
+    out = []
+    taken: set[str] = set()
+    for tool in rng.sample(pool, min(number, len(pool))):
+        definition, chosen = _define(tool, rng, style)
+        if definition["function"]["name"] not in taken:
+            taken.add(definition["function"]["name"])
+            out.append((tool, definition, chosen))
+    return out
+
+
+def _filled(pattern: str, slots: dict[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: slots.get(found[1], found[0]), pattern)
+
+
+# What a sentence begins with that ends in a question mark.
+_QUESTION = re.compile(
+    r"(what|how|where|when|who|which|why|is|are|do|does|did|can|could|would|will|has|have|any|"
+    r"may|should|am)\b",
+    re.IGNORECASE,
+)
+
+
+def _said(tool: Tool, rng: Random, drawn: dict[str, Value]) -> tuple[str, list[str]]:
+    """A request, and the parameters that it gives."""
+    pattern = rng.choice(tool.asks)
+    text = expand(pattern, rng)
+    given = re.findall(r"\{(\w+)\}", text)
+    asks = _QUESTION.match(re.split(r"[.?!] ", text)[-1])
+    if pattern.startswith(T._ORDER) and rng.random() < 0.15:
+        text += rng.choice(_TAILS)
+    if not re.search(r"[.?!]$", text):
+        text += rng.choice(["?", "?", "?", ""] if asks else ["", "", ".", ".", "!"])
+    front = ""
+    if rng.random() < 0.12:
+        front = rng.choice(T._FRONTS)
+    elif rng.random() < 0.15:
+        front = expand("[" + tool.contexts + "]", rng) + " "
+    roll = rng.random()
+    if roll < 0.1:
+        text = (front + text).lower()
+    else:
+        text = front + text if front and "." not in front else front + text[:1].upper() + text[1:]
+        text = text[:1].upper() + text[1:] if roll < 0.85 else text
+    slots = {}
+    for key in given:
+        value = str(drawn[key])
+        if tool.params[key].drawer in tools_everyday_values.QUOTED and rng.random() < 0.35:
+            mark = rng.choice("\"'") if "'" not in value else '"'
+            value = f"{mark}{value}{mark}"
+        slots[key] = value
+    return _filled(text, slots), given
+
+
+def _dumped(value: dict[str, Any], rng: Random) -> str:
+    if rng.random() < 0.12:
+        return json.dumps(value, separators=(",", ":"))
+    return json.dumps(value)
+
+
+def _joined(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def general_result(rng: Random) -> tuple[str, str]:
+    """A result of any tool, and the sentence that tells it: it follows from the keys alone."""
+    kind = rng.random()
+    if kind < 0.45:
+        keys = rng.sample(list(tools_everyday_values.T.FIELDS), rng.choice([1, 1, 2, 2, 3]))
+        values = {key: DRAW[tools_everyday_values.T.FIELDS[key]](rng) for key in keys}
+        told = [f"the {key.replace('_', ' ')} is {value}" for key, value in values.items()]
+        text = _joined(told)
+        return _dumped(values, rng), text[:1].upper() + text[1:] + "."
+    if kind < 0.65:
+        noun = rng.choice(tools_everyday_values.T.NUMBERED)
+        number, state = DRAW["id"](rng), DRAW["state"](rng)
+        key = rng.choice([f"{noun}_id", noun])
+        sentence = f"{noun.capitalize()} {number} is {state}."
+        return _dumped({key: number, "status": state}, rng), sentence
+    if kind < 0.8:
+        problem = rng.choice(tools_everyday_values.T.PROBLEMS)
+        key = rng.choice(["error", "error", "message"])
+        given: dict[str, Any] = {key: problem}
+        if key == "message":
+            given = {"ok": False, **given}
+        return _dumped(given, rng), f"That did not work: {problem}."
+    if kind < 0.9:
+        done = rng.choice([{"ok": True}, {"success": True}, {"status": "ok"}, {"status": "done"}])
+        return _dumped(done, rng), "It is done."
+    noun = rng.choice(tools_everyday_values.T.PLURALS)
+    if rng.random() < 0.4:
+        number = rng.randint(2, 300)
+        return _dumped({rng.choice(["count", "total"]): number}, rng), f"There are {number}."
+    items = [DRAW["listed"](rng) for _ in range(rng.randint(2, 3))]
+    return _dumped({noun: items}, rng), f"The {noun} are {_joined(items)}."
+
+
+def _own_result(tool: Tool, rng: Random, slots: dict[str, str]) -> tuple[str, str] | None:
+    """One of the tool's own results, if the request gave all that its sentence needs."""
+    fits = []
+    for result, answer in tool.results:
+        if all(name in slots or name not in tool.params
+               for name in re.findall(r"\{(\w+)\}", result + answer)):  # fmt: skip
+            fits.append((result, answer))
+    if not fits:
+        return None
+    result, answer = rng.choice(fits)
+    fresh = {key: str(DRAW[key](rng)) for key in re.findall(r"<(\w+)>", result)}
+    filled = []
+    for pattern in (result, answer):
+        text = re.sub(r"<(\w+)>", lambda found: fresh.get(found[1], found[0]), pattern)
+        filled.append(_filled(text, slots))
+    value = json.loads(filled[0])
+    if rng.random() < 0.15 and len(value) > 1:
+        value = dict(rng.sample(list(value.items()), len(value)))
+    return _dumped(value, rng), filled[1]
+
+
+def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
+    """Tool definitions and a conversation that uses one of them."""
+    made = listed(rng, rng.choice([1, 2, 2, 3, 3, 4]))
+    tool, definition, names = rng.choice(made)
+    drawn = {key: param.draw(rng) for key, param in tool.params.items()}
+    pairs = [k for k in drawn if tool.params[k].drawer]
+    for key in pairs:  # Two places, two currencies, two people of one request differ.
+        while any(drawn[key] == drawn[k] for k in drawn if k != key):
+            drawn[key] = tool.params[key].draw(rng)
+    text, given = _said(tool, rng, drawn)
+    arguments = {names[key]: drawn[key] for key in names if key in given}
+    messages: list[Message] = [
+        {"role": "user", "content": text},
+        call_message(definition["function"]["name"], arguments),
+    ]
+    if rng.random() < 0.45:
+        slots = {key: str(drawn[key]) for key in given}
+        own = _own_result(tool, rng, slots) if rng.random() < 0.75 else None
+        result, answer = own or general_result(rng)
+        messages.append({"role": "tool", "content": result})
+        messages.append({"role": "assistant", "content": answer})
+    return [definition for _, definition, _ in made], messages
+
+
+def patterns() -> list[str]:
+    """Regular expressions of all requests, in normalised text."""
+    out = []
+    for tool in TOOLS:
+        slots = {}
+        for key, param in tool.params.items():
+            if param.choices:
+                slots[key] = "(?:" + "|".join(to_regex(c) for c in param.choices) + ")"
+            else:
+                slots[key] = tools_everyday_values.regex_of(param.drawer)
+        front = "(?:" + to_regex("[" + tool.contexts + "|]") + "|" + to_regex(_FRONT) + ")"
+        out += [front + to_regex(p, slots) + to_regex(_TAIL) for p in tool.asks]
+    return out

@@ -1,0 +1,419 @@
+"""Says whether the generator's patterns can write a given sentence.
+
+The tests use it to prove that no frozen question is a wording that the model was trained on.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from random import Random
+
+from . import (
+    asked,
+    choices,
+    choices_again,
+    choices_told,
+    conversations,
+    copying_dialogues,
+    copying_drills,
+    extraction,
+    extraction_asks,
+    extraction_asks_more,
+    extraction_everyday,
+    extraction_frames,
+    extraction_marked,
+    extraction_texts,
+    fact_questions,
+    lead_ins,
+    noise,
+    refusals,
+    sums,
+    systems,
+    systems_everyday,
+    told_things,
+    tools,
+    tools_everyday,
+    tools_more,
+    values,
+    words,
+)
+from .facts import FACTS
+from .grammar import normalise, to_regex
+from .tables import load
+
+choices_everyday = load("choices_everyday")
+choices_more = load("choices_more")
+choices_wide = load("choices_wide")
+
+
+_NAME = r"\w+(?: \w+)?"
+_OPTION = r"(?:(?:either|or|and|a|an|b|c|d) )*"
+NUMBERS = {**dict.fromkeys("abck", r"\b\d+\b"), "w": r"\w+", "s": r"\w+"}
+NUMBERS["o"] = rf"{_OPTION}(?:\d+|odd|even) {_OPTION}(?:\d+|odd|even)"
+_FIGURE = r"(?:\d+|" + "|".join(sums.T.SPELLED) + ")"
+SUMS = {**dict.fromkeys(["a", "b"], _FIGURE), **dict.fromkeys(["p", "n", "n2", "r"], _NAME),
+        **dict.fromkeys(["t", "d", "d2"], r"\w+")}  # fmt: skip
+OFF_TOPIC = {
+    "topic": "(?:" + refusals.T.TOPICS + ")",
+    **dict.fromkeys(["name", "city", "city2", "company", "thing"], _NAME),
+    **dict.fromkeys(["day", "month", "fruit", "animal", "k"], r"\w+"),
+    **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.T.WORLD) + ")"),
+}
+LOOKUPS = {"a": "(?:" + "|".join(systems.ATTRIBUTES) + ")", "n": _NAME, "v": _NAME}
+EVERYDAY = {
+    "a": "(?:" + "|".join(k.names for k in systems_everyday.ATTRIBUTES.values()) + ")",
+    **dict.fromkeys("nk", r"(\w+(?: \w+){0,3}?)"),
+    "p": r"\w+",
+}
+_ALIASES = [*extraction_texts.T.ALIASES.values(), *extraction_everyday.ALIASES.values()]
+_KEY = "(?:" + "|".join(sorted({key for names in _ALIASES for key in names.split()})) + ")"
+TOLD = {
+    "a": "(?:" + "|".join(copying_drills.T.ATTRIBUTES) + ")",
+    "n": "(?:" + "|".join(values.T.FIRST_NAMES + words.T.NAMES).lower() + ")",
+    **dict.fromkeys(["x", "v"], _NAME),
+    "w": "(?:" + "|".join(copying_dialogues.PLACES) + ")",
+    "k": rf"{_KEY}(?:(?: and)? {_KEY}){{0,2}}",
+}
+_DRAWN = {
+    **dict.fromkeys(["n", "c", "c2", "i", "i2"], _NAME),
+    **dict.fromkeys("a t f j k l".split(), r"\w+"),
+    **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.T.WORLD) + ")"),
+    "t": "(?:" + "|".join(words.T.THINGS) + ")",
+}
+TOOLS = {
+    **dict.fromkeys(["a", "b", "amount", "minutes", "people"], r"\d+"),
+    **dict.fromkeys("city name song text product room".split(), _NAME),
+    "source": "(?:euros|dollars|pounds|yen|francs)",
+    "target": "(?:rupees|kronor|pesos|lira|zloty)",
+    **dict.fromkeys(["text", "task"], "(?:" + to_regex(tools.T.TEXT, _DRAWN) + r"|\w+)"),
+    "query": to_regex(tools.T.QUERY, _DRAWN),
+    "time": r"\d+ \d+",
+    "path": r"\w+ (?:txt|md|csv|log)",
+    "day": "(?:" + "|".join(words.T.DAYS).lower() + ")",
+    "language": "(?:" + "|".join(words.T.LANGUAGES).lower() + ")",
+}
+REVIEW = dict.fromkeys(["thing", "t", "word", "word2"], r"\w+")
+_LISTED = [*choices.KINDS.values(), choices_everyday.THINGS]
+_WORDS = "(?:" + "|".join(w for k in _LISTED for w in k).lower() + ")"
+_NAMES = {name for k in choices.KINDS for name in [k, *choices_more.SAME.get(k, [])]}
+_KIND = "(?:an? )?(?:" + "|".join(sorted(_NAMES)) + ")"
+KINDS = {**dict.fromkeys("wxyz", f"(?:an? )?{_WORDS}"), **dict.fromkeys("fsuk", _KIND)}
+KINDS["o"] = rf"{_OPTION}(?:{_WORDS}|{_KIND})(?: {_OPTION}(?:{_WORDS}|{_KIND}))+"
+GIVEN = {"n": r"\w+", "t": r"\w+", "u": r"\w+", "v": r"\w+"}
+KIND_WORDINGS = [
+    *choices_everyday.KIND,
+    *choices_everyday.PICK,
+    *choices_wide.KIND,
+    *choices_wide.PICK,
+    *choices_more.KIND,
+    *choices_more.THREE,
+    *choices_more.PICK,
+    *choices_more.PICK_THREE,
+]
+UNITS = {**NUMBERS, "c": "(?:" + "|".join(choices_more.UNITS) + ")", "u": r"\w+"}
+WHEN = {
+    "c": "(?:earlier|later)",
+    "d": "(?:first|before|last|later|after)",
+    **dict.fromkeys(
+        "ab", r"(?:\d+ \d+|\d+|" + "|".join(words.T.MONTHS + words.T.DAYS).lower() + ")"
+    ),
+}
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(to_regex(pattern))
+
+
+@cache
+def _framed() -> list[tuple[str, list[str]]]:
+    """Each frame with the phrases that may stand in it."""
+    out: list[tuple[str, list[str]]] = []
+    for kind, frames, ending in fact_questions.FRAMES:
+        found = [p for fact in FACTS for p in fact_questions.phrases(fact, kind, ending)]
+        out += [(frame, found) for frame in frames]
+    return out
+
+
+@cache
+def _declined() -> list[tuple[re.Pattern[str], list[re.Pattern[str]]]]:
+    """Each shape of a request out of reach, and the shape with each phrase that may fill it."""
+    return [
+        (
+            re.compile(to_regex(shape, OFF_TOPIC)),
+            [re.compile(to_regex(shape.replace("{x}", wanted), OFF_TOPIC)) for wanted in phrases],
+        )
+        for shape, phrases in refusals.framed()
+    ]
+
+
+def _slots_of(tool: tools.Tool) -> dict[str, str]:
+    """What the arguments of a tool look like in normalised text."""
+    kinds = {"integer": r"\d+", "string": r"\w+(?: \w+){0,2}"}
+    return {key: kinds[param.type] for key, param in tool.params.items()}
+
+
+@cache
+def _whole() -> list[re.Pattern[str]]:
+    """Patterns of whole sentences, of the abilities that need no text, table or phrase beside."""
+    found = [to_regex(fact_questions.with_macros(p)) for fact in FACTS for p in fact.q]
+    found += [to_regex(p) for patterns in asked.WORDINGS.values() for p in patterns]
+    found += [
+        to_regex(p, SUMS)
+        for p in sums.T.ADD + sums.T.SUB + sums.T.MUL + sums.T.GAINS + sums.T.LOSSES
+    ]
+    found += [to_regex(p, TOOLS) for tool in tools.TOOLS for p in tool.asks]
+    found += [to_regex(p, _slots_of(tool)) for tool in tools_more.TOOLS for p in tool.asks]
+    found += tools_everyday.patterns()
+    found += [to_regex(p, OFF_TOPIC) for p in refusals.T.OFF_TOPIC]
+    found += [to_regex(p) for _, asks in conversations.SMALL_TALK for p in asks]
+    found += [to_regex(p) for _, _, asks in conversations.FOLLOW for p in asks]
+    found += [
+        to_regex(p, {"n": _NAME}) for p in conversations.T.NAME_TELL + conversations.T.NAME_ASK
+    ]
+    start, again = conversations.TOLD_START, conversations.ASK_START
+    for tell, ask, _ in conversations.T.TOLD.values():
+        found += [to_regex(p, {"v": _NAME}) for p in (tell, start + tell, ask, again + ask)]
+    found += [to_regex(p) for p in conversations.T.REPEAT + conversations.T.SURE]
+    found += [to_regex(p, NUMBERS) for p in conversations.T.MORE + conversations.T.LESS]
+    found += [to_regex(p, LOOKUPS) for p in systems.T.LOOKUP]
+    things = {"t": "(?:" + "|".join(map(normalise, told_things.THINGS)) + ")", "v": _NAME}
+    found += [to_regex(p, things) for p in told_things.PATTERNS]
+    found += [to_regex(p, TOLD) for p in copying_dialogues.QUESTIONS + extraction.T.AGAIN]
+    found += [
+        to_regex(p, NUMBERS) for p in choices.T.COMPARES + choices.T.PARITIES + choices.T.EXTREME
+    ]
+    daily = choices_everyday
+    order = {**NUMBERS, "w": "(?:" + "|".join(choices.LARGER + choices.SMALLER) + ")"}
+    found += [to_regex(p, order) for p in daily.COMPARE + daily.PARITY]
+    facts = [to_regex(fact) for fact, _ in choices.T.YES_FACTS]
+    facts += [to_regex(fact, NUMBERS) for fact in [*choices.IS_PARITY, choices.IS_LARGER]]
+    facts += [to_regex(fact, KINDS) for fact in choices.T.IS_KIND]
+    found += [
+        to_regex(frame, {"q": "(?:" + "|".join(facts) + ")"})
+        for frame in [*choices.T.YES_NO, *daily.YES_NO, choices.BARE]
+    ]
+    found += [to_regex(p, KINDS) for p in KIND_WORDINGS]
+    found += [to_regex(choices.T.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
+    again = {"w": rf"(?:(?:an? )?{_WORDS}|\d+(?: (?:or|and) \d+)?)"}
+    found += [to_regex(p, again) for p in choices_again.T.AGAIN]
+    found += [to_regex(p, UNITS) for p in choices_more.UNIT_ASKS]
+    found += [to_regex(p, WHEN) for p in choices_more.WHEN]
+    for stated, asks in choices_wide.GIVEN.values():
+        slots = {"s": to_regex(stated, GIVEN), "q": to_regex(asks, GIVEN)}
+        found += [to_regex(frame, slots) for frame in choices_wide.GIVEN_FRAMES]
+    for word, (_, statement) in choices_more.WHO.items():
+        who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
+        for ask in choices_more.WHO_ASKS:
+            found += [to_regex(ask.replace("{q}", statement), who)]
+    ranks = "|".join(w for m in choices_told.T.MEASURES for w in ", ".join(m[2:]).split(", "))
+    few = r"\w+(?: \w+){0,2}"
+    thing = {**NUMBERS, "x": _NAME, "y": _NAME, "u": few, "v": few, "c": f"(?:{ranks})"}
+    for ask in choices_told.T.MEASURED_ASKS:
+        found += [to_regex(ask.replace("{s}", told), thing) for told in choices_told.T.MEASURED]
+    return [re.compile(p) for p in found]
+
+
+@cache
+def _reviewed() -> list[tuple[re.Pattern[str], str]]:
+    """Each shape of a question about a review: around any text, and around reviews of ours."""
+    daily = choices_everyday
+    reviews = choices.T.PRAISE + choices.T.COMPLAINT
+    one = "(?:" + "|".join(to_regex(p, REVIEW) for p in choices.T.REVIEW + reviews) + ")"
+    two = "(?:" + "|".join(to_regex(p, REVIEW) for p in reviews) + ")"
+    said = "(?:" + "|".join(to_regex(p, REVIEW) for p in daily.PRAISE + daily.COMPLAINT) + ")"
+    text = f"(?:{one}(?: ?{two})?|{said}(?: ?{said})?)"
+    shapes: list[tuple[str, dict[str, str]]] = [(ask, {}) for ask in choices.T.SENTIMENT]
+    for group, asks in daily.SENTIMENT.items():
+        label = "(?:" + "|".join(word for pair in daily.PAIRS[group] for word in pair) + ")"
+        shapes += [(ask, {"a": label, "b": label}) for ask in asks]
+    return [
+        (re.compile(to_regex(ask, slots)), to_regex(ask, {**slots, "text": text}))
+        for ask, slots in shapes
+    ]
+
+
+@cache
+def _table_asks() -> list[re.Pattern[str]]:
+    """Questions about the tables of `systems_everyday`, with a group where the name stands."""
+    return [re.compile(to_regex(p, EVERYDAY)) for p in systems_everyday.shapes()]
+
+
+@cache
+def _table_words() -> set[str]:
+    """The words of which the names in those tables are made."""
+    rng = Random(0)
+    found = {*systems_everyday.FIRST, *values.T.RARE, *values.T.GOODS, *values.T.ADJECTIVES, "the"}
+    found |= {*values.T.SURNAMES, *words.T.CITIES, *words.T.THINGS, *words.T.COLOURS}
+    for kind in systems_everyday.KINDS.values():
+        found |= {word for _ in range(400) for word in kind.draw(rng).split()}
+    return set(normalise(" ".join(found)).split())
+
+
+@cache
+def _open_names() -> re.Pattern[str]:
+    """Names in those tables that no list holds: flights, years, made-up people and firms."""
+
+    def one(parts: list[str]) -> str:
+        return "(?:" + "|".join(parts) + ")"
+
+    made = f"{one(values.T.FRONTS)}{{1,3}}{one(values.T.BACKS)}"
+    invented = f"(?:{one(words.T.STARTS)}{one(words.T.VOWELS)}){{1,3}}{one(words.T.ENDS)}"
+    firm = f"(?:{made}|{invented}){one([f' {kind}'.lower() for kind in values.T.FIRM_KINDS])}?"
+    return re.compile(rf"(?:the )?flight [a-z]{{1,2}} ?\d+|\d{{4}}|{firm}")
+
+
+def _asks_a_table(text: str) -> bool:
+    for pattern in _table_asks():
+        match = pattern.fullmatch(text)
+        if match and all(
+            set(g.split()) <= _table_words() or _open_names().fullmatch(g)
+            for g in match.groups()
+            if g
+        ):
+            return True
+    return False
+
+
+@cache
+def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
+    """Patterns of the tasks, and of the sentences from which values are taken."""
+    fields = {key: r"\w+(?: \w+){0,2}" for make, _ in extraction.KINDS for key in make(Random(0))}
+    tasks = [re.compile(r"\b" + to_regex(task) + r"\b") for task in extraction.T.TASKS]
+    sentences = [
+        re.compile(r"\b" + to_regex(p, fields) + r"\b")
+        for _, texts in extraction.KINDS
+        for p, _ in texts
+    ]
+    return tasks, sentences
+
+
+_TEXT_MARK = "qqtextqq"
+
+
+@cache
+def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Pattern[str]]]:
+    """Frames around a marked sentence, each around any names and around names of ours, and the
+    sentences."""
+    known = {a for aliases in extraction_texts.T.ALIASES.values() for a in aliases.split()}
+    known |= set(extraction_everyday.ALIASES)
+    known |= {a for aliases in extraction_everyday.ALIASES.values() for a in aliases.split()}
+    marked = [field for text in extraction_marked.TEXTS for field in text.fields]
+    known |= {name for field in marked for name in field.names}
+    known |= {a.replace("_", "") for a in known}
+    known |= set("the and type object properties required string integer number".split())
+    known |= {"str", "int", "float", "a", "text", "numeric", "0", "false", "additionalproperties"}
+    keys = r"(?:(?:" + "|".join(sorted(known)) + r")\b ?)+"
+    text = rf"(?:\w+ ){{0,2}}{_TEXT_MARK}(?: \w+){{0,2}}"
+    named = "schema keys plain prose the quoted typed".split()
+    around = {"text": text, **dict.fromkeys(named, r"[\w ]+")}
+    whole = {"text": text, **dict.fromkeys(named, keys)}
+    asks = [m.KEYS + m.SCHEMAS for m in (extraction_frames, extraction_asks, extraction_asks_more)]
+    frames = [
+        (re.compile(to_regex(p, around)), to_regex(p, whole)) for found in asks for p in found
+    ]
+    frames.append((re.compile(text), text))
+    sentences = [
+        r"\b"
+        + to_regex(p, {f: extraction_texts.regex_of(drawer) for f, drawer in fields.items()})
+        + r"\b"
+        for fields, patterns in extraction_texts.TEXTS.values()
+        for p in patterns
+    ]
+    sentences += [
+        r"\b"
+        + to_regex(p, {f: extraction_everyday.regex_of(drawer, p) for f, drawer in fields.items()})
+        + r"\b"
+        for fields, patterns in extraction_everyday.TEXTS.values()
+        for p in patterns
+    ]
+    sentences += [text.regex() for text in extraction_marked.TEXTS]
+    return frames, [re.compile(p) for p in sentences]
+
+
+def _extracts_widely(text: str) -> bool:
+    """A sentence of ours, give or take two words, in a frame of ours."""
+    frames, sentences = _wide_extraction()
+    for sentence in sentences:
+        for found in sentence.finditer(text):
+            if found.group(0).count(" ") < 2:
+                continue
+            marked = f"{text[: found.start()]} {_TEXT_MARK} {text[found.end() :]}"
+            marked = " ".join(marked.split())
+            for around, whole in frames:
+                if around.fullmatch(marked) and re.compile(whole).fullmatch(marked):
+                    return True
+    return False
+
+
+def _extracts(text: str) -> bool:
+    """A task of ours and a sentence of ours that make up nearly all of the text together."""
+    if _extracts_widely(text):
+        return True
+    covered = 0
+    for patterns in _extraction():
+        spans = [found.end() - found.start() for p in patterns if (found := p.search(text))]
+        covered += max(spans, default=-len(text))
+    return covered >= 0.8 * len(text)
+
+
+def _contains(text: str) -> bool:
+    if any(p.fullmatch(text) for p in _whole()) or _asks_a_table(text) or _extracts(text):
+        return True
+    for around, whole in _reviewed():
+        if around.fullmatch(text) and re.compile(whole).fullmatch(text):
+            return True
+    for shape, filled in _declined():
+        if shape.fullmatch(text) and any(p.fullmatch(text) for p in filled):
+            return True
+    for frame, phrases in _framed():
+        if _compiled(frame).fullmatch(text):
+            for phrase in phrases:
+                if _compiled(phrase).search(text) and _compiled(
+                    frame.replace("{x}", phrase)
+                ).fullmatch(text):
+                    return True
+    return False
+
+
+def behind(patterns: list[str], text: str) -> set[str]:
+    """What is left of a text behind each of its beginnings that one of the patterns writes."""
+    words_found = text.split()
+    found = [_compiled(pattern) for pattern in patterns]
+    return {
+        " ".join(words_found[at:])
+        for at in range(1, min(len(words_found), 12))
+        if any(p.fullmatch(" ".join(words_found[:at])) for p in found)
+    }
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Sixteen thousand patterns are millions of objects that stay: to look for garbage among them
+    while they are compiled takes four times as long as to compile them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def contains(text: str) -> bool:
+    """Whether the generator can write this sentence, with or without its greetings and endings."""
+    text = normalise(text)
+    variants = {text}
+    for patterns in (lead_ins.LEAD_INS, noise.T.PREFIXES):
+        variants |= {rest for variant in variants for rest in behind(patterns, variant)}
+    for pattern in noise.T.SUFFIXES:
+        for variant in list(variants):
+            found = re.fullmatch("(.+?)" + to_regex(pattern), variant)
+            if found:
+                variants.add(found.group(1).strip())
+    with _no_collection():
+        return any(_contains(variant) for variant in variants)
