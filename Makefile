@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
+CPP := $(wildcard yaie/kernels/csrc/* tests/kernels/*.cpp)
 WORKERS := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # These compile libraries of their own, or (the pool) need a limit on addresses,
@@ -68,18 +69,20 @@ bench-cpu: setup  ## YAIE and every installed peer in turns; the table is printe
 	$(BIN)/python -m benchmarks peers --peers-home $(PEERS) --out build/bench \
 	  --models $(PEERS)/models/qwen3-0.6b-shape,$(PEERS)/models/smollm2-135m-shape
 
-lint: setup  ## ruff
+lint: setup  ## ruff, and clang-format for the kernels
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 
 types: setup  ## mypy --strict
 	$(BIN)/mypy
 
 check: lint types test test-integration  ## what CI runs: lint, types and both levels of tests
 
-format: setup  ## rewrite the code as ruff wants it
+format: setup  ## format the code with ruff and clang-format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
 
 clean:  ## remove what was built
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -19,7 +19,7 @@ from tests.engine.sampling import (
 from yaie.engine.sampler import Sampler
 from yaie.engine.step import SampledToken
 from yaie.kernels import loader as kernels
-from yaie.kernels.sampling import best_tokens, draw_tokens
+from yaie.kernels.sampling import best_tokens, sample_tokens
 from yaie.types import SamplingParams
 
 KERNELS = kernels.load()
@@ -58,7 +58,7 @@ def test_the_kernel_inverts_the_distribution_function(
     forbidden = rng.choice(others, 2) if forbids and vocab_size > 3 else np.empty(0, np.int64)
     uniforms = [0.0, 1 - 2**-53, *rng.random(14)]
     rows = rng.integers(0, 3, len(uniforms)).tolist()
-    tokens = draw_tokens(
+    tokens = sample_tokens(
         KERNELS,
         logits,
         rows=rows,
@@ -97,7 +97,7 @@ def test_the_kernel_finds_the_lowest_best_token(vocab_size: int) -> None:
 
 @needs_kernels
 def test_a_row_of_forbidden_tokens_gives_minus_one() -> None:
-    (token,) = draw_tokens(
+    (token,) = sample_tokens(
         KERNELS,
         np.zeros((1, 3), dtype=np.float32),
         rows=[0],

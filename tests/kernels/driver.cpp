@@ -12,16 +12,15 @@
 #include "../../yaie/kernels/csrc/abi.h"
 
 extern "C" {
-int32_t yaie_abi();
 int32_t yaie_choose_instruction_set(const char* name);
 void yaie_set_threads(int32_t count);
 int64_t yaie_panel_outputs();
 int64_t yaie_packed_inputs(int32_t kind, int64_t inputs);
 void yaie_pack(const void* from, void* to, int64_t outputs, int64_t inputs, int32_t kind,
                int32_t gated);
-void yaie_pack_integers(const int8_t* values, const float* scales, const int8_t* zero_points,
-                        void* to, float* to_scales, uint8_t* to_zero_points, int64_t outputs,
-                        int64_t inputs, int64_t groups, int32_t kind, int32_t gated);
+void yaie_pack_quantized(const int8_t* values, const float* scales, const int8_t* zero_points,
+                         void* to, float* to_scales, uint8_t* to_zero_points, int64_t outputs,
+                         int64_t inputs, int64_t groups, int32_t kind, int32_t gated);
 void yaie_linear(const YaieLinear* linear, const float* x, int64_t rows, float* y, int32_t store,
                  float factor);
 void yaie_write_kv(const YaieStep* step, const YaieWrite* keys, const YaieWrite* values);
@@ -97,9 +96,9 @@ PackedLinear pack(int32_t kind, int64_t outputs, int64_t inputs, bool gated) {
         Floats scales = random_numbers(outputs * groups, scale / 2, scale);
         packed.scales.resize(padded * groups);
         if (is_nibble) packed.zero_points.resize(padded * groups);
-        yaie_pack_integers(values.data(), scales.data(), zero_points.data(), to,
-                           packed.scales.data(), is_nibble ? packed.zero_points.data() : nullptr,
-                           outputs, inputs, groups, kind, gated);
+        yaie_pack_quantized(values.data(), scales.data(), zero_points.data(), to,
+                            packed.scales.data(), is_nibble ? packed.zero_points.data() : nullptr,
+                            outputs, inputs, groups, kind, gated);
         packed.linear.scales = packed.scales.data();
         packed.linear.zero_points = is_nibble ? packed.zero_points.data() : nullptr;
     }
@@ -184,14 +183,14 @@ struct KeyValuePool {
         step.id = next_step_id();
         step.num_rows = step.num_written = static_cast<int64_t>(all.size());
         step.written_rows = step.written_slots = all.data();
-        YaieWrite key_write{key_rows.data(),       layer.key_slot_stride, layer.key_width,
-                            layer.keys,            layer.key_slot_stride, layer.key_width,
-                            layer.key_scales,      layer.num_kv_heads,    layer.key_width,
-                            YAIE_FLOAT32,          layer.pool_dtype};
-        YaieWrite value_write{value_rows.data(),     layer.value_slot_stride, layer.value_width,
-                              layer.values,          layer.value_slot_stride, layer.value_width,
-                              layer.value_scales,    layer.num_kv_heads,      layer.value_width,
-                              YAIE_FLOAT32,          layer.pool_dtype};
+        YaieWrite key_write{key_rows.data(),  layer.key_slot_stride, layer.key_width,
+                            layer.keys,       layer.key_slot_stride, layer.key_width,
+                            layer.key_scales, layer.num_kv_heads,    layer.key_width,
+                            YAIE_FLOAT32,     layer.pool_dtype};
+        YaieWrite value_write{value_rows.data(),  layer.value_slot_stride, layer.value_width,
+                              layer.values,       layer.value_slot_stride, layer.value_width,
+                              layer.value_scales, layer.num_kv_heads,      layer.value_width,
+                              YAIE_FLOAT32,       layer.pool_dtype};
         yaie_write_kv(&step, &key_write, &value_write);
     }
 };
@@ -229,10 +228,10 @@ void print_attention(int32_t pool_dtype, int32_t width, int64_t rows, bool exact
 
 // A whole decoder of two layers with a head that is its embedding too.
 struct SmallDecoder {
-    static constexpr int64_t kHidden = 64, kInner = 96, kSlots = 20;
+    static constexpr int64_t kMasked = 64, kInner = 96, kSlots = 20;
     static constexpr int32_t kHeads = 4, kKvHeads = 2, kWidth = 32, kVocabulary = 50;
 
-    Floats norm = random_numbers(kHidden, 0.5f, 1.0f);
+    Floats norm = random_numbers(kMasked, 0.5f, 1.0f);
     Floats head_norm = random_numbers(kWidth, 0.5f, 1.0f);
     Floats cosines = random_numbers(kSlots * kWidth), sines = random_numbers(kSlots * kWidth);
     std::vector<PackedLinear> linears;
@@ -243,9 +242,9 @@ struct SmallDecoder {
     SmallDecoder(int32_t kind, int32_t pool_dtype) {
         for (int i = 0; i < 2; ++i) add_layer(kind, pool_dtype);
         int32_t head_kind = kind == YAIE_WEIGHTS_INT4 ? YAIE_WEIGHTS_INT8 : kind;
-        decoder.head = add_linear(head_kind, kVocabulary, kHidden, false);
+        decoder.head = add_linear(head_kind, kVocabulary, kMasked, false);
         decoder.num_layers = 2;
-        decoder.hidden = kHidden;
+        decoder.hidden = kMasked;
         decoder.layers = layers.data();
         decoder.final_norm = norm.data();
         decoder.rotary_width = kWidth;
@@ -265,10 +264,10 @@ struct SmallDecoder {
         YaieDecoderLayer layer{};
         layer.attention_norm = layer.mlp_norm = norm.data();
         layer.query_norm = layer.key_norm = head_norm.data();
-        layer.qkv = add_linear(kind, (kHeads + 2 * kKvHeads) * kWidth, kHidden, false);
-        layer.output = add_linear(kind, kHidden, kHeads * kWidth, false);
-        layer.gate_up = add_linear(kind, 2 * kInner, kHidden, true);
-        layer.down = add_linear(kind, kHidden, kInner, false);
+        layer.qkv = add_linear(kind, (kHeads + 2 * kKvHeads) * kWidth, kMasked, false);
+        layer.output = add_linear(kind, kMasked, kHeads * kWidth, false);
+        layer.gate_up = add_linear(kind, 2 * kInner, kMasked, true);
+        layer.down = add_linear(kind, kMasked, kInner, false);
         layer.attention.pool_dtype = pool_dtype;
         layer.attention.num_heads = kHeads;
         layer.attention.num_kv_heads = kKvHeads;
@@ -312,7 +311,7 @@ void print_decoder(int32_t kind, int32_t pool_dtype) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    if (count != 2 || yaie_abi() != YAIE_ABI || yaie_choose_instruction_set(arguments[1])) return 2;
+    if (count != 2 || yaie_choose_instruction_set(arguments[1])) return 2;
     yaie_set_threads(2);
     print_linears();
     for (int32_t pool_dtype = 0; pool_dtype < 4; ++pool_dtype)

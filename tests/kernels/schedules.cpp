@@ -1,5 +1,5 @@
-// Walks through twelve layers of so many kinds in each of three steps, and prints how many schedules a
-// step made. Built and run by test_schedules.py.
+// Walks through twelve layers of so many kinds in each of three steps, and prints how many
+// schedules a step made. Built and run by test_schedules.py.
 #include "schedule.h"
 
 #include <cstdio>

@@ -32,7 +32,7 @@ from yaie.errors import (
     YaieError,
 )
 from yaie.kernels.library import Library
-from yaie.kernels.sampling import best_tokens, draw_tokens
+from yaie.kernels.sampling import best_tokens, sample_tokens
 from yaie.types import TokenLogprobs
 
 _BLOCK = 256  # tokens whose weights are summed before the running sum: one pass instead of two
@@ -169,7 +169,7 @@ class Sampler:
                 results[i] = _failed(error)
         rows = [tasks[i].logit_row for i, _ in sampled]
         params = [tasks[i].state.params for i, _ in sampled]
-        tokens = draw_tokens(
+        tokens = sample_tokens(
             self._kernels,
             logits.numpy(),
             rows=rows,

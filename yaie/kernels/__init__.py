@@ -1,4 +1,4 @@
-"""Kernels in C++ for machines without a GPU, and how they are built and loaded.
+"""C++ kernels for CPUs: their build, their search at startup, and the mirrors of their structures.
 
-Needs neither torch nor a compiler at install time: see `yaie.kernels.loader`.
+Installation needs neither torch nor a compiler: see `yaie.kernels.loader`.
 """

@@ -1,7 +1,7 @@
-"""The instruction sets that the kernels are written for, and which of them this machine has.
+"""The instruction sets of the kernels, and the sets of this machine as the system reports them.
 
-Called by `yaie.kernels.loader` before there is a library: what is compiled on first use is the one
-set that will be used. A library says by itself which of its sets the processor has.
+Called by `yaie.kernels.loader` before a library exists: the first use compiles the best set alone.
+A loaded library detects the processor's sets itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PORTABLE = "portable"
 CPU_DESCRIPTION = Path("/proc/cpuinfo")
 INTEL = "GenuineIntel"
 
-# The blocks and rows of csrc/kernels.cpp, best first, with what Linux calls the features they need.
+# The sets in csrc/kernels.cpp, best first, with the names of their features in Linux.
 _AVX512 = ("avx512f", "avx512bw", "avx512vl", "avx512dq", "fma")
 X86_64: dict[str, tuple[str, ...]] = {
     "amx": (*_AVX512, "avx512_vnni", "avx512_bf16", "amx_tile", "amx_bf16", "amx_int8"),
@@ -27,27 +27,30 @@ X86_64: dict[str, tuple[str, ...]] = {
 
 @cache
 def of_this_machine() -> tuple[str, ...]:
-    """Their names, best first, `portable` last; only that where the system does not tell."""
+    """Return the names of this machine's sets, best first; `portable` alone if undetectable."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return (PORTABLE,)
     has = _described("flags")
     found = [name for name, needed in X86_64.items() if has.issuperset(needed)]
     if INTEL in _described("vendor_id") and "bf16" in found:
         # Float32 products were 1.1 (one row) to 1.7 times (32 rows) as fast as bf16 ones on a Xeon
-        # without tiles: docs/benchmarks/cpu.md. csrc/kernels.cpp has the same rule.
+        # without AMX: docs/benchmarks/cpu.md. csrc/kernels.cpp has the same rule.
         found.remove("bf16")
         found.insert(found.index("vnni") + 1, "bf16")
     return (*found, PORTABLE)
 
 
-def _described(what: str) -> frozenset[str]:
-    """Words about the first processor. Linux leaves out what it does not save registers for."""
+def _described(key: str) -> frozenset[str]:
+    """Return the words of a line about the first processor.
+
+    Linux omits features whose registers it does not save.
+    """
     try:
         with CPU_DESCRIPTION.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 name, _, value = line.partition(":")
-                if name.strip() == what:
+                if name.strip() == key:
                     return frozenset(value.split())
     except OSError:
-        pass  # another system, or one that hides it
+        pass  # another system, or a container that hides it
     return frozenset()

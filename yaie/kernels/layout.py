@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yaie.kernels.decoder import STORES, WEIGHTS, Decoder, DecoderCall, DecoderLayer, Linear
-from yaie.kernels.sampling import Best, Draws
+from yaie.kernels.sampling import Best, Samples
 from yaie.kernels.structures import POOL_DTYPES, Layer, Segment, Step, Write
 
 Mirrors = Mapping[str, type[ctypes.Structure]]
@@ -29,7 +29,7 @@ STRUCTURES: Mirrors = {
     "YaieDecoder": Decoder,
     "YaieDecoderCall": DecoderCall,
     "YaieBest": Best,
-    "YaieDraws": Draws,
+    "YaieSamples": Samples,
 }
 ENUMERATIONS: Mapping[str, Mapping[str, int]] = {
     "YaieDtype": POOL_DTYPES,

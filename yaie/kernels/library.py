@@ -12,7 +12,7 @@ from yaie.errors import ConfigError
 from yaie.kernels import build, instruction_sets
 from yaie.kernels.decoder import Decoder, DecoderCall, Linear
 from yaie.kernels.layout import find_difference
-from yaie.kernels.sampling import Best, Draws
+from yaie.kernels.sampling import Best, Samples
 from yaie.kernels.structures import Layer, Step, Write
 
 
@@ -54,12 +54,12 @@ class Library:
         self.attention = handle.yaie_attention  # (Step *, Layer *) -> 0, or 1: unknown dtype
         self.decode = handle.yaie_decode  # (Decoder *, Step *, DecoderCall *)
         self.best = handle.yaie_best  # (Best *)
-        self.draw = handle.yaie_draw  # (Draws *)
+        self.sample = handle.yaie_sample  # (Samples *)
         self.linear = handle.yaie_linear  # (Linear *, x, rows, y, store, factor)
         self.pack = handle.yaie_pack  # (from, to, outputs, inputs, weights kind, is gated)
         # (values, scales, zero points, to, to scales, to zero points, outputs, inputs, groups,
         # weights kind, is gated)
-        self.pack_integers = handle.yaie_pack_integers
+        self.pack_quantized = handle.yaie_pack_quantized
         self.packed_inputs = handle.yaie_packed_inputs  # (weights kind, inputs)
         self.prefer_huge_pages = handle.yaie_prefer_huge_pages  # (memory, bytes)
         self.write_kv = handle.yaie_write_kv  # (Step *, Write *keys, Write *values)
@@ -69,7 +69,7 @@ class Library:
             getattr(handle, f"yaie_{name}").restype = ctypes.c_char_p
         for name in ("set_threads", "write_kv", "prefer_huge_pages"):
             getattr(handle, f"yaie_{name}").restype = None
-        for name in ("pack", "pack_integers", "linear", "decode", "best", "draw"):
+        for name in ("pack", "pack_quantized", "linear", "decode", "best", "sample"):
             getattr(handle, f"yaie_{name}").restype = None
         for name in ("panel_outputs", "packed_inputs"):
             getattr(handle, f"yaie_{name}").restype = ctypes.c_int64
@@ -79,12 +79,12 @@ class Library:
         handle.yaie_packed_inputs.argtypes = [number, size]
         handle.yaie_pack.argtypes = [address, address, size, size, number, number]
         handle.yaie_prefer_huge_pages.argtypes = [address, size]
-        handle.yaie_pack_integers.argtypes = [*[address] * 6, *[size] * 3, number, number]
+        handle.yaie_pack_quantized.argtypes = [*[address] * 6, *[size] * 3, number, number]
         linear, call = ctypes.POINTER(Linear), ctypes.POINTER(DecoderCall)
         handle.yaie_linear.argtypes = [linear, address, size, address, number, ctypes.c_float]
         handle.yaie_decode.argtypes = [ctypes.POINTER(Decoder), step, call]
         handle.yaie_best.argtypes = [ctypes.POINTER(Best)]
-        handle.yaie_draw.argtypes = [ctypes.POINTER(Draws)]
+        handle.yaie_sample.argtypes = [ctypes.POINTER(Samples)]
         handle.yaie_write_kv.argtypes = [step, write, write]
 
     @property

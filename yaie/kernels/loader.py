@@ -152,7 +152,7 @@ class Loader:
                     pass  # compile again
         marker = target.parent / FAILED
         _raise_remembered(marker)
-        log.info("compiling the kernels (%s), once (about 15 s)", ", ".join(sets) or "all sets")
+        log.info("compiling the kernels, once (about 15 s)")
         try:
             build.compile_library(compiler, target, sets, run=self._run_compiler)
             library = self._open_library(target)

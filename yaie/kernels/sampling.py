@@ -1,6 +1,6 @@
-"""The best token and random draws of tokens by the kernel library: its structures and the calls.
+"""Greedy and random sampling by the kernel library: mirrors of its structures, and the calls.
 
-Called by the sampler. Logits are read where they are; no torch here.
+Called by the sampler. Logits are read in place; torch-free.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from yaie.kernels.library import Library
 
-_LEAST_EXPONENT = -126.0  # of a weight in float32; what is below weighs nothing
+_MIN_EXPONENT = -126.0  # of a weight in float32; smaller weights are 0
 
 
 class Best(ctypes.Structure):
-    """Rows whose best token is wanted, field by field as in `csrc/abi.h`."""
+    """Rows to find the most likely token of, field by field as in `csrc/abi.h`."""
 
     _fields_: ClassVar = [
         ("logits", ctypes.c_void_p),
@@ -32,8 +32,8 @@ class Best(ctypes.Structure):
     ]
 
 
-class Draws(ctypes.Structure):
-    """Tokens to draw, field by field as in `csrc/abi.h`."""
+class Samples(ctypes.Structure):
+    """Tokens to sample, field by field as in `csrc/abi.h`."""
 
     _fields_: ClassVar = [
         ("logits", ctypes.c_void_p),
@@ -52,9 +52,9 @@ class Draws(ctypes.Structure):
 
 
 def best_tokens(library: Library, logits: NDArray[np.float32]) -> tuple[list[float], list[int]]:
-    """The largest of each row of `logits` [rows, vocabulary], and the lowest id that has it.
+    """Return the largest of each row of `logits` [rows, vocabulary], and the lowest id with it.
 
-    NaN wins every comparison, so that one shows.
+    A row with NaN returns NaN.
     """
     count, vocabulary = logits.shape
     best, tokens = np.empty(count, dtype=np.float32), np.empty(count, dtype=np.int64)
@@ -72,7 +72,7 @@ def best_tokens(library: Library, logits: NDArray[np.float32]) -> tuple[list[flo
     return best.tolist(), tokens.tolist()
 
 
-def draw_tokens(
+def sample_tokens(
     library: Library,
     logits: NDArray[np.float32],
     *,
@@ -83,17 +83,19 @@ def draw_tokens(
     uniforms: Sequence[float],
     forbidden: Sequence[NDArray[np.int64]],
 ) -> list[int]:
-    """Token ids by inverse CDF, one for each of `rows` of `logits` [rows, vocabulary].
+    """Return token ids by inverse CDF, one for each of `rows` of `logits` [rows, vocabulary].
 
-    `best` is the largest logit of each, which is finite; temperatures are above 0. Left out are
-    tokens less likely than `min_ps` times the most likely one, and those that are `forbidden`; -1
-    where what remains is too unlikely beside `best` to weigh anything. A draw depends on nothing
-    beside its own row and numbers.
+    best: the largest logit of each row, finite.
+    temperatures: above 0.
+    min_ps: tokens less likely than this times the most likely one are left out.
+    forbidden: ids of weight 0.
+
+    The result is -1 if all weights are 0. A sample depends on its own row and arguments alone.
     """
     scales = [math.log2(math.e) / temperature for temperature in temperatures]
-    floors = [max(_LEAST_EXPONENT, math.log2(p)) if p > 0 else _LEAST_EXPONENT for p in min_ps]
+    floors = [max(_MIN_EXPONENT, math.log2(p)) if p > 0 else _MIN_EXPONENT for p in min_ps]
     tokens = np.empty(len(rows), dtype=np.int64)
-    numbers: list[NDArray[Any]] = [
+    arrays: list[NDArray[Any]] = [
         np.array(rows, dtype=np.int64),
         np.array(best, dtype=np.float32),
         np.array(scales, dtype=np.float32),
@@ -103,13 +105,13 @@ def draw_tokens(
         np.cumsum([len(ids) for ids in forbidden], dtype=np.int64),
         tokens,
     ]
-    library.draw(
-        Draws(
+    library.sample(
+        Samples(
             logits.ctypes.data,
             logits.strides[0] // logits.itemsize,
             logits.shape[1],
             len(rows),
-            *(array.ctypes.data for array in numbers),
+            *(array.ctypes.data for array in arrays),
         )
     )
     return tokens.tolist()

@@ -1,9 +1,8 @@
-"""Memory for packed weights, which every step reads from end to end, in large pages.
+"""Memory in large pages for packed weights, which every step reads from end to end.
 
-A tensor with memory of its own begins and ends somewhere within large pages, and small pages hold
-the rest, half of a tensor of 4 MB; a stream of small pages arrives at two thirds of the speed. So
-weights lie one behind the other in long mappings. Used by the packer, and by what loads packed
-weights from disk.
+A separately allocated tensor starts and ends within large pages, and small pages hold the rest:
+half of a tensor of 4 MB. A stream of small pages has two thirds of the speed. So weights are
+contiguous in long mappings. Used by the packer and by the loader of packed weights.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from yaie.kernels.library import Library
 
 _HUGE_PAGE = 2 * 1024**2
 _PAGE = 4096
-_MAPPING_BYTES = 64 * 1024**2  # at a time: what is not used of it is never touched
+_MAPPING_BYTES = 64 * 1024**2  # the unused part of a mapping is never touched
 
 
 class WeightMemory:
-    """Gives out memory that lasts as long as the tensors over it."""
+    """An allocator whose memory lasts as long as the tensors over it."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -28,7 +27,7 @@ class WeightMemory:
         self.num_taken = 0  # bytes
 
     def take(self, nbytes: int) -> torch.Tensor:
-        """[nbytes] of uint8, zeros, aligned to a page."""
+        """Return zeros [nbytes] of uint8, aligned to a page."""
         if nbytes > len(self._rest):
             self._rest = self._map(max(nbytes, _MAPPING_BYTES))
         self.num_taken += nbytes

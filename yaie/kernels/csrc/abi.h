@@ -11,7 +11,7 @@ enum YaieDtype : int32_t {
     YAIE_FLOAT32 = 0,
     YAIE_BFLOAT16 = 1,
     YAIE_FLOAT16 = 2,
-    YAIE_INT8 = 3,  // in the pool only: each head of a slot is times a float32 scale of its own
+    YAIE_INT8 = 3,  // in the pool only: each head of a slot has a float32 scale
 };
 
 extern "C" {
@@ -25,23 +25,23 @@ struct YaieSegment {
     int64_t end_row;
 };
 
-// What is the same in all layers of one step.
+// Inputs that all layers of one step share.
 struct YaieStep {
-    int64_t id;  // differs from step to step: work derived from an equal id is used again
+    int64_t id;  // of the step: its schedule is reused for every layer with the same id
     int64_t num_rows;
     int64_t num_segments;
     int64_t num_written;
     const int64_t* positions;      // [num_rows]
-    const int64_t* slots;          // the slots of all segments, one after the other
+    const int64_t* slots;          // of all segments, concatenated
     const YaieSegment* segments;   // [num_segments]
-    const int64_t* written_rows;   // [num_written] rows whose keys and values are new
-    const int64_t* written_slots;  // [num_written] where they go
-    int64_t exact;  // not 0: what a row adds up, it adds up in an order that its path alone decides
+    const int64_t* written_rows;   // [num_written] rows with new keys and values
+    const int64_t* written_slots;  // [num_written] their slots
+    int64_t exact;  // not 0: batch-invariant; a row's path alone decides its order of summation
 };
 
-// One attention layer. Elements of a head lie next to each other in every tensor.
+// One attention layer. Elements of a head are contiguous in every tensor.
 struct YaieLayer {
-    int32_t dtype;       // of queries, and of output unless it is rounded for a linear layer
+    int32_t dtype;       // of queries, and of output unless it is bf16 for a linear layer
     int32_t pool_dtype;  // of keys and values
     int32_t num_heads;
     int32_t num_kv_heads;
@@ -57,12 +57,12 @@ struct YaieLayer {
     int64_t query_row_stride, query_head_stride;
     void* output;  // [num_rows, num_heads, value_width]
     int64_t output_row_stride, output_head_stride;
-    const float* sinks;   // [num_heads] or null
-    float* key_scales;    // of an int8 pool: [slots, num_kv_heads]
+    const float* sinks;  // [num_heads] or null
+    float* key_scales;   // of an int8 pool: [slots, num_kv_heads]
     float* value_scales;
 };
 
-// New rows on their way into one tensor of the pool.
+// New rows to store in one tensor of the pool.
 struct YaieWrite {
     const void* rows;  // [num_rows, num_kv_heads, width]
     int64_t row_stride, head_stride;
@@ -75,7 +75,7 @@ struct YaieWrite {
     int32_t pool_dtype;
 };
 
-// How the weights of a linear layer are packed: see linear.inl and linear_integer.inl.
+// How the weights of a linear layer are packed: see linear.inl and linear_quantized.inl.
 enum YaieWeights : int32_t {
     YAIE_WEIGHTS_BFLOAT16 = 0,
     YAIE_WEIGHTS_FLOAT32 = 1,
@@ -83,7 +83,7 @@ enum YaieWeights : int32_t {
     YAIE_WEIGHTS_INT4 = 3,  // a scale for each output and group of inputs
 };
 
-// What happens to the sums of a linear layer.
+// The epilogue of a linear layer: what it does with its results.
 enum YaieStore : int32_t {
     YAIE_SET = 0,
     YAIE_ADD = 1,         // to what is there, times a factor
@@ -96,14 +96,14 @@ struct YaieLinear {
     int32_t weights_kind;  // YaieWeights
     int32_t num_inputs;
     int32_t num_outputs;
-    int32_t group_size;   // inputs that share a scale; int4 only
+    int32_t group_size;   // inputs per scale; int4 only
     const void* weights;  // packed panels; outputs are padded to whole panels with zeros
     const float* bias;    // [padded outputs] or null
-    // Of integers, [panels, groups, outputs of a panel]: float32 of int8; of int4 bf16, in which the
-    // outputs of a panel's two halves take turns.
+    // Of quantized weights: [panels, groups, outputs of a panel]. int8 has float32 scales; int4 has
+    // bf16 ones, in which the outputs of a panel's two halves alternate.
     const void* scales;
     const uint8_t* zero_points;  // of int4: [panels, groups, outputs of a panel], or null
-    int64_t exact;  // not 0: a row is added up in the same order beside any number of others
+    int64_t exact;  // not 0: batch-invariant; the number of rows does not change a row's result
 };
 
 // A pre-norm decoder layer: h += output(attention(norm(h))); h += down(act(gate) * up)(norm(h)).
@@ -112,25 +112,25 @@ struct YaieDecoderLayer {
     const float* mlp_norm;        // [hidden]
     const float* query_norm;      // [key_width] for each head, or null
     const float* key_norm;
-    YaieLinear qkv;      // all query heads, then key heads, then value heads
+    YaieLinear qkv;  // all query heads, then key heads, then value heads
     YaieLinear output;
     YaieLinear gate_up;  // gate and up interleaved: see linear.inl
     YaieLinear down;
-    YaieLayer attention;  // the pool; queries and output are filled in by the call
+    YaieLayer attention;  // the pool; the call fills in queries and output
     float epsilon;
     float residual_factor;
-    int32_t rotates;     // 0: a layer without positions
-    int32_t activation;  // YaieStore: which gated activation
+    int32_t rotates;     // 0: no rotary embedding
+    int32_t activation;  // YaieStore: the gated activation
 };
 
-// A stack of layers with the embedding below and the head above.
+// A stack of layers, with the embedding below and the head above.
 struct YaieDecoder {
     int64_t num_layers;
     int64_t hidden;
     const YaieDecoderLayer* layers;
     const float* final_norm;  // [hidden]
     YaieLinear head;
-    const void* embedding;  // [vocabulary, hidden], or null: the rows of the head (tied weights)
+    const void* embedding;    // [vocabulary, hidden], or null: the rows of the head (tied weights)
     int32_t embedding_dtype;  // YaieDtype
     int32_t rotary_width;
     const float* cosines;  // [positions, rotary_width]
@@ -141,7 +141,7 @@ struct YaieDecoder {
     float reserved;
 };
 
-// The rows of one step as the decoder sees them.
+// Inputs and outputs of a decoder in one step.
 struct YaieDecoderCall {
     const int64_t* token_ids;   // [num_rows]
     const int64_t* logit_rows;  // [num_logit_rows]
@@ -149,30 +149,30 @@ struct YaieDecoderCall {
     float* logits;  // [num_logit_rows, num_outputs of the head]
 };
 
-// The best token of each row of logits.
+// The most likely token of each row of logits.
 struct YaieBest {
     const float* logits;  // [count, vocabulary]
     int64_t row_stride;
     int64_t vocabulary;
     int64_t count;
-    float* best;      // [count] the largest logit, or NaN where there is one
-    int64_t* tokens;  // [count] the lowest token that has it
+    float* best;      // [count] the largest logit, or NaN if the row has one
+    int64_t* tokens;  // [count] the lowest token with that logit
 };
 
-// Tokens to draw at random, each from one row of logits. A token's weight is
-// 2 ^ ((logit - best) * scale), or 0 where that exponent is below the floor.
-struct YaieDraws {
+// Tokens to sample, each from one row of logits. A token's weight is 2 ^ ((logit - best) * scale),
+// or 0 if that exponent is below the floor.
+struct YaieSamples {
     const float* logits;  // [rows, vocabulary], finite or negative infinity
     int64_t row_stride;
     int64_t vocabulary;
     int64_t count;
-    const int64_t* rows;     // [count] which row; several draws may share one
-    const float* best;       // [count] the largest logit of that row
-    const float* scales;     // [count] log2(e) / temperature
-    const float* floors;     // [count] at least -126, where float32 ends
-    const double* uniforms;  // [count] numbers in [0, 1) that decide
-    const int64_t* forbidden;       // tokens that weigh nothing, of all draws one after the other
-    const int64_t* forbidden_ends;  // [count] where those of a draw end
-    int64_t* tokens;  // [count] what was drawn; -1 where nothing has any weight
+    const int64_t* rows;            // [count] indices into logits; samples may share a row
+    const float* best;              // [count] the largest logit of that row
+    const float* scales;            // [count] log2(e) / temperature
+    const float* floors;            // [count] at least -126, the smallest normal exponent
+    const double* uniforms;         // [count] random numbers in [0, 1)
+    const int64_t* forbidden;       // tokens of weight 0, of all samples, concatenated
+    const int64_t* forbidden_ends;  // [count] end of each sample's forbidden tokens
+    int64_t* tokens;                // [count] the result, or -1 if all weights are 0
 };
 }

@@ -1,4 +1,5 @@
-// What the attention kernels of all instruction sets share: one call, its partial results, its table.
+// Types that the attention kernels of all instruction sets share: a call, its partial results and
+// the table of kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,9 @@
 
 namespace yaie {
 
-// Memory for the output as bf16 rows of a linear layer, in steps of 32 numbers: see RoundedRows.
+// The output as bf16 rows of a linear layer, in steps of 32 elements: see RoundedRows.
 struct RoundedOutput {
-    char* bytes = nullptr;  // null: the output goes where the layer says
+    char* bytes = nullptr;  // null: the layer's own output is used
     int64_t block_rows, block_stride, row_stride, step_stride;
 
     char* row(int64_t row) const {
@@ -20,20 +21,20 @@ struct RoundedOutput {
     }
 };
 
-// One layer of one step on its way through the kernels. Scores, maxima and sinks are in units of
-// log2, because two to the power of something is what the machine can do.
+// One layer of one step in the kernels. Scores, maxima and sinks are in units of log2, so that the
+// exponential is a power of two.
 struct AttentionCall {
     const YaieStep* step;
     const YaieLayer* layer;
     const Schedule* schedule;
-    int64_t first_task;  // of the level that is running
-    // For each place of a piece (query head, row): see Piece::partial.
-    // Of an exact step: (row, span, query head), see Schedule::row_offsets.
-    float* partial_values;  // [places, padded value width], not divided by the sum
+    int64_t first_task;  // of the running level
+    // For each (query head, row) of a piece: see Piece::partial. In a batch-invariant step, for
+    // each (row, span, query head): see Schedule::row_offsets.
+    float* partial_values;  // [places, padded value width], before division by the sum
     float* partial_max;
     float* partial_sum;
     RoundedOutput rounded;
-    // Which results are too large for the caches: see kLargeResult.
+    // True if the results exceed the caches: see kLargeResult.
     bool large_partials, large_output;
 };
 
@@ -44,16 +45,16 @@ struct AttentionKernels {
     Task write;   // context: WriteCall; index: of a group of kRowsInWrite of the written rows
 };
 
-// New keys and values on their way into the pool: see write.inl.
+// New keys and values to store in the pool: see write.inl.
 struct WriteCall {
     const YaieStep* step;
     const YaieWrite* writes[2];
 };
 
 constexpr int64_t kRowsInMerge = 4;
-// The score of a hidden key. Finite, so that a block in which a row sees nothing needs no special
-// case: what it adds is multiplied by about 2^-126 as soon as the row meets a key it does see.
-constexpr float kHidden = -3.0e38f;
+// The score of a masked key. It is finite, so that a fully masked block needs no special case: its
+// weights are multiplied by about 2^-126 as soon as the row meets a visible key.
+constexpr float kMasked = -3.0e38f;
 constexpr int64_t kRowsInWrite = 32;
 
 inline int64_t padded(int64_t width, int64_t chunk) { return (width + chunk - 1) / chunk * chunk; }

@@ -1,13 +1,13 @@
-// Attention that gives a row the same bits beside any other rows, however its path is cut into nodes
-// and its prompt into chunks.
+// Batch-invariant attention: a row has the same bits beside any other rows, for any division of its
+// path into nodes and of its prompt into chunks.
 //
-// One form of the inner loops serves any number of query vectors, the narrow one. A row's keys are
-// taken in blocks between multiples of kKeysInBlock positions, each block after the one before it,
-// and what is hidden from a row adds nothing at all to it. Spans of kKeysInSpan positions are added up by
-// themselves, so that several threads can share a long path, and are merged in order. Pieces end only
-// where blocks do; a later one goes on from the very numbers that an earlier one left.
+// The GEMV-like form serves any number of query vectors. A row's keys are taken in blocks between
+// multiples of kKeysInBlock positions, in order, and a masked key adds exactly 0. Spans of
+// kKeysInSpan positions are accumulated separately, so that threads can share a long path, and are
+// merged in order. Pieces end at block borders only; a later piece continues from the accumulators
+// of an earlier one.
 
-// Compiled once for each instruction set, so that no two callers can get different roundings.
+// Compiled once for each instruction set, so that all callers get the same rounding.
 #ifdef __clang__
 #define YAIE_ONCE static __attribute__((noinline))
 #else
@@ -16,36 +16,36 @@
 
 // The query vectors of one piece and one KV head.
 struct ExactState {
-    float* queries;  // [lanes, padded key width], scaled
-    float* sums;     // [lanes, padded value width]
-    float* maxima;   // [lanes]
-    float* totals;   // [lanes]
+    float* queries;       // [lanes, padded key width], scaled
+    float* accumulators;  // [lanes, padded value width]
+    float* maxima;        // [lanes]
+    float* totals;        // [lanes]
 };
 
-// As soften_narrow, but a hidden key weighs nothing.
-YAIE_ONCE float soften_exact(const Layer& layer, int n, const float* key_scales,
-                             const float* value_scales, int32_t first_position, int32_t position,
-                             float* scores, float* maximum, float* total) {
+// As softmax_gemv, but a masked key has weight 0.
+YAIE_ONCE float softmax_exact(const Layer& layer, int n, const float* key_scales,
+                              const float* value_scales, int32_t first_position, int32_t position,
+                              float* scores, float* maximum, float* total) {
     int32_t window = layer.at.sliding_window;
     int32_t oldest = window > 0 ? position - window : -1;
     Int lane;
     for (int i = 0; i < kLanes; ++i) lane[i] = i;
-    Vec most = splat(*maximum);
+    Vec peak = splat(*maximum);
     for (int k = 0; k < n; k += kLanes) {
         Vec score = load(scores + k);
         if (key_scales) score *= load(key_scales + k);
         if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
         Int key = lane + (first_position + k);
         Int seen = (key <= position) & (key > oldest) & (lane < n - k);
-        score = seen ? score : splat(kHidden);
+        score = seen ? score : splat(kMasked);
         store(scores + k, score);
-        most = larger(most, score);
+        peak = max_lanes(peak, score);
     }
-    float new_maximum = largest_lane(most);
+    float new_maximum = largest_of_lanes(peak);
     Vec sum{};
     for (int k = 0; k < n; k += kLanes) {
         Vec score = load(scores + k);
-        Vec weight = score <= splat(kHidden) ? Vec{} : exp2(score - new_maximum);
+        Vec weight = score <= splat(kMasked) ? Vec{} : exp2(score - new_maximum);
         store(scores + k, value_scales ? weight * load(value_scales + k) : weight);
         sum += weight;
     }
@@ -56,27 +56,27 @@ YAIE_ONCE float soften_exact(const Layer& layer, int n, const float* key_scales,
 }
 
 template <class T, int Queries>
-static void attend_exact_block(NarrowBlock<T>& block, const Layer& layer, ExactState& state,
+static void attend_exact_block(GemvBlock<T>& block, const Layer& layer, ExactState& state,
                                int first, const int32_t* positions, int32_t first_position) {
     alignas(64) float scores[Queries * kScoreStride];
     float factors[Queries];
-    score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores);
+    score_gemv<T, Queries>(block, layer, state.queries + first * layer.keys, scores);
     for (int m = 0; m < Queries; ++m)
-        factors[m] = soften_exact(layer, block.n, block.key_scales, block.value_scales, first_position,
-                                  positions[first + m], scores + m * kScoreStride, &state.maxima[first + m],
-                                  &state.totals[first + m]);
-    add_narrow<T, Queries>(block, layer, scores, factors, state.sums + first * layer.values);
+        factors[m] = softmax_exact(layer, block.n, block.key_scales, block.value_scales,
+                                   first_position, positions[first + m], scores + m * kScoreStride,
+                                   &state.maxima[first + m], &state.totals[first + m]);
+    add_gemv<T, Queries>(block, layer, scores, factors, state.accumulators + first * layer.values);
 }
 
 template <class T>
-static void attend_exact_lanes(NarrowBlock<T>& block, const Layer& layer, ExactState& state,
+static void attend_exact_lanes(GemvBlock<T>& block, const Layer& layer, ExactState& state,
                                int lanes, const int32_t* positions, int32_t at) {
     int step = 4;
     for (int first = 0; first < lanes; first += step) {
         step = lanes - first < 4 ? lanes - first : 4;
         bool seen = false;
         for (int i = first; i < first + step; ++i) seen |= positions[i] >= at;
-        if (!seen && first) continue;  // the first lanes ask for the memory that comes next
+        if (!seen && first) continue;  // the first lanes also prefetch the next block
         switch (step) {
             case 1: attend_exact_block<T, 1>(block, layer, state, first, positions, at); break;
             case 2: attend_exact_block<T, 2>(block, layer, state, first, positions, at); break;
@@ -86,38 +86,39 @@ static void attend_exact_lanes(NarrowBlock<T>& block, const Layer& layer, ExactS
     }
 }
 
-// Where the sums of a row, span and head are kept.
-YAIE_INLINE int64_t exact_place(const AttentionCall& call, int64_t row, int64_t span, int64_t head) {
+// Index of the partial results of a row, span and head.
+YAIE_INLINE int64_t exact_place(const AttentionCall& call, int64_t row, int64_t span,
+                                int64_t head) {
     return (call.schedule->row_offsets[row] + span) * call.layer->num_heads + head;
 }
 
-// Fetches the queries, and what the pieces above have added up already.
+// Load the queries, and the accumulators of the pieces above.
 template <class T>
-static void begin_exact(const AttentionCall& call, const Layer& layer, const Piece& piece, int kv_head,
-                        int lanes, ExactState& state) {
+static void begin_exact(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                        int kv_head, int lanes, ExactState& state) {
     int64_t span = piece.first_position / kKeysInSpan;
     for (int i = 0; i < lanes; ++i) {
         int64_t row = piece.first_row + i / layer.group;
         int64_t head = static_cast<int64_t>(kv_head) * layer.group + i % layer.group;
-        widen_query<T>(layer, row, head, state.queries + i * layer.keys);
-        state.maxima[i] = kHidden;
+        upcast_query<T>(layer, row, head, state.queries + i * layer.keys);
+        state.maxima[i] = kMasked;
         state.totals[i] = 0;
-        float* sums = state.sums + i * layer.values;
-        for (int d = 0; d < layer.values; d += kLanes) store(sums + d, Vec{});
+        float* accumulators = state.accumulators + i * layer.values;
+        for (int d = 0; d < layer.values; d += kLanes) store(accumulators + d, Vec{});
         if (!piece.level || call.step->positions[row] < piece.first_position) continue;
         int64_t place = exact_place(call, row, span, head);
-        if (call.partial_max[place] == kHidden) continue;
+        if (call.partial_max[place] == kMasked) continue;
         state.maxima[i] = call.partial_max[place];
         state.totals[i] = call.partial_sum[place];
         const float* from = call.partial_values + place * layer.values;
-        for (int d = 0; d < layer.values; d += kLanes) store(sums + d, load(from + d));
+        for (int d = 0; d < layer.values; d += kLanes) store(accumulators + d, load(from + d));
     }
 }
 
-// Writes what is complete as output, and keeps the rest for the pieces below and for the merge.
+// Write complete rows as output, and store the others for the pieces below and the merge.
 template <class T>
-static void end_exact(const AttentionCall& call, const Layer& layer, const Piece& piece, int kv_head,
-                      int lanes, const ExactState& state) {
+static void end_exact(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                      int kv_head, int lanes, const ExactState& state) {
     int64_t span = piece.first_position / kKeysInSpan;
     int64_t end = piece.first_position + piece.num_keys;
     for (int i = 0; i < lanes; ++i) {
@@ -125,16 +126,16 @@ static void end_exact(const AttentionCall& call, const Layer& layer, const Piece
         int64_t head = static_cast<int64_t>(kv_head) * layer.group + i % layer.group;
         int64_t position = call.step->positions[row];
         if (position < piece.first_position) continue;  // complete before this piece
-        const float* sums = state.sums + i * layer.values;
+        const float* accumulators = state.accumulators + i * layer.values;
         if (position < end && !call.schedule->is_merged(row)) {
-            write_output<T>(call, layer, row, head, sums, state.maxima[i], state.totals[i]);
+            write_output<T>(call, layer, row, head, accumulators, state.maxima[i], state.totals[i]);
             continue;
         }
         int64_t place = exact_place(call, row, span, head);
         call.partial_max[place] = state.maxima[i];
         call.partial_sum[place] = state.totals[i];
         float* to = call.partial_values + place * layer.values;
-        for (int d = 0; d < layer.values; d += kLanes) store(to + d, load(sums + d));
+        for (int d = 0; d < layer.values; d += kLanes) store(to + d, load(accumulators + d));
     }
 }
 
@@ -152,11 +153,12 @@ static void attend_exact(const AttentionCall& call, const Layer& layer, const Pi
     int32_t* positions = reinterpret_cast<int32_t*>(states + heads);
     float* vectors = reinterpret_cast<float*>(memory + state_bytes);
     for (int i = 0; i < lanes; ++i)
-        positions[i] = static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
+        positions[i] =
+            static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
     for (int h = 0; h < heads; ++h, vectors += floats) {
         states[h].queries = vectors;
-        states[h].sums = vectors + lanes * layer.keys;
-        states[h].maxima = states[h].sums + lanes * layer.values;
+        states[h].accumulators = vectors + lanes * layer.keys;
+        states[h].maxima = states[h].accumulators + lanes * layer.values;
         states[h].totals = states[h].maxima + lanes;
         begin_exact<T>(call, layer, piece, first_head + h, lanes, states[h]);
     }
@@ -164,14 +166,14 @@ static void attend_exact(const AttentionCall& call, const Layer& layer, const Pi
     int64_t n = 0;
     for (int64_t key = 0; key < piece.num_keys; key += n) {
         int64_t position = piece.first_position + key, left = piece.num_keys - key;
-        n = least_of(kKeysInBlock - position % kKeysInBlock, left);
+        n = min_of(kKeysInBlock - position % kKeysInBlock, left);
         const int64_t* slots = piece.slots + key;
-        int next_n = static_cast<int>(least_of(kKeysInBlock, left - n));
+        int next_n = static_cast<int>(min_of(kKeysInBlock, left - n));
         for (int h = 0; h < heads; ++h) {
             int head = first_head + h;
-            NarrowBlock<T> block(at, head, slots, static_cast<int>(n), scales,
-                                 prefetch_after<T>(at, first_head, end_head, head, slots,
-                                                    static_cast<int>(n), next_n));
+            GemvBlock<T> block(at, head, slots, static_cast<int>(n), scales,
+                               prefetch_after<T>(at, first_head, end_head, head, slots,
+                                                 static_cast<int>(n), next_n));
             attend_exact_lanes(block, layer, states[h], lanes, positions,
                                static_cast<int32_t>(position));
         }
@@ -180,36 +182,38 @@ static void attend_exact(const AttentionCall& call, const Layer& layer, const Pi
         end_exact<T>(call, layer, piece, first_head + h, lanes, states[h]);
 }
 
-// Adds the sums of a later span to those of the spans before it.
+// Add the accumulators of a later span to those of earlier ones.
 YAIE_ONCE void add_span(const Layer& layer, const float* from, float found, float found_sum,
-                        float* sums, float* maximum, float* sum) {
-    float most = found > *maximum ? found : *maximum;
-    Vec old_factor = exp2(splat(*maximum - most));
-    Vec factor = exp2(splat(found - most));
+                        float* accumulators, float* maximum, float* sum) {
+    float larger = found > *maximum ? found : *maximum;
+    Vec old_factor = exp2(splat(*maximum - larger));
+    Vec factor = exp2(splat(found - larger));
     for (int d = 0; d < layer.values; d += kLanes)
-        store(sums + d, fma(load(from + d), factor, load(sums + d) * old_factor));
+        store(accumulators + d, fma(load(from + d), factor, load(accumulators + d) * old_factor));
     *sum = *sum * old_factor[0] + found_sum * factor[0];
-    *maximum = most;
+    *maximum = larger;
 }
 
 template <class T>
-static void merge_exact(const AttentionCall& call, const Layer& layer, int64_t index, float* sums) {
+static void merge_exact(const AttentionCall& call, const Layer& layer, int64_t index,
+                        float* accumulators) {
     const Schedule& schedule = *call.schedule;
-    int64_t end = least_of((index + 1) * kRowsInMerge, static_cast<int64_t>(schedule.merged_rows.size()));
+    int64_t end =
+        min_of((index + 1) * kRowsInMerge, static_cast<int64_t>(schedule.merged_rows.size()));
     for (int64_t i = index * kRowsInMerge; i < end; ++i) {
         int64_t row = schedule.merged_rows[i];
         int64_t spans = schedule.row_offsets[row + 1] - schedule.row_offsets[row];
         for (int64_t head = 0; head < layer.at.num_heads; ++head) {
-            float maximum = kHidden, sum = 0;
-            for (int d = 0; d < layer.values; d += kLanes) store(sums + d, Vec{});
+            float maximum = kMasked, sum = 0;
+            for (int d = 0; d < layer.values; d += kLanes) store(accumulators + d, Vec{});
             for (int64_t span = 0; span < spans; ++span) {
                 int64_t place = exact_place(call, row, span, head);
                 float found = call.partial_max[place];
-                if (found == kHidden) continue;  // outside the row's window
+                if (found == kMasked) continue;  // outside the row's window
                 add_span(layer, call.partial_values + place * layer.values, found,
-                         call.partial_sum[place], sums, &maximum, &sum);
+                         call.partial_sum[place], accumulators, &maximum, &sum);
             }
-            write_output<T>(call, layer, row, head, sums, maximum, sum);
+            write_output<T>(call, layer, row, head, accumulators, maximum, sum);
         }
     }
 }

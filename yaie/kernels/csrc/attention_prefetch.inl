@@ -1,5 +1,5 @@
-// Asks for keys and values before they are read: included before the forms of attention that read many
-// heads of a block of keys, one after the other. The first head's first block is asked for by nobody.
+// Prefetch of keys and values: included before the forms of attention that read many heads of a
+// block of keys, one after the other. The first head's first block is not prefetched.
 
 template <class T>
 YAIE_INLINE void prefetch_row(const T* row, int64_t width) {
@@ -8,8 +8,8 @@ YAIE_INLINE void prefetch_row(const T* row, int64_t width) {
         __builtin_prefetch(at + byte, 0, 2);
 }
 
-// Some slots of a head, asked for a few at a time between other work: what is asked for in one go would have
-// to be waited for.
+// Slots of a head, prefetched a few at a time between other work: the processor tracks a limited
+// number of outstanding loads.
 template <class T>
 struct BlockPrefetch {
     const T* keys;  // of the head, at slot 0
@@ -27,11 +27,11 @@ struct BlockPrefetch {
     }
 };
 
-// What is read after `head` has read the first `n` slots: the next head's part of them, or the first head's
-// part of the `next_n` slots behind them.
+// Return the prefetch of the data after `head` and its first `n` slots: the next head's part of
+// them, or the first head's part of the `next_n` slots behind them.
 template <class T>
-YAIE_INLINE BlockPrefetch<T> prefetch_after(const YaieLayer& at, int first_head, int end_head, int head,
-                                            const int64_t* slots, int n, int next_n) {
+YAIE_INLINE BlockPrefetch<T> prefetch_after(const YaieLayer& at, int first_head, int end_head,
+                                            int head, const int64_t* slots, int n, int next_n) {
     bool is_last = head + 1 == end_head;
     int next = is_last ? first_head : head + 1;
     return {static_cast<const T*>(at.keys) + next * at.key_head_stride,

@@ -1,12 +1,13 @@
-// The two products of attention by tiles, scores and sums of values: included by attention_tiles.inl.
+// The two products of attention by tiles, scores and weighted values: included by
+// attention_tiles.inl.
 //
-// With AMX in tile registers, 32 x 32 sums at a time. With bf16 products alone in vectors: lanes run along
-// the keys, or the elements of values, and what both read is laid out the same way, in tiles of 16 keys or
-// elements; query vectors are taken up to YAIE_TILE_ROWS at a time.
+// With AMX they use tile registers, 32 x 32 accumulators at a time. With bf16 products alone they
+// use vectors: lanes run along the keys, or the elements of values. Both operands have the same
+// layout, tiles of 16 keys or elements; query vectors are taken up to YAIE_TILE_ROWS at a time.
 
 #ifdef YAIE_AMX
-// Two tiles of keys or values. Those of large blocks come from the L2 cache, with the hint to leave the L1
-// cache to the queries, scores and sums that meet the whole block.
+// Load two tiles of keys or values. Those of large blocks come from the L2 cache, with the hint to
+// leave the L1 cache to queries, scores and accumulators, which the whole block reuses.
 template <bool is_large>
 YAIE_INLINE void load_block_tiles(const uint32_t* first, const uint32_t* second) {
     if (is_large) {
@@ -18,7 +19,8 @@ YAIE_INLINE void load_block_tiles(const uint32_t* first, const uint32_t* second)
     }
 }
 
-// scores[q, k - begin] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors, k from begin to end.
+// scores[q, k - begin] = queries[q, :] . keys[k, :], for Tiles x 16 query vectors, k from begin to
+// end.
 template <int Tiles, bool is_large>
 static void score_tiles(const TileBlock& block, const TileState& state, int width, int lane,
                         int begin, int end, float* scores) {
@@ -27,7 +29,8 @@ static void score_tiles(const TileBlock& block, const TileState& state, int widt
     int steps = width / kTileDepth;
     YAIE_MEMORY_IS_WRITTEN;
     for (int k = begin; k < end; k += kTileDepth) {
-        const uint32_t* keys = block.keys + static_cast<int64_t>(k / kTileRows) * steps * kTileWords;
+        const uint32_t* keys =
+            block.keys + static_cast<int64_t>(k / kTileRows) * steps * kTileWords;
         const uint32_t* next = keys + steps * kTileWords;
         float* to = scores + k - begin;
         _tile_zero(0);
@@ -56,17 +59,17 @@ static void score_tiles(const TileBlock& block, const TileState& state, int widt
     }
 }
 
-// sums[q, :] += weights[q, k - begin] * values[k, :], as above.
+// accumulators[q, :] += weights[q, k - begin] * values[k, :], as above.
 template <int Tiles, bool is_large>
 static void add_tiles(const TileBlock& block, const TileState& state, int width, int lane,
                       int begin, int end, const float* weights) {
-    float* sums = state.sums + static_cast<int64_t>(lane) * width;
+    float* accumulators = state.accumulators + static_cast<int64_t>(lane) * width;
     int64_t stride = width * sizeof(float);
     int columns = width / kTileRows;
     const uint16_t* rows = reinterpret_cast<const uint16_t*>(weights);
     YAIE_MEMORY_IS_WRITTEN;
     for (int c = 0; c < columns; c += 2) {
-        float* at = sums + c * kTileRows;
+        float* at = accumulators + c * kTileRows;
         _tile_loadd(0, at, stride);
         _tile_loadd(1, at + kTileRows, stride);
         if (Tiles == 2) {
@@ -96,9 +99,9 @@ static void add_tiles(const TileBlock& block, const TileState& state, int width,
     }
 }
 
-// One tile of query vectors alone, the last of many, is not worth copies of its own.
-YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width, int lane,
-                                 int lanes, int begin, int end, float* scores) {
+// A single tile of query vectors, the last of many, shares one copy for both block sizes.
+YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width,
+                                 int lane, int lanes, int begin, int end, float* scores) {
     if (lanes <= kTileRows)
         score_tiles<1, false>(block, state, width, lane, begin, end, scores);
     else if (block.is_large)
@@ -107,8 +110,8 @@ YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state,
         score_tiles<2, false>(block, state, width, lane, begin, end, scores);
 }
 
-YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width, int lane,
-                                 int lanes, int begin, int end, const float* weights) {
+YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width,
+                                 int lane, int lanes, int begin, int end, const float* weights) {
     if (lanes <= kTileRows)
         add_tiles<1, false>(block, state, width, lane, begin, end, weights);
     else if (block.is_large)
@@ -117,22 +120,23 @@ YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state,
         add_tiles<2, false>(block, state, width, lane, begin, end, weights);
 }
 #else
-// sums[r] += rows[r] . words for `pairs` pairs of numbers that follow each other in rows, and in two
-// stretches of words.
+// accumulators[r] += rows[r] . words for `pairs` consecutive pairs of bf16, with the words of two
+// tiles.
 template <int Rows>
-YAIE_INLINE void add_pairs(Pair* sums, const int32_t* rows, int64_t stride, const uint32_t* low,
-                           const uint32_t* high, int pairs) {
+YAIE_INLINE void add_pairs(Pair* accumulators, const int32_t* rows, int64_t stride,
+                           const uint32_t* low, const uint32_t* high, int pairs) {
     for (int p = 0; p < pairs; ++p) {
         Bits a = load_bits(low + p * kLanes), b = load_bits(high + p * kLanes);
 #pragma GCC unroll 16
         for (int r = 0; r < Rows; ++r) {
-            sums[r].a = dot_pairs(sums[r].a, a, rows[r * stride + p]);
-            sums[r].b = dot_pairs(sums[r].b, b, rows[r * stride + p]);
+            accumulators[r].a = dot_pairs(accumulators[r].a, a, rows[r * stride + p]);
+            accumulators[r].b = dot_pairs(accumulators[r].b, b, rows[r * stride + p]);
         }
     }
 }
 
-// scores[q, k - begin] = queries[q, :] . keys[k, :], for `lanes` query vectors, k from begin to end.
+// scores[q, k - begin] = queries[q, :] . keys[k, :], for `lanes` query vectors, k from begin to
+// end.
 struct ScoreRows {
     const TileBlock& block;
     const TileState& state;
@@ -141,20 +145,21 @@ struct ScoreRows {
 
     template <int Rows>
     void add(int64_t row) const {
-        const int32_t* queries = reinterpret_cast<const int32_t*>(state.queries + (lane + row) * width);
+        const int32_t* queries =
+            reinterpret_cast<const int32_t*>(state.queries + (lane + row) * width);
         int words = width / 2 * kLanes;  // of a tile's keys
         for (int k = begin; k < end; k += kTileDepth) {
             const uint32_t* keys = block.keys + static_cast<int64_t>(k / kTileRows) * words;
-            Pair sums[Rows] = {};
-            add_pairs<Rows>(sums, queries, width / 2, keys, keys + words, width / 2);
+            Pair accumulators[Rows] = {};
+            add_pairs<Rows>(accumulators, queries, width / 2, keys, keys + words, width / 2);
             float* to = scores + row * kTileScores + k - begin;
 #pragma GCC unroll 16
-            for (int r = 0; r < Rows; ++r) store_chunk(to + r * kTileScores, sums[r]);
+            for (int r = 0; r < Rows; ++r) store_chunk(to + r * kTileScores, accumulators[r]);
         }
     }
 };
 
-// sums[q, :] += weights[q, k - begin] * values[k, :], as above.
+// accumulators[q, :] += weights[q, k - begin] * values[k, :], as above.
 struct ValueRows {
     const TileBlock& block;
     const TileState& state;
@@ -165,31 +170,34 @@ struct ValueRows {
     void add(int64_t row) const {
         int columns = width / kTileRows;
         for (int c = 0; c < columns; c += 2) {
-            float* to = state.sums + (lane + row) * width + c * kTileRows;
-            Pair sums[Rows];
+            float* to = state.accumulators + (lane + row) * width + c * kTileRows;
+            Pair accumulators[Rows];
 #pragma GCC unroll 16
-            for (int r = 0; r < Rows; ++r) sums[r] = load_chunk(to + static_cast<int64_t>(r) * width);
+            for (int r = 0; r < Rows; ++r)
+                accumulators[r] = load_chunk(to + static_cast<int64_t>(r) * width);
             for (int k = begin; k < end; k += kTileDepth) {
                 const uint32_t* values =
-                    block.values + (static_cast<int64_t>(k / kTileDepth) * columns + c) * kTileWords;
-                const int32_t* from = reinterpret_cast<const int32_t*>(weights + row * kTileScores) +
-                                      (k - begin) / 2;
-                add_pairs<Rows>(sums, from, kTileScores, values, values + kTileWords, kTileDepth / 2);
+                    block.values +
+                    (static_cast<int64_t>(k / kTileDepth) * columns + c) * kTileWords;
+                const int32_t* from =
+                    reinterpret_cast<const int32_t*>(weights + row * kTileScores) + (k - begin) / 2;
+                add_pairs<Rows>(accumulators, from, kTileScores, values, values + kTileWords,
+                                kTileDepth / 2);
             }
 #pragma GCC unroll 16
             for (int r = 0; r < Rows; ++r)
-                store_chunk(to + static_cast<int64_t>(r) * width, sums[r]);
+                store_chunk(to + static_cast<int64_t>(r) * width, accumulators[r]);
         }
     }
 };
 
-YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width, int lane,
-                                 int lanes, int begin, int end, float* scores) {
+YAIE_INLINE void multiply_scores(const TileBlock& block, const TileState& state, int width,
+                                 int lane, int lanes, int begin, int end, float* scores) {
     add_rows(ScoreRows{block, state, width, lane, begin, end, scores}, 0, lanes);
 }
 
-YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width, int lane,
-                                 int lanes, int begin, int end, const float* weights) {
+YAIE_INLINE void multiply_values(const TileBlock& block, const TileState& state, int width,
+                                 int lane, int lanes, int begin, int end, const float* weights) {
     add_rows(ValueRows{block, state, width, lane, begin, end, weights}, 0, lanes);
 }
 #endif

@@ -1,34 +1,37 @@
-// Many query vectors by products of bf16 numbers: included where the processor has them.
+// Attention by products of bf16 tiles: included if the processor has them.
 //
-// Where it multiplies tiles, one is 16 rows of 64 bytes: one instruction adds the product of 16 x 32 and
-// 32 x 16 numbers to 16 x 16 float32 sums, and wants its second operand as pairs of rows, interleaved. A
-// block of keys is laid out so once for all query vectors of a piece: keys transposed, values as they lie.
-// Query vectors are then rows of a tile all the way, from the queries to the sums, and lanes run along the
-// keys in between. Vectors of pairs want the same layout. Queries and weights are rounded to bf16, sums
-// are float32.
+// With AMX, a tile is 16 rows of 64 bytes: one instruction adds the product of 16 x 32 and 32 x 16
+// elements to 16 x 16 float32 accumulators, and reads its second operand as interleaved pairs of
+// rows. A block of keys is packed once for all query vectors of a piece: keys transposed, values in
+// order. Query vectors are rows of a tile throughout, and lanes run along the keys in between.
+// Vector products of pairs use the same layout. Queries and weights are rounded to bf16,
+// accumulators are float32.
 //
-// Weights are relative to a maximum that may be too small by kSlack, so that the sums of a row are
-// rarely scaled: rounding is relative, and float32 has room for the larger numbers.
+// Weights are relative to a maximum that may be too small by kSlack, so that accumulators are
+// rarely rescaled: rounding is relative, and float32 has room for larger numbers.
 
-constexpr int kTileWords = kTileRows * 16;  // of 32 bits
-constexpr int kTileDepth = 32;              // bf16 numbers in a row of a tile
+constexpr int kTileWords = kTileRows * 16;   // of 32 bits
 constexpr int kTileQueries = 2 * kTileRows;  // query vectors whose scores are computed together
-// Keys that are laid out together, a block. For few query vectors it stays in the L1 cache with its scores,
-// for many it is read from the L2 cache once for each kTileQueries, whose sums then stay in the L1 cache.
+// Keys of a block. For few query vectors a block stays in the L1 cache with its scores; for many it
+// is read from the L2 cache once for each kTileQueries, whose accumulators then stay in the L1
+// cache.
 constexpr int kFewQueries = 2 * kTileQueries;
 constexpr int kTileKeys = 64;
 constexpr int kManyTileKeys = 512;
-constexpr int kTileBatch = 256;  // keys of a block whose scores are computed before values are added
-// Of floats. What is beyond the keys keeps the rows out of the same few sets of the cache.
+constexpr int kTileBatch =
+    256;  // keys of a block whose scores are computed before values are added
+// In floats. The padding beyond the keys spreads the rows over the sets of the cache.
 constexpr int kTileScores = kTileBatch + 16;
 constexpr float kSlack = 8.0f;
 static_assert(kTileKeys % kTileDepth == 0 && kManyTileKeys % kTileDepth == 0 &&
-                  kTileBatch % kTileDepth == 0, "keys are laid out in whole tiles");
+                  kTileBatch % kTileDepth == 0,
+              "keys are laid out in whole tiles");
 
-// 2 to the power of x, within 2^-13 of itself: weights are rounded to bf16 anyway. x below -100 counts as
-// -100: products of smaller numbers could become subnormal, which is slow. What is not a number stays so.
+// Return 2^x within 2^-13 relative: weights are rounded to bf16 anyway. x is clamped to -100,
+// because products of smaller numbers could become subnormal, which is slow. NaN stays NaN.
 YAIE_INLINE Vec coarse_exp2(Vec x) {
-    x = (Vec)_mm512_max_ps((__m512)splat(-100.0f), (__m512)x);  // the second one if they are unordered
+    x = (Vec)_mm512_max_ps((__m512)splat(-100.0f),
+                           (__m512)x);            // the second operand if they are unordered
     Vec f = (Vec)_mm512_reduce_ps((__m512)x, 1);  // x - floor(x)
     Vec p = splat(0.07802448f);
     p = fma(p, f, splat(0.22606728f));
@@ -45,11 +48,11 @@ struct TileBlock {
     uint32_t* keys;
     uint32_t* values;
     int n;
-    bool is_large;  // has room for kManyTileKeys, so it lies in the L2 cache
+    bool is_large;  // of kManyTileKeys, so it resides in the L2 cache
     BlockScales<Int8, kManyTileKeys> scales;
 };
 
-// A tile of 16 keys, 32 of their elements, from rows of 64 bytes at `offset`.
+// Transpose 32 elements of 16 keys into a tile, from rows of 64 bytes at `offset`.
 YAIE_INLINE void transpose_words(const char* const* rows, int64_t offset, uint32_t* to) {
 #pragma GCC unroll 4
     for (int c = 0; c < 4; ++c) {
@@ -75,40 +78,40 @@ YAIE_INLINE void transpose_words(const char* const* rows, int64_t offset, uint32
     }
 }
 
-// 32 elements of 16 keys, from `offset` on, as rows for transpose_words.
+// Gather 32 elements of 16 keys, from `offset` on.
 YAIE_INLINE void gather_tile(const Bf16* const* rows, int offset, uint32_t* to) {
     transpose_words(reinterpret_cast<const char* const*>(rows), offset * sizeof(Bf16), to);
 }
 
 YAIE_INLINE void gather_tile(const Int8* const* rows, int offset, uint32_t* to) {
-    alignas(64) uint16_t widened[kTileRows][kTileDepth];
+    alignas(64) uint16_t upcasted[kTileRows][kTileDepth];
     const char* at[kTileRows];
     for (int i = 0; i < kTileRows; ++i) {
         const Int8* row = rows[i] + offset;
-        store_words(widened[i], (__m512i)_mm512_cvtne2ps_pbh((__m512)widen_bytes(row + kLanes),
-                                                             (__m512)widen_bytes(row)));
-        at[i] = reinterpret_cast<const char*>(widened[i]);
+        store_words(upcasted[i], (__m512i)_mm512_cvtne2ps_pbh((__m512)upcast_bytes(row + kLanes),
+                                                              (__m512)upcast_bytes(row)));
+        at[i] = reinterpret_cast<const char*>(upcasted[i]);
     }
     transpose_words(at, 0, to);
 }
 
-// What lies beyond the block are copies of its last key, which nobody sees.
+// Beyond the block are copies of its last key, which are masked.
 template <class T>
-static void lay_out_tile_keys(const YaieLayer& at, int head, const int64_t* slots, int n,
-                              uint32_t* to, BlockPrefetch<T>& prefetch) {
+static void pack_tile_keys(const YaieLayer& at, int head, const int64_t* slots, int n, uint32_t* to,
+                           BlockPrefetch<T>& prefetch) {
     const T* base = static_cast<const T*>(at.keys) + head * at.key_head_stride;
     for (int k = 0; k < (n + kTileDepth - 1) / kTileDepth * kTileDepth; k += kTileRows) {
         const T* rows[kTileRows];
         for (int i = 0; i < kTileRows; ++i)
             rows[i] = base + slots[k + i < n ? k + i : n - 1] * at.key_slot_stride;
         prefetch.rows(2);
-        YAIE_MEMORY_IS_WRITTEN;  // compilers would keep the rows in vectors
+        YAIE_MEMORY_IS_WRITTEN;  // or compilers keep the rows in vectors
         for (int d = 0; d < at.key_width; d += kTileDepth, to += kTileWords)
             gather_tile(rows, d, to);
     }
 }
 
-// Two keys' values as pairs: elements of the first half of the chunk, and of the second.
+// Interleave two keys' values: elements of the first half of the chunk, and of the second.
 YAIE_INLINE void pair_values(const Bf16* first, const Bf16* second, uint32_t* to) {
     __m512i a = _mm512_loadu_si512(first), b = _mm512_loadu_si512(second);
     store_words(to, _mm512_mask_blend_epi16(0xaaaaaaaau, a, _mm512_slli_epi32(b, 16)));
@@ -118,16 +121,16 @@ YAIE_INLINE void pair_values(const Bf16* first, const Bf16* second, uint32_t* to
 YAIE_INLINE void pair_values(const Int8* first, const Int8* second, uint32_t* to) {
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
-        Bits a = as_bits(widen_bytes(first + half * kLanes));
-        Bits b = as_bits(widen_bytes(second + half * kLanes));
+        Bits a = as_bits(upcast_bytes(first + half * kLanes));
+        Bits b = as_bits(upcast_bytes(second + half * kLanes));
         store_words(to + half * kTileWords, (__m512i)((a >> 16) | b));
     }
 }
 
-// What lies beyond the block are copies of its last key's values: their weights are 0.
+// Beyond the block are copies of its last key's values: their weights are 0.
 template <class T>
-static void lay_out_tile_values(const YaieLayer& at, int head, const int64_t* slots, int n,
-                                uint32_t* to, BlockPrefetch<T>& prefetch) {
+static void pack_tile_values(const YaieLayer& at, int head, const int64_t* slots, int n,
+                             uint32_t* to, BlockPrefetch<T>& prefetch) {
     const T* base = static_cast<const T*>(at.values) + head * at.value_head_stride;
     int chunks = at.value_width / kTileDepth;
     for (int k = 0; k < n; k += kTileDepth, to += chunks * 2 * kTileWords)
@@ -144,24 +147,25 @@ static void lay_out_tile_values(const YaieLayer& at, int head, const int64_t* sl
 
 // The query vectors of one piece and one KV head; lanes are rounded up to kTileRows.
 struct TileState {
-    uint16_t* queries;  // [lanes, key width], not scaled
-    float* sums;        // [lanes, value width], in the chunk order of T
-    float* maxima;      // [lanes]
-    float* totals;      // [lanes, kLanes], lane by lane of the keys
+    uint16_t* queries;    // [lanes, key width], not scaled
+    float* accumulators;  // [lanes, value width], in the chunk order of T
+    float* maxima;        // [lanes]
+    float* totals;        // [lanes, kLanes], lane by lane of the keys
 };
 
 #include "attention_tile_products.inl"
 
-// The running softmax of one query vector, which sees the keys from `first` to before `last`: scores
-// to weights, bf16 in the same place. Keys from `begin` to `end`, whole chunks; scores are from begin on.
+// Update the running softmax of one query vector with keys `begin` to `end`, whole chunks, of which
+// it sees those from `first` to before `last`. Scores, from begin on, become bf16 weights in place.
+// Plain: it sees all of them, and scores need no more than a scale.
 template <bool Plain>
-YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begin, int end,
-                            int first, int last, float* scores, float* sums, float* maximum,
-                            float* total) {
+YAIE_INLINE void softmax_row(const TileBlock& block, const Layer& layer, int begin, int end,
+                             int first, int last, float* scores, float* accumulators,
+                             float* maximum, float* total) {
     float scale = layer.query_scale;
     Int lane;
     for (int i = 0; i < kLanes; ++i) lane[i] = i;
-    Vec most = splat(kHidden);
+    Vec peak = splat(kMasked);
     for (int k = begin; k < end; k += kLanes) {
         Vec score = load(scores + k - begin);
         if (!Plain) {
@@ -169,20 +173,21 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
             if (layer.at.key_scales) score *= load(block.scales.keys + k);
             if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
             Int key = lane + k;
-            score = ((key >= first) & (key < last)) ? score : splat(kHidden);
+            score = ((key >= first) & (key < last)) ? score : splat(kMasked);
             store(scores + k - begin, score);
         }
-        most = larger(score, most);
+        peak = max_lanes(score, peak);
     }
     if (!Plain) scale = 1;
     float old = *maximum;
     Vec sum = load(total);
-    // Seldom: the lanes' maxima are not compared with each other before.
-    if (_mm512_cmp_ps_mask((__m512)(most * scale), (__m512)splat(old + kSlack), _CMP_GT_OQ)) {
-        float found = _mm512_reduce_max_ps((__m512)most) * scale;
+    // Rare, so the lanes are compared only here.
+    if (_mm512_cmp_ps_mask((__m512)(peak * scale), (__m512)splat(old + kSlack), _CMP_GT_OQ)) {
+        float found = _mm512_reduce_max_ps((__m512)peak) * scale;
         Vec factor = exp2(splat(old - found));
         sum *= factor;
-        for (int d = 0; d < layer.values; d += kLanes) store(sums + d, load(sums + d) * factor);
+        for (int d = 0; d < layer.values; d += kLanes)
+            store(accumulators + d, load(accumulators + d) * factor);
         *maximum = old = found;
     }
     uint16_t* weights = reinterpret_cast<uint16_t*>(scores);
@@ -193,8 +198,8 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
         for (int i = 0; i < 2; ++i) {
             weight[i] = coarse_exp2(fma(load(at + i * kLanes), splat(scale), splat(-old)));
             if (!Plain) {
-                // Beyond the block nothing is there, not even a scale; in it, what is hidden counts
-                // as in other forms.
+                // Scales beyond the block are undefined; within it, masked keys count as in other
+                // forms.
                 Int is_there = lane + (k + i * kLanes) < block.n;
                 sum += is_there ? weight[i] : Vec{};
                 if (layer.at.value_scales) weight[i] *= load(block.scales.values + k + i * kLanes);
@@ -209,15 +214,15 @@ YAIE_INLINE void soften_row(const TileBlock& block, const Layer& layer, int begi
     store(total, sum);
 }
 
-// Up to kTileQueries query vectors of a piece, and where the keys of the block lie for them.
+// Up to kTileQueries query vectors of a piece, relative to the block.
 struct TileQueries {
     int lane, lanes;           // of the state
     const int32_t* positions;  // [lanes]
     int32_t first_position;    // of the block
-    int asked;                 // slots to ask for with each query vector and batch of keys
+    int to_prefetch;           // slots to prefetch with each query vector and batch of keys
 };
 
-// Keys from `begin` to `end`, at most kTileBatch. Plain: all query vectors see all of them.
+// Attend to keys `begin` to `end`, at most kTileBatch. Plain: all query vectors see all of them.
 template <class T, bool Plain>
 static void attend_tile_batch(const TileBlock& block, const Layer& layer, const TileState& state,
                               const TileQueries& queries, int begin, int end, float* scores,
@@ -226,22 +231,22 @@ static void attend_tile_batch(const TileBlock& block, const Layer& layer, const 
     multiply_scores(block, state, layer.keys, lane, lanes, begin, end, scores);
     int32_t window = layer.at.sliding_window;
     for (int i = 0; i < lanes; ++i) {
-        prefetch.rows(queries.asked);
+        prefetch.rows(queries.to_prefetch);
         int first = 0, last = 0;
         if (!Plain) {
             int32_t position = queries.positions[i] - queries.first_position;
             first = window > 0 ? position - window + 1 : 0;
-            last = static_cast<int>(least_of(block.n, int64_t{position} + 1));
+            last = static_cast<int>(min_of(block.n, int64_t{position} + 1));
         }
-        soften_row<Plain>(block, layer, begin, end, first, last, scores + i * kTileScores,
-                          state.sums + static_cast<int64_t>(lane + i) * layer.values,
-                          state.maxima + lane + i, state.totals + (lane + i) * kLanes);
+        softmax_row<Plain>(block, layer, begin, end, first, last, scores + i * kTileScores,
+                           state.accumulators + static_cast<int64_t>(lane + i) * layer.values,
+                           state.maxima + lane + i, state.totals + (lane + i) * kLanes);
     }
     multiply_values(block, state, layer.values, lane, lanes, begin, end, scores);
 }
 
-// One block of keys: first those that only some query vectors see, because of the window; then those that
-// all see; then the newest, that some do not see yet.
+// Attend to one block of keys: first the keys that the window hides from some query vectors; then
+// those that all see; then the newest, which some do not see yet.
 template <class T>
 static void attend_tile_block(const TileBlock& block, const Layer& layer, const TileState& state,
                               const TileQueries& queries, float* scores,
@@ -252,19 +257,21 @@ static void attend_tile_block(const TileBlock& block, const Layer& layer, const 
         if (queries.positions[i] < lowest) lowest = queries.positions[i];
         if (queries.positions[i] > highest) highest = queries.positions[i];
     }
-    // Which keys of the block, counted from its first, a query vector at a position sees.
+    // Range of visible keys for a query vector at a position, relative to the block.
     auto seen_from = [&](int32_t position) {
-        return window > 0 ? static_cast<int>(most_of(0, int64_t{position} - window + 1 - first_position)) : 0;
+        return window > 0
+                   ? static_cast<int>(max_of(0, int64_t{position} - window + 1 - first_position))
+                   : 0;
     };
     auto seen_to = [&](int32_t position) {
-        int64_t end = most_of(0, int64_t{position} + 1 - first_position);
-        return static_cast<int>(least_of(block.n, end));
+        int64_t end = max_of(0, int64_t{position} + 1 - first_position);
+        return static_cast<int>(min_of(block.n, end));
     };
     int begin = seen_from(lowest), end = seen_to(highest);
     if (begin >= end) return;
     auto whole = [](int keys) { return keys / kTileDepth * kTileDepth; };
     begin = whole(begin);
-    int plain_begin = whole(static_cast<int>(least_of(seen_from(highest), end)) + kTileDepth - 1);
+    int plain_begin = whole(static_cast<int>(min_of(seen_from(highest), end)) + kTileDepth - 1);
     int plain_end = whole(seen_to(lowest));
     end = whole(end + kTileDepth - 1);
     if (layer.softcap_log2 > 0 || layer.at.key_scales || plain_begin >= plain_end)
@@ -296,7 +303,7 @@ static void round_query(const Fp16* from, int width, uint16_t* to) {
         store_chunk(reinterpret_cast<Bf16*>(to) + d, load_chunk(from + d));
 }
 
-static void put_tile_query(const Layer& layer, int64_t row, int64_t head, uint16_t* to) {
+static void load_tile_query(const Layer& layer, int64_t row, int64_t head, uint16_t* to) {
     const YaieLayer& at = layer.at;
     int64_t first = row * at.query_row_stride + head * at.query_head_stride;
     if (at.dtype == YAIE_FLOAT32)
@@ -333,24 +340,26 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
         TileState state;
         char* at_state = states + (head - first_head) * padded_lanes * lane_bytes;
         state.queries = reinterpret_cast<uint16_t*>(at_state);
-        state.sums = reinterpret_cast<float*>(state.queries + padded_lanes * layer.keys);
-        state.totals = state.sums + padded_lanes * layer.values;
+        state.accumulators = reinterpret_cast<float*>(state.queries + padded_lanes * layer.keys);
+        state.totals = state.accumulators + padded_lanes * layer.values;
         state.maxima = state.totals + padded_lanes * kLanes;
         return state;
     };
     for (int i = 0; i < lanes; ++i)
-        positions[i] = static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
+        positions[i] =
+            static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
     for (int head = first_head; head < end_head; ++head) {
         TileState state = state_of(head);
         for (int i = 0; i < lanes; ++i) {
-            put_tile_query(layer, piece.first_row + i / layer.group,
-                           static_cast<int64_t>(head) * layer.group + i % layer.group,
-                           state.queries + i * layer.keys);
-            state.maxima[i] = kHidden;
+            load_tile_query(layer, piece.first_row + i / layer.group,
+                            static_cast<int64_t>(head) * layer.group + i % layer.group,
+                            state.queries + i * layer.keys);
+            state.maxima[i] = kMasked;
         }
         __builtin_memset(state.queries + lanes * layer.keys, 0,
                          (padded_lanes - lanes) * layer.keys * sizeof(uint16_t));
-        __builtin_memset(state.sums, 0, padded_lanes * (layer.values + kLanes) * sizeof(float));
+        __builtin_memset(state.accumulators, 0,
+                         padded_lanes * (layer.values + kLanes) * sizeof(float));
     }
 #ifdef YAIE_AMX
     TileRegisters registers(kTileRows, 64);
@@ -358,22 +367,22 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
     for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
         const int64_t* slots = piece.slots + key;
         int64_t left = piece.num_keys - key;
-        block.n = static_cast<int>(least_of(left, block_keys));
+        block.n = static_cast<int>(min_of(left, block_keys));
         for (int head = first_head; head < end_head; ++head) {
-            int next_n = static_cast<int>(least_of(left - block.n, block_keys));
+            int next_n = static_cast<int>(min_of(left - block.n, block_keys));
             BlockPrefetch<T> prefetch =
                 prefetch_after<T>(at, first_head, end_head, head, slots, block.n, next_n);
-            lay_out_tile_keys<T>(at, head, slots, block.n, block.keys, prefetch);
-            lay_out_tile_values<T>(at, head, slots, block.n, block.values, prefetch);
+            pack_tile_keys<T>(at, head, slots, block.n, block.keys, prefetch);
+            pack_tile_values<T>(at, head, slots, block.n, block.values, prefetch);
             if (at.key_scales) block.scales.gather(at, slots, block.n, head);
             TileState state = state_of(head);
             int batches = (block.n + kTileBatch - 1) / kTileBatch;
             for (int lane = 0; lane < lanes; lane += kTileQueries) {
-                int turns = (lanes - lane) * batches;  // left: some see nothing of the block
-                int asked = (prefetch.left + turns - 1) / turns;
-                TileQueries queries{lane, static_cast<int>(least_of(lanes - lane, kTileQueries)),
+                int turns = (lanes - lane) * batches;  // of all lanes, visible or not
+                int to_prefetch = (prefetch.left + turns - 1) / turns;
+                TileQueries queries{lane, static_cast<int>(min_of(lanes - lane, kTileQueries)),
                                     positions + lane,
-                                    static_cast<int32_t>(piece.first_position + key), asked};
+                                    static_cast<int32_t>(piece.first_position + key), to_prefetch};
                 attend_tile_block(block, layer, state, queries, scores, prefetch);
             }
         }
@@ -383,7 +392,8 @@ static void attend_tiles(const AttentionCall& call, const Layer& layer, const Pi
         for (int i = 0; i < lanes; ++i)
             finish_lane<T>(call, layer, piece, piece.first_row + i / layer.group,
                            static_cast<int64_t>(head) * layer.group + i % layer.group,
-                           state.sums + static_cast<int64_t>(i) * layer.values, state.maxima[i],
+                           state.accumulators + static_cast<int64_t>(i) * layer.values,
+                           state.maxima[i],
                            _mm512_reduce_add_ps((__m512)load(state.totals + i * kLanes)));
     }
 }

@@ -1,4 +1,4 @@
-// What the decoders of all instruction sets share: memory that is kept from step to step.
+// Types that the decoders of all instruction sets share: memory that is kept between steps.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace yaie {
 using RunAttention = void (*)(Pool& pool, const YaieStep& step, const YaieLayer& layer,
                               const RoundedOutput& rounded);
 
-// How many inputs a packed panel has: padded with zeros to what the kernels multiply in one step,
-// which is the width of a tile where tiles meet panels as they are.
+// Return the inputs of a packed panel: padded with zeros to the step of the kernels, which is the
+// width of a tile if tiles read panels directly.
 inline int64_t packed_inputs(int32_t kind, int64_t inputs) {
     int64_t step = kind == YAIE_WEIGHTS_FLOAT32    ? 1
                    : kind == YAIE_WEIGHTS_BFLOAT16 ? 32
@@ -31,8 +31,9 @@ struct PackCall {
     int32_t kind, gated;
 };
 
-// The same for integers, with scales and zero points [outputs, groups]; see linear_integer.inl.
-struct PackIntegersCall {
+// The same for quantized weights, with scales and zero points [outputs, groups]; see
+// linear_quantized.inl.
+struct PackQuantizedCall {
     PackCall rows;
     const float* scales;
     const int8_t* zero_points;  // or null
@@ -41,10 +42,10 @@ struct PackIntegersCall {
     int64_t groups;
 };
 
-// The intermediate results of a step, all in float32 or smaller.
-class DecoderSpace {
+// The intermediate results of a step, in float32 or smaller types.
+class DecoderBuffers {
 public:
-    enum Place { kHidden, kKept, kNormed, kQkv, kQueries, kOutput, kGated, kPlaces };
+    enum Place { kMasked, kKept, kNormed, kQkv, kQueries, kOutput, kGated, kPlaces };
 
     char* bytes(Place place, int64_t count) { return memory_[place].get(count); }
 
@@ -52,15 +53,15 @@ public:
         return reinterpret_cast<float*>(bytes(place, count * sizeof(float)));
     }
 
-    // Where each row's keys and values go.
-    void find_slots(const YaieStep& step) {
+    // Look up the slot of each row's keys and values.
+    void look_up_slots(const YaieStep& step) {
         slots_.assign(step.num_rows, -1);
         for (int64_t i = 0; i < step.num_written; ++i)
             slots_[step.written_rows[i]] = step.written_slots[i];
         slot_of_row = slots_.data();
     }
 
-    const int64_t* slot_of_row = nullptr;  // [num_rows]; -1: they are held already
+    const int64_t* slot_of_row = nullptr;  // [num_rows]; -1: cached already
 
 private:
     Scratch memory_[kPlaces];

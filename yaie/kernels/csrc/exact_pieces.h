@@ -1,9 +1,9 @@
-// Cuts the segments of an exact step into pieces: see attention_exact.inl.
+// Division of a batch-invariant step's segments into pieces: see attention_exact.inl.
 //
-// A row's keys are taken in blocks between multiples of kKeysInBlock positions, wherever the tree
-// branches. A node's piece therefore ends at such a border, and the keys behind it, fewer than a block,
-// are read again by each branch below, together with the branch's own. Within a span of kKeysInSpan
-// positions a piece goes on from the sums that the pieces above it left, so it comes a level later.
+// A row's keys are taken in blocks between multiples of kKeysInBlock positions, independent of the
+// tree's branches. So a node's piece ends at such a border, and each branch below reads the keys
+// behind it, fewer than a block, again with its own. Within a span of kKeysInSpan positions a piece
+// continues from the accumulators of the pieces above, so it runs one level later.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@
 
 namespace yaie {
 
-// What is added up in one go; several spans of a row may be computed at the same time.
+// Positions that are accumulated together; spans of a row may be computed in parallel.
 constexpr int64_t kKeysInSpan = 4096;
 
 class ExactPieces {
 public:
-    // Pieces above others come first. Valid until the next call.
+    // Cut the step into pieces; pieces above others come first. Valid until the next call.
     void cut(const YaieStep& step, const YaieLayer& layer, std::vector<Piece>& pieces) {
         step_ = &step;
         layer_ = &layer;
@@ -33,7 +33,7 @@ public:
             if (step.segments[s].end_row > step.segments[s].first_row &&
                 step.segments[s].end_slot > step.segments[s].first_slot)
                 order.push_back(step.segments + s);
-        // Depth first: whoever has more rows below it begins no later, at a lower position.
+        // Depth first: a segment with more rows below it begins no later, at a lower position.
         std::sort(order.begin(), order.end(), [](const YaieSegment* a, const YaieSegment* b) {
             return a->first_row != b->first_row ? a->first_row < b->first_row
                                                 : a->first_position < b->first_position;
@@ -52,18 +52,18 @@ private:
         int64_t first, end;  // positions
     };
 
-    // What a segment leaves to those below it.
+    // The state that a segment passes to those below it.
     struct Above {
         int64_t end_row = 0;
         Keys rest{};    // its last keys, fewer than a block
-        int level = 0;  // of the piece that goes on from it within the same span
+        int level = 0;  // of the piece that continues from it within the same span
     };
 
     Above cut_segment(const YaieSegment& segment, const Above& above) {
         Keys keys = with_rest(segment, above.rest);
         int64_t border = keys.end / kKeysInBlock * kKeysInBlock;
         int64_t row = segment.first_row;
-        // Rows of the segment's own end within it; all others go on below it.
+        // The segment's own rows end within it; all others continue below it.
         int64_t below = 0;
         for (int64_t r = row; r < segment.end_row; ++r) below += position(r) >= keys.end;
         Above left{segment.end_row, {keys.slots, keys.first, keys.end}, above.level};
@@ -72,7 +72,8 @@ private:
             return left;
         }
         if (border > keys.first) {
-            left.level = add(keys_between(keys, keys.first, border), row, segment.end_row, above.level);
+            left.level =
+                add(keys_between(keys, keys.first, border), row, segment.end_row, above.level);
             left.rest = keys_between(keys, border, keys.end);
         }
         for (int64_t end; row < segment.end_row; row = end + 1) {
@@ -83,7 +84,7 @@ private:
         return left;
     }
 
-    // The segment's keys behind those that the segment above has left.
+    // Return the segment's keys, preceded by the rest of the segment above.
     Keys with_rest(const YaieSegment& segment, const Keys& rest) {
         const int64_t* slots = step_->slots + segment.first_slot;
         int64_t count = segment.end_slot - segment.first_slot, first = segment.first_position;
@@ -97,7 +98,8 @@ private:
         return {keys.slots + (first - keys.first), first, end};
     }
 
-    // Cut at the borders of spans. Returns the level of what goes on behind these keys.
+    // Add pieces, cut at the borders of spans. Return the level of the pieces that continue behind
+    // these keys.
     int add(const Keys& keys, int64_t first_row, int64_t end_row, int level) {
         for (int64_t first = keys.first, end; first < keys.end; first = end) {
             end = std::min(keys.end, (first / kKeysInSpan + 1) * kKeysInSpan);
@@ -110,19 +112,19 @@ private:
 
     void add_blocks_of_rows(const Keys& keys, int64_t first_row, int64_t end_row, int level) {
         int64_t rows = end_row - first_row, group = layer_->num_heads / layer_->num_kv_heads;
-        int64_t blocks = std::min(rows, (rows * group + kWideLanes - 1) / kWideLanes);
+        int64_t blocks = std::min(rows, (rows * group + kGemmLanes - 1) / kGemmLanes);
         for (int64_t b = 0; b < blocks; ++b) {
             Piece piece{};
             piece.first_row = first_row + rows * b / blocks;
             piece.end_row = first_row + rows * (b + 1) / blocks;
-            bool narrow = (piece.end_row - piece.first_row) * group <= kNarrowLanes;
-            piece.form = narrow ? Form::narrow : Form::wide;
+            bool narrow = (piece.end_row - piece.first_row) * group <= kMaxGemvLanes;
+            piece.form = narrow ? Form::gemv : Form::gemm;
             piece.level = level;
             if (limit_keys(keys, piece)) pieces_->push_back(piece);
         }
     }
 
-    // Leaves out whole blocks that no row of the piece sees; false if none is left.
+    // Drop whole blocks that no row of the piece sees; return false if none remains.
     bool limit_keys(const Keys& keys, Piece& piece) const {
         const int64_t* from = step_->positions + piece.first_row;
         const int64_t* to = step_->positions + piece.end_row;

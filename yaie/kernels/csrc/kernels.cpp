@@ -1,10 +1,9 @@
-// The kernel library of YAIE, one translation unit: compiled in some seconds, by any g++ or clang++
-// that knows C++17, without torch's or Python's headers. Called from yaie/kernels/loader.py.
+// The kernel library of YAIE, one translation unit: it compiles in seconds with any g++ or clang++
+// for C++17, without the headers of torch and Python. Called from yaie/kernels/library.py.
 //
-// The kernels are included once for each instruction set (set.inl), under a pragma that lets the compiler
-// use it, and the best one that the processor has is chosen at run time. Nothing from the standard
-// library may be used in the .inl files: its functions would be compiled for one instruction set
-// and then be shared with the others.
+// The kernels are included once for each instruction set (set.inl), under a pragma that enables it,
+// and the best set of the processor is chosen at run time. The .inl files use no function of the
+// standard library: it would be compiled for one instruction set and then shared with the others.
 
 #include <cstring>
 
@@ -34,8 +33,8 @@
 #define YAIE_STRING(...) #__VA_ARGS__
 #define YAIE_PRAGMA(...) _Pragma(YAIE_STRING(__VA_ARGS__))
 
-// A library compiled on first use has the one set that its machine will use: build.py defines
-// YAIE_CHOSEN_SETS and YAIE_WITH_<name>. Without these there are all.
+// A library compiled on first use has only the set of its machine: build.py defines
+// YAIE_CHOSEN_SETS and YAIE_WITH_<name>. Otherwise it has all.
 #define YAIE_WITH(set) (!YAIE_CHOSEN_SETS || YAIE_WITH_##set)
 
 // To add a set: a block here, a row in kInstructionSets, and a line in instruction_sets.py.
@@ -108,14 +107,14 @@ namespace yaie {
 namespace {
 
 #if defined(__x86_64__) && YAIE_WITH(amx)
-// Asked of the processor itself: compilers that can write its instructions do not all know its name.
+// CPUID instead of __builtin_cpu_supports: some compilers that generate AMX do not know its name.
 bool has_tile_registers() {
     constexpr unsigned kNeeded = 1u << 22 | 1u << 24 | 1u << 25;  // amx-bf16, amx-tile, amx-int8
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kNeeded) == kNeeded;
 }
 
-// Linux gives a process room for the tile registers only when it asks; threads inherit the answer.
+// Linux enables the tile registers of a process on request; its threads inherit the permission.
 bool may_use_tiles() {
 #ifdef __linux__
     constexpr long kRequest = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -134,29 +133,37 @@ struct InstructionSet {
     bool (*has_tiles)(const YaieLayer&);
     int64_t chunk;  // widths are padded to it; outputs of a panel
     Task pack;      // index: a panel
-    Task pack_integers;
+    Task pack_quantized;
     void (*linear)(Pool&, const YaieLinear&, const float*, int64_t, float*, int32_t, float);
     void (*decode)(Pool&, const YaieDecoder&, const YaieStep&, const YaieDecoderCall&,
-                   DecoderSpace&, RunAttention);
-    Task best;  // index: a row of logits
-    Task draw;  // index: a draw
+                   DecoderBuffers&, RunAttention);
+    Task best;    // index: a row of logits
+    Task sample;  // index: a draw
 };
 
-#define YAIE_ROW(set, condition)                                                              \
-    {#set,        [] { return bool(condition); }, set::attention_kernels,  set::has_tiles,    \
-     set::kChunk, set::pack_task,                 set::pack_integer_task, set::whole_linear, \
-     set::run_decoder, set::best_task,    set::draw_task}
+#define YAIE_ROW(set, condition)     \
+    {#set,                           \
+     [] { return bool(condition); }, \
+     set::attention_kernels,         \
+     set::has_tiles,                 \
+     set::kChunk,                    \
+     set::pack_task,                 \
+     set::pack_quantized_task,       \
+     set::whole_linear,              \
+     set::run_decoder,               \
+     set::best_task,                 \
+     set::sample_task}
 
-#define YAIE_HAS_AVX512                                                      \
+#define YAIE_HAS_AVX512                                                         \
     (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && \
      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
 
-#define YAIE_HAS_BF16                                             \
+#define YAIE_HAS_BF16                                           \
     (YAIE_HAS_AVX512 && __builtin_cpu_supports("avx512vnni") && \
      __builtin_cpu_supports("avx512bf16"))
 #define YAIE_HAS_AMX (YAIE_HAS_BF16 && has_tile_registers() && may_use_tiles())
 
-// Best first, but for is_behind_the_next.
+// Best first, except for ranks_after_next.
 const InstructionSet kInstructionSets[] = {
 #if defined(__x86_64__) && YAIE_WITH(amx)
     YAIE_ROW(amx, YAIE_HAS_AMX),
@@ -165,7 +172,7 @@ const InstructionSet kInstructionSets[] = {
     YAIE_ROW(bf16, YAIE_HAS_BF16),
 #endif
 #if defined(__x86_64__) && YAIE_WITH(vnni)
-    YAIE_ROW(vnni, YAIE_HAS_AVX512 && __builtin_cpu_supports("avx512vnni")),
+    YAIE_ROW(vnni, YAIE_HAS_AVX512&& __builtin_cpu_supports("avx512vnni")),
 #endif
 #if defined(__x86_64__) && YAIE_WITH(avx512)
     YAIE_ROW(avx512, YAIE_HAS_AVX512),
@@ -178,8 +185,8 @@ const InstructionSet kInstructionSets[] = {
 #endif
 };
 
-// Intel's processors multiply bf16 numbers in vectors at less than the rate of float32 ones.
-bool is_behind_the_next(const InstructionSet& set) {
+// Intel's vector units multiply bf16 slower than float32.
+bool ranks_after_next(const InstructionSet& set) {
 #if defined(__x86_64__)
     return std::strcmp(set.name, "bf16") == 0 && __builtin_cpu_is("intel");
 #else
@@ -191,7 +198,7 @@ const InstructionSet* best() {
     const InstructionSet* passed_over = nullptr;
     for (const InstructionSet& set : kInstructionSets) {
         if (!set.available()) continue;
-        if (!is_behind_the_next(set)) return &set;
+        if (!ranks_after_next(set)) return &set;
         passed_over = &set;
     }
     return passed_over;
@@ -202,7 +209,7 @@ const InstructionSet*& chosen() {
     return set;
 }
 
-// Kept from call to call, under the lock of shared().
+// Kept between calls, under the lock of shared().
 struct AttentionState {
     Schedules schedules;
     Scratch partials;
@@ -213,9 +220,10 @@ AttentionState& attention_state() {
     return *state;
 }
 
-// Whether the output is too large for the caches, and made of whole vectors that are aligned.
+// True if the output exceeds the caches and consists of whole aligned vectors.
 bool has_large_output(const YaieStep& step, const YaieLayer& layer, const RoundedOutput& rounded) {
-    if (rounded.bytes) return step.num_rows * rounded.block_stride >= kLargeResult * rounded.block_rows;
+    if (rounded.bytes)
+        return step.num_rows * rounded.block_stride >= kLargeResult * rounded.block_rows;
     int64_t row_bytes = layer.output_row_stride * int64_t{sizeof(float)};
     int64_t head_bytes = layer.output_head_stride * int64_t{sizeof(float)};
     int64_t starts = reinterpret_cast<intptr_t>(layer.output) | row_bytes | head_bytes;
@@ -243,7 +251,7 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer,
         call.partial_max = memory + schedule.num_partials * width;
         call.partial_sum = call.partial_max + schedule.num_partials;
         call.large_partials = floats * int64_t{sizeof(float)} >= kLargeResult;
-        if (step.exact) std::fill_n(call.partial_max, schedule.num_partials, kHidden);
+        if (step.exact) std::fill_n(call.partial_max, schedule.num_partials, kMasked);
     }
     for (int64_t end : schedule.level_ends) {
         pool.run(kernels.attend, &call, end - call.first_task);
@@ -259,7 +267,7 @@ void run_attention(Pool& pool, const YaieStep& step, const YaieLayer& layer,
 #pragma GCC visibility push(default)
 extern "C" {
 
-// A digest of the source files that this library was compiled from.
+// Digest of the source files of this library.
 const char* yaie_source() { return YAIE_SOURCE; }
 
 // Sizes, offsets and types of the structures of abi.h: see layout.h.
@@ -268,7 +276,7 @@ const char* yaie_layout() {
     return text.c_str();
 }
 
-// The name of an instruction set, best first; null beyond the last.
+// Name of an instruction set, best first; null beyond the last.
 const char* yaie_instruction_set(int32_t index) {
     constexpr int32_t count = sizeof yaie::kInstructionSets / sizeof yaie::kInstructionSets[0];
     return index >= 0 && index < count ? yaie::kInstructionSets[index].name : nullptr;
@@ -280,12 +288,12 @@ int32_t yaie_is_available(const char* name) {
     return 0;
 }
 
-// Null where the library has no set that this processor has: then nothing else may be called.
+// Null if this processor has no set of the library: then no other function may be called.
 const char* yaie_chosen_instruction_set() {
     return yaie::chosen() ? yaie::chosen()->name : nullptr;
 }
 
-// 0 on success, 1 where this processor has no such instruction set.
+// Return 0 on success, 1 if this processor lacks the set.
 int32_t yaie_choose_instruction_set(const char* name) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     for (const auto& set : yaie::kInstructionSets) {
@@ -296,7 +304,7 @@ int32_t yaie_choose_instruction_set(const char* name) {
     return 1;
 }
 
-// How many threads compute, the caller among them. They start with the first work.
+// Set the number of computing threads, including the caller. They start with the first call.
 void yaie_set_threads(int32_t count) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     yaie::shared().set_threads(count);
@@ -307,7 +315,7 @@ int32_t yaie_threads() {
     return yaie::shared().computing();
 }
 
-// Writes the step's new keys and values into their slots.
+// Store the step's new keys and values in their slots.
 void yaie_write_kv(const YaieStep* step, const YaieWrite* keys, const YaieWrite* values) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     yaie::WriteCall call{step, {keys, values}};
@@ -315,8 +323,8 @@ void yaie_write_kv(const YaieStep* step, const YaieWrite* keys, const YaieWrite*
                              (step->num_written + yaie::kRowsInWrite - 1) / yaie::kRowsInWrite);
 }
 
-// Attention of every row of the step over its whole path, in one layer.
-// 0 on success, 1 for an unknown dtype.
+// Compute attention of every row of the step over its whole path, in one layer. Return 0 on
+// success, 1 for an unknown dtype.
 int32_t yaie_attention(const YaieStep* step, const YaieLayer* layer) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     if (!yaie::chosen()->attention(layer->pool_dtype).attend) return 1;
@@ -324,20 +332,20 @@ int32_t yaie_attention(const YaieStep* step, const YaieLayer* layer) {
     return 0;
 }
 
-// Outputs in a panel of packed weights, for the instruction set in use.
+// Outputs in a packed panel, for the instruction set in use.
 int64_t yaie_panel_outputs() { return yaie::chosen()->chunk; }
 
-// Inputs of a packed panel, padding included.
+// Inputs of a packed panel, including padding.
 int64_t yaie_packed_inputs(int32_t kind, int64_t inputs) {
     return yaie::packed_inputs(kind, inputs);
 }
 
-// Asks for huge pages behind memory that is not yet written to.
+// Request huge pages for memory that is not yet written.
 void yaie_prefer_huge_pages(void* memory, int64_t bytes) {
     yaie::prefer_huge_pages(memory, static_cast<size_t>(bytes));
 }
 
-// Packs weights [outputs, inputs]; `to` has room for whole panels.
+// Pack weights [outputs, inputs]; `to` has room for whole panels.
 void yaie_pack(const void* from, void* to, int64_t outputs, int64_t inputs, int32_t kind,
                int32_t gated) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
@@ -346,43 +354,47 @@ void yaie_pack(const void* from, void* to, int64_t outputs, int64_t inputs, int3
     yaie::shared().get().run(yaie::chosen()->pack, &call, (outputs + panel - 1) / panel);
 }
 
-// The same for integers: values, scales and zero points are [outputs, inputs or groups].
-void yaie_pack_integers(const int8_t* values, const float* scales, const int8_t* zero_points,
-                        void* to, void* to_scales, uint8_t* to_zero_points, int64_t outputs,
-                        int64_t inputs, int64_t groups, int32_t kind, int32_t gated) {
+// The same for quantized weights: values, scales and zero points are [outputs, inputs or groups].
+void yaie_pack_quantized(const int8_t* values, const float* scales, const int8_t* zero_points,
+                         void* to, void* to_scales, uint8_t* to_zero_points, int64_t outputs,
+                         int64_t inputs, int64_t groups, int32_t kind, int32_t gated) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
-    yaie::PackIntegersCall call{{values, to, inputs, outputs, kind, gated},
-                                scales, zero_points, to_scales, to_zero_points, groups};
+    yaie::PackQuantizedCall call{{values, to, inputs, outputs, kind, gated},
+                                 scales,
+                                 zero_points,
+                                 to_scales,
+                                 to_zero_points,
+                                 groups};
     int64_t panel = yaie::chosen()->chunk;
     int64_t panels = (outputs + panel - 1) / panel;
-    yaie::shared().get().run(yaie::chosen()->pack_integers, &call, panels);
+    yaie::shared().get().run(yaie::chosen()->pack_quantized, &call, panels);
 }
 
-// One linear layer: y [rows, outputs] from x [rows, inputs]; `store` is a YaieStore.
+// Run one linear layer: y [rows, outputs] from x [rows, inputs]; `store` is a YaieStore.
 void yaie_linear(const YaieLinear* linear, const float* x, int64_t rows, float* y, int32_t store,
                  float factor) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     yaie::chosen()->linear(yaie::shared().get(), *linear, x, rows, y, store, factor);
 }
 
-// A whole step: from token ids to logits; keys and values are written on the way.
+// Run a whole step from token ids to logits; keys and values are stored on the way.
 void yaie_decode(const YaieDecoder* decoder, const YaieStep* step, const YaieDecoderCall* call) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
-    static yaie::DecoderSpace* space = new yaie::DecoderSpace;
-    yaie::chosen()->decode(yaie::shared().get(), *decoder, *step, *call, *space,
+    static yaie::DecoderBuffers* buffers = new yaie::DecoderBuffers;
+    yaie::chosen()->decode(yaie::shared().get(), *decoder, *step, *call, *buffers,
                            yaie::run_attention);
 }
 
-// Finds the best token of each row.
+// Find the most likely token of each row.
 void yaie_best(YaieBest* rows) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
     yaie::shared().get().run(yaie::chosen()->best, rows, rows->count);
 }
 
-// Draws tokens at random.
-void yaie_draw(YaieDraws* draws) {
+// Sample tokens at random.
+void yaie_sample(YaieSamples* samples) {
     std::lock_guard<std::mutex> lock(yaie::shared().lock);
-    yaie::shared().get().run(yaie::chosen()->draw, draws, draws->count);
+    yaie::shared().get().run(yaie::chosen()->sample, samples, samples->count);
 }
 }
 #pragma GCC visibility pop

@@ -82,7 +82,7 @@ void describe_enum(std::string& text, const char* name, const EnumValue (&values
 }
 
 // Of a field of the structure that `Described` names.
-#define YAIE_FIELD(field)                                                     \
+#define YAIE_FIELD(field)                                                       \
     {#field, offsetof(Described, field), kind_of<decltype(Described::field)>(), \
      sizeof(Described::field)}
 
@@ -105,23 +105,21 @@ inline std::string describe_layout() {
                 YAIE_FIELD(sliding_window), YAIE_FIELD(scale), YAIE_FIELD(softcap),
                 YAIE_FIELD(keys), YAIE_FIELD(values), YAIE_FIELD(key_slot_stride),
                 YAIE_FIELD(key_head_stride), YAIE_FIELD(value_slot_stride),
-                YAIE_FIELD(value_head_stride), YAIE_FIELD(queries),
-                YAIE_FIELD(query_row_stride), YAIE_FIELD(query_head_stride), YAIE_FIELD(output),
-                YAIE_FIELD(output_row_stride), YAIE_FIELD(output_head_stride),
-                YAIE_FIELD(sinks), YAIE_FIELD(key_scales), YAIE_FIELD(value_scales))
+                YAIE_FIELD(value_head_stride), YAIE_FIELD(queries), YAIE_FIELD(query_row_stride),
+                YAIE_FIELD(query_head_stride), YAIE_FIELD(output), YAIE_FIELD(output_row_stride),
+                YAIE_FIELD(output_head_stride), YAIE_FIELD(sinks), YAIE_FIELD(key_scales),
+                YAIE_FIELD(value_scales))
     YAIE_STRUCT(YaieWrite, YAIE_FIELD(rows), YAIE_FIELD(row_stride), YAIE_FIELD(head_stride),
                 YAIE_FIELD(pool), YAIE_FIELD(slot_stride), YAIE_FIELD(pool_head_stride),
                 YAIE_FIELD(scales), YAIE_FIELD(num_heads), YAIE_FIELD(width),
                 YAIE_FIELD(rows_dtype), YAIE_FIELD(pool_dtype))
     YAIE_STRUCT(YaieLinear, YAIE_FIELD(weights_kind), YAIE_FIELD(num_inputs),
                 YAIE_FIELD(num_outputs), YAIE_FIELD(group_size), YAIE_FIELD(weights),
-                YAIE_FIELD(bias), YAIE_FIELD(scales), YAIE_FIELD(zero_points),
-                YAIE_FIELD(exact))
+                YAIE_FIELD(bias), YAIE_FIELD(scales), YAIE_FIELD(zero_points), YAIE_FIELD(exact))
     YAIE_STRUCT(YaieDecoderLayer, YAIE_FIELD(attention_norm), YAIE_FIELD(mlp_norm),
-                YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(qkv),
-                YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(down),
-                YAIE_FIELD(attention), YAIE_FIELD(epsilon), YAIE_FIELD(residual_factor),
-                YAIE_FIELD(rotates), YAIE_FIELD(activation))
+                YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(qkv), YAIE_FIELD(output),
+                YAIE_FIELD(gate_up), YAIE_FIELD(down), YAIE_FIELD(attention), YAIE_FIELD(epsilon),
+                YAIE_FIELD(residual_factor), YAIE_FIELD(rotates), YAIE_FIELD(activation))
     YAIE_STRUCT(YaieDecoder, YAIE_FIELD(num_layers), YAIE_FIELD(hidden), YAIE_FIELD(layers),
                 YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(embedding),
                 YAIE_FIELD(embedding_dtype), YAIE_FIELD(rotary_width), YAIE_FIELD(cosines),
@@ -131,7 +129,7 @@ inline std::string describe_layout() {
                 YAIE_FIELD(num_logit_rows), YAIE_FIELD(logits))
     YAIE_STRUCT(YaieBest, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
                 YAIE_FIELD(count), YAIE_FIELD(best), YAIE_FIELD(tokens))
-    YAIE_STRUCT(YaieDraws, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
+    YAIE_STRUCT(YaieSamples, YAIE_FIELD(logits), YAIE_FIELD(row_stride), YAIE_FIELD(vocabulary),
                 YAIE_FIELD(count), YAIE_FIELD(rows), YAIE_FIELD(best), YAIE_FIELD(scales),
                 YAIE_FIELD(floors), YAIE_FIELD(uniforms), YAIE_FIELD(forbidden),
                 YAIE_FIELD(forbidden_ends), YAIE_FIELD(tokens))

@@ -1,4 +1,4 @@
-// Memory that is read again and again in long streams: in huge pages where the system gives them.
+// Huge pages for memory that is read in long streams, and the threshold of non-temporal stores.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,13 @@
 namespace yaie {
 
 constexpr size_t kHugePage = 2 << 20;
-// Bytes that the L2 cache does not hold beside what is read: such results are written past the caches,
-// or each line of them would be read before it is overwritten.
+// Bytes of a result that exceed the L2 cache beside its inputs: larger results use non-temporal
+// stores, which avoid reading each cache line before it is overwritten.
 constexpr int64_t kLargeResult = 2 << 20;
 
-// Asks for huge pages where whole ones fit. A stream of small pages waits for the page table some
-// hundred times in a megabyte, and twice as long in a virtual machine. Only a wish: it may be refused.
+// Request huge pages for the whole pages of a range. A stream of small pages waits for the page
+// table some hundred times in a megabyte, and twice as long in a virtual machine. The system may
+// refuse.
 inline void prefer_huge_pages(void* memory, size_t bytes) {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
     uintptr_t first = (reinterpret_cast<uintptr_t>(memory) + kHugePage - 1) / kHugePage * kHugePage;

@@ -1,36 +1,36 @@
-// A piece of work for the attention kernels: a block of rows and the keys that all of them may see.
+// A piece of attention: a block of rows, and a range of keys that these rows share.
 #pragma once
 
 #include <cstdint>
 
 namespace yaie {
 
-// Query vectors per KV head up to which lanes run along the head; above it, along the queries.
-// Measured: below 16 the wide form computes lanes that nobody needs, from 16 on it is the faster.
-constexpr int64_t kNarrowLanes = 15;
-// Query vectors of a wide piece: keys are converted once for all of them, and their state
-// (widths x lanes x 4 bytes, twice) should stay in the second-level cache.
-constexpr int64_t kWideLanes = 128;
+// Query vectors per KV head up to which lanes run along the head (GEMV-like); above it, along the
+// queries (GEMM-like). Measured: below 16 the GEMM-like form wastes lanes, from 16 on it is faster.
+constexpr int64_t kMaxGemvLanes = 15;
+// Query vectors of a GEMM-like piece: keys are upcast once for all of them, and their state (widths
+// x lanes x 4 bytes, twice) should fit in the L2 cache.
+constexpr int64_t kGemmLanes = 128;
 constexpr int64_t kKeysInBlock = 64;
-// Query vectors per KV head from which keys laid out in tiles are the fastest, and of a piece of them: keys
-// are laid out once for all and read from memory, which costs about as much as 32 query vectors do where
-// tiles are multiplied, and half of that in vectors.
-constexpr int64_t kLeastTileLanes = 6;
+// Query vectors per KV head from which packed tiles of keys are fastest, and the maximum of a
+// piece. Packing reads the keys from memory once; it costs as much as 32 query vectors with AMX,
+// and half of that with vectors.
+constexpr int64_t kMinTileLanes = 6;
 constexpr int64_t kTileLanes = 1024;
-// Up to that many query vectors over several KV heads are one task, which then reads the pool as it lies.
+// Up to this many query vectors over several KV heads form one task, which reads the pool in order.
 constexpr int64_t kTileLanesTogether = 256;
 
-// The form of the inner loops: see attention.inl.
-enum class Form : int32_t { narrow, wide, tiles };
+// Form of the inner loops: see attention.inl.
+enum class Form : int32_t { gemv, gemm, tiles };
 
 struct Piece {
     const int64_t* slots;
     int64_t num_keys;
     int64_t first_position;
     int64_t first_row, end_row;
-    int64_t partial;  // first of its places for (max, sum, values); each is a (query head, row)
+    int64_t partial;  // index of its first (max, sum, values); one for each (query head, row)
     Form form;
-    int32_t level;  // those of a lower level are done before; see exact_pieces.h
+    int32_t level;  // lower levels run earlier; see exact_pieces.h
 };
 
 }  // namespace yaie

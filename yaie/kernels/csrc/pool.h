@@ -1,9 +1,9 @@
 // One thread pool for all kernels of the library.
 //
-// Work is cut into many small tasks which threads claim from a counter, the caller among them. So
-// a thread that the system has put aside delays at most the task it holds, and a busy neighbour
-// on one core costs about that core. Threads spin for some microseconds between layers and
-// then sleep: an idle engine uses no processor.
+// Work is divided into many small tasks, which the threads and the caller claim from a counter. A
+// thread that the system suspends delays only its current task, and a busy neighbour on one core
+// costs about that core. Threads spin for some microseconds between layers and then sleep: an idle
+// engine uses no processor time.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ inline void relax() {
 #endif
 }
 
-// Memory that a thread keeps from task to task. Grows, never shrinks.
+// Memory that a thread keeps between tasks. It grows and never shrinks.
 class Scratch {
 public:
     ~Scratch() { std::free(memory_); }
@@ -63,8 +63,8 @@ using Task = void (*)(void* context, int64_t index, Scratch& scratch);
 
 class Pool {
 public:
-    // Has fewer threads where the system starts no more (a limit on processes, or on memory for
-    // their stacks): the caller alone is enough.
+    // Start fewer threads if the system refuses more (a limit on processes, or on memory for their
+    // stacks): the caller alone suffices.
     explicit Pool(int threads) {
         try {
             for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
@@ -79,12 +79,12 @@ public:
         for (auto& worker : workers_) worker.join();
     }
 
-    // For what a caller of `run` hands to the tasks; nobody else's between two of its calls.
+    // Memory for the context of tasks; valid between two calls of the same caller.
     Scratch& caller_memory() { return caller_memory_; }
 
     int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-    // Runs tasks 0 to count-1 and returns when all are done. One caller at a time.
+    // Run tasks 0 to count-1 and return when all are done. One caller at a time.
     void run(Task task, void* context, int64_t count) {
         if (count <= 0) return;
         if (count == 1 || workers_.empty()) {
@@ -111,11 +111,13 @@ private:
     void publish_nothing() { ticket_.store((++epoch_ << 32) | kClosed); }
 
     void wake() {
-        { std::lock_guard<std::mutex> lock(mutex_); }
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+        }
         work_there_.notify_all();
     }
 
-    // A ticket is the epoch and the next task: claimed together, so that they always belong together.
+    // A ticket holds the epoch and the next task, which are claimed in one atomic operation.
     void take_tasks(uint64_t epoch, Scratch& scratch) {
         uint64_t ticket = ticket_.load();
         while ((ticket >> 32) == (epoch & kClosed)) {
@@ -132,7 +134,9 @@ private:
 
     void finished() {
         if (!caller_sleeps_.load()) return;
-        { std::lock_guard<std::mutex> lock(mutex_); }
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+        }
         all_done_.notify_all();
     }
 
@@ -178,7 +182,7 @@ private:
     }
 
     std::vector<std::thread> workers_;
-    Scratch scratch_;  // of the tasks that the caller takes
+    Scratch scratch_;  // of the caller's own tasks
     Scratch caller_memory_;
     uint64_t epoch_ = 0;
     alignas(64) std::atomic<uint64_t> ticket_{kClosed};
@@ -194,19 +198,19 @@ private:
     std::condition_variable all_done_;
 };
 
-// The process's pool. The lock is held for a whole call into the library: calls from several
-// threads take turns, each with all the cores.
+// The process's pool. The lock covers a whole call into the library: callers take turns, each with
+// all the cores.
 struct Shared {
     std::mutex lock;
     Pool* pool = nullptr;
-    int threads = 1;  // that are wanted
+    int threads = 1;  // requested
 
     Pool& get() {
         if (!pool) pool = new Pool(threads);
         return *pool;
     }
 
-    // How many compute, once they were started; until then, how many shall.
+    // Number of computing threads once they started; until then, the requested number.
     int computing() const { return pool ? pool->threads() : threads; }
 
     void set_threads(int count) {
@@ -227,7 +231,7 @@ inline Shared*& shared_pointer() {
 inline Shared& shared() {
 #if defined(__unix__) || defined(__APPLE__)
     static const int registered = pthread_atfork(nullptr, nullptr, [] {
-        // The child has no threads but this one, and perhaps a lock that nobody will ever open.
+        // The child has this thread alone, and perhaps a lock that stays locked.
         int threads = shared_pointer()->threads;
         shared_pointer() = new Shared;
         shared_pointer()->threads = threads;

@@ -1,30 +1,32 @@
-// The best token of a row of logits, and draws of tokens: one pass over a row of logits for the weights of its blocks, and another one over the
-// block in which the draw falls. Nothing as long as the vocabulary is written.
+// The most likely token of a row of logits, and sampling: one pass over a row computes the weights
+// of its blocks, a second one visits the block of the sampled token. Temporary memory is shorter
+// than the vocabulary.
 
 constexpr int64_t kTokensInBlock = 256;
 
-// The largest logit of row `index` and the lowest token that has it. A NaN wins, so that one shows.
+// Find the largest logit of row `index` and the lowest token with it. A NaN wins, so that it is
+// detected.
 static void best_task(void* context, int64_t index, Scratch&) {
     const YaieBest& call = *static_cast<const YaieBest*>(context);
     const float* logits = call.logits + index * call.row_stride;
     float best = -__builtin_inff(), nan = 0;
     int64_t block = 0;
     for (int64_t first = 0; first < call.vocabulary; first += kTokensInBlock) {
-        int64_t end = least_of(first + kTokensInBlock, call.vocabulary), i = first;
+        int64_t end = min_of(first + kTokensInBlock, call.vocabulary), i = first;
         Vec largest = splat(best), differences{};
         for (; i + kLanes <= end; i += kLanes) {
             Vec v = load(logits + i);
-            largest = larger(v, largest);
+            largest = max_lanes(v, largest);
             differences += v != v ? splat(1.0f) : Vec{};
         }
-        float most = largest_lane(largest);
+        float block_best = largest_of_lanes(largest);
         nan += sum_of_lanes(differences);
         for (; i < end; ++i) {
-            most = logits[i] > most ? logits[i] : most;
+            block_best = logits[i] > block_best ? logits[i] : block_best;
             nan += logits[i] != logits[i];
         }
-        if (most > best) {
-            best = most;
+        if (block_best > best) {
+            best = block_best;
             block = first;
         }
     }
@@ -34,8 +36,8 @@ static void best_task(void* context, int64_t index, Scratch&) {
     call.tokens[index] = token;
 }
 
-// A row of logits under one draw's temperature.
-struct WeighedRow {
+// A row of logits with one sample's temperature.
+struct WeightedRow {
     const float* logits;
     int64_t vocabulary;
     Vec best, scale, floor;
@@ -43,24 +45,24 @@ struct WeighedRow {
     const int64_t* end_forbidden;
 
     int64_t tokens_in(int64_t block) const {
-        return least_of(kTokensInBlock, vocabulary - block * kTokensInBlock);
+        return min_of(kTokensInBlock, vocabulary - block * kTokensInBlock);
     }
 };
 
-YAIE_INLINE Vec weigh(const WeighedRow& row, Vec logits) {
+YAIE_INLINE Vec weight_of(const WeightedRow& row, Vec logits) {
     Vec exponent = (logits - row.best) * row.scale;
     return exponent < row.floor ? Vec{} : exp2(exponent);
 }
 
-// The weights of a block's tokens, zeros behind the last one, and their sum.
-static double weigh_block(const WeighedRow& row, int64_t block, float* weights) {
+// Compute the weights of a block's tokens, padded with zeros, and return their sum.
+static double weight_block(const WeightedRow& row, int64_t block, float* weights) {
     int64_t first = block * kTokensInBlock, count = row.tokens_in(block), i = 0;
     const float* logits = row.logits + first;
-    for (; i + kLanes <= count; i += kLanes) store(weights + i, weigh(row, load(logits + i)));
+    for (; i + kLanes <= count; i += kLanes) store(weights + i, weight_of(row, load(logits + i)));
     for (; i < kTokensInBlock; i += kLanes) {
         Vec some = splat(-__builtin_inff());
         for (int64_t lane = 0; lane < count - i; ++lane) some[lane] = logits[i + lane];
-        store(weights + i, weigh(row, some));
+        store(weights + i, weight_of(row, some));
     }
     for (const int64_t* token = row.forbidden; token < row.end_forbidden; ++token)
         if (*token >= first && *token < first + count) weights[*token - first] = 0;
@@ -72,8 +74,8 @@ static double weigh_block(const WeighedRow& row, int64_t block, float* weights) 
     return sum_of_lanes(sum.a + sum.b);
 }
 
-// The first token at which the running sum passes `left`. Rounding may leave none: then the last one
-// that has any weight.
+// Return the first token at which the running sum exceeds `left`. Rounding may prevent that: then
+// return the last token with a weight.
 static int64_t token_at(const float* weights, int64_t count, double left) {
     int64_t last = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -85,27 +87,27 @@ static int64_t token_at(const float* weights, int64_t count, double left) {
     return last;
 }
 
-// A token by the inverse of the distribution function, for draw `index`.
-static void draw_task(void* context, int64_t index, Scratch& scratch) {
-    const YaieDraws& draws = *static_cast<const YaieDraws*>(context);
-    const int64_t* ends = draws.forbidden_ends;
-    WeighedRow row{draws.logits + draws.rows[index] * draws.row_stride,
-                   draws.vocabulary,
-                   splat(draws.best[index]),
-                   splat(draws.scales[index]),
-                   splat(draws.floors[index]),
-                   draws.forbidden + (index ? ends[index - 1] : 0),
-                   draws.forbidden + ends[index]};
+// Sample token `index` by the inverse of the distribution function.
+static void sample_task(void* context, int64_t index, Scratch& scratch) {
+    const YaieSamples& samples = *static_cast<const YaieSamples*>(context);
+    const int64_t* ends = samples.forbidden_ends;
+    WeightedRow row{samples.logits + samples.rows[index] * samples.row_stride,
+                    samples.vocabulary,
+                    splat(samples.best[index]),
+                    splat(samples.scales[index]),
+                    splat(samples.floors[index]),
+                    samples.forbidden + (index ? ends[index - 1] : 0),
+                    samples.forbidden + ends[index]};
     int64_t blocks = (row.vocabulary + kTokensInBlock - 1) / kTokensInBlock;
     double* sums = (double*)scratch.get(blocks * sizeof(double) + kTokensInBlock * sizeof(float));
     float* weights = (float*)(sums + blocks);
     double total = 0;
-    for (int64_t b = 0; b < blocks; ++b) total += sums[b] = weigh_block(row, b, weights);
+    for (int64_t b = 0; b < blocks; ++b) total += sums[b] = weight_block(row, b, weights);
     if (total <= 0) {
-        draws.tokens[index] = -1;
+        samples.tokens[index] = -1;
         return;
     }
-    double target = draws.uniforms[index] * total, before = 0, running = 0;
+    double target = samples.uniforms[index] * total, before = 0, running = 0;
     int64_t chosen = 0;
     for (int64_t b = 0; b < blocks && running <= target; ++b) {
         if (sums[b] <= 0) continue;
@@ -113,7 +115,7 @@ static void draw_task(void* context, int64_t index, Scratch& scratch) {
         before = running;
         running += sums[b];
     }
-    weigh_block(row, chosen, weights);
+    weight_block(row, chosen, weights);
     int64_t token = token_at(weights, row.tokens_in(chosen), target - before);
-    draws.tokens[index] = chosen * kTokensInBlock + token;
+    samples.tokens[index] = chosen * kTokensInBlock + token;
 }

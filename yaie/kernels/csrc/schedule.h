@@ -1,8 +1,8 @@
-// Cuts the segments of a step into pieces of work for the attention kernels.
+// Division of a step's segments into pieces and tasks for the attention kernels.
 //
-// A piece is a block of rows of one segment and a range of its keys. Each (piece, range of KV heads)
-// is a task for one thread. A row that only one piece covers is finished by that piece; what
-// several pieces found for a row is merged afterwards. Nothing here depends on the instruction set.
+// A piece is a block of rows of one segment and a range of its keys. Each (piece, range of KV
+// heads) is a task for one thread. A row with a single piece is finished by it; the partial results
+// of other rows are merged afterwards. The schedule does not depend on the instruction set.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace yaie {
 
-// Shorter key ranges are not worth the merge.
-constexpr int64_t kLeastKeysInPiece = 128;
+// Shorter key ranges do not repay the merge.
+constexpr int64_t kMinKeysInPiece = 128;
 constexpr int64_t kPiecesPerThread = 4;
 
 struct Work {
@@ -28,22 +28,22 @@ struct Work {
 class Schedule {
 public:
     std::vector<Piece> pieces;
-    std::vector<Work> tasks;              // level by level, most expensive first
-    std::vector<int64_t> level_ends;      // of each level, into tasks
-    std::vector<int32_t> pieces_of_row;   // all rows' pieces, one after the other
-    // [num_rows + 1] into pieces_of_row; in an exact step, what a row adds up: its spans.
+    std::vector<Work> tasks;             // level by level, most expensive first
+    std::vector<int64_t> level_ends;     // of each level, into tasks
+    std::vector<int32_t> pieces_of_row;  // all rows' pieces, concatenated
+    // [num_rows + 1] into pieces_of_row; in a batch-invariant step, into its spans.
     std::vector<int32_t> row_offsets;
-    std::vector<int32_t> merged_rows;     // rows with more than one piece, or span
+    std::vector<int32_t> merged_rows;  // rows with more than one piece, or span
     int64_t num_partials = 0;
 
-    // Whether it was made for an equal step and layer; `tiles`: as for `make`.
+    // Return whether it was made for an equal step and layer; `tiles`: as for `make`.
     bool serves(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) const {
         return key_ == key_of(step, layer, threads, tiles);
     }
 
     bool is_of(const YaieStep& step) const { return key_.step == step.id; }
 
-    // `tiles`: whether many query vectors meet keys laid out in tiles.
+    // `tiles`: true if many query vectors use packed tiles of keys.
     void make(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) {
         key_ = Key{};
         group_ = layer.num_heads / layer.num_kv_heads;
@@ -57,12 +57,13 @@ public:
             find_pieces_of_rows(step.num_rows);
             place_partials(layer);
         }
-        // The keys of an exact piece are not cut any further, so its heads are shared out earlier.
+        // The keys of a batch-invariant piece are not divided further, so its heads are shared
+        // sooner.
         make_tasks(layer, threads, step.exact ? threads * kPiecesPerThread : threads);
         key_ = key_of(step, layer, threads, tiles);
     }
 
-    // Whether a piece hands partial results to another or to the merge.
+    // Return whether a piece passes partial results to another piece or to the merge.
     bool has_partials() const { return has_levels_ || !merged_rows.empty(); }
 
     bool is_merged(int64_t row) const { return row_offsets[row + 1] - row_offsets[row] > 1; }
@@ -83,18 +84,19 @@ private:
         return {step.id, layer.num_kv_heads, layer.num_heads, layer.sliding_window, threads, tiles};
     }
 
-    // KV heads in one task: for few query vectors all: one is asked for while another is read.
+    // KV heads in one task. Few query vectors take all: each head is prefetched during the one
+    // before.
     int64_t heads_together(const Piece& piece, const YaieLayer& layer) const {
-        if (piece.form == Form::narrow) return layer.num_kv_heads;
-        if (piece.form == Form::wide) return 1;
+        if (piece.form == Form::gemv) return layer.num_kv_heads;
+        if (piece.form == Form::gemm) return 1;
         int64_t lanes = (piece.end_row - piece.first_row) * group_;
         return std::clamp<int64_t>(kTileLanesTogether / lanes, 1, layer.num_kv_heads);
     }
 
-    // What reading a key costs for one KV head, and what each query vector adds, in the same unit.
+    // Cost of reading a key for one KV head plus the cost of each query vector, in the same unit.
     double cost_of(const Piece& piece) const {
         int64_t lanes = (piece.end_row - piece.first_row) * group_;
-        if (piece.form != Form::narrow) lanes = (lanes + 15) / 16 * 16;
+        if (piece.form != Form::gemv) lanes = (lanes + 15) / 16 * 16;
         if (piece.form == Form::tiles) lanes = lanes / 8;
         return static_cast<double>(piece.num_keys + 8) * static_cast<double>(lanes + 4);
     }
@@ -106,13 +108,13 @@ private:
             int64_t rows = segment.end_row - segment.first_row;
             if (rows <= 0) continue;
             int64_t lanes = rows * group_;
-            Form form = lanes <= kNarrowLanes ? Form::narrow : Form::wide;
-            int64_t most = kWideLanes;
-            if (tiles && lanes >= kLeastTileLanes) {
+            Form form = lanes <= kMaxGemvLanes ? Form::gemv : Form::gemm;
+            int64_t most = kGemmLanes;
+            if (tiles && lanes >= kMinTileLanes) {
                 form = Form::tiles;
-                // Rows make better tasks than keys, whose partial results have to be merged.
+                // Prefer tasks along rows: partial results along keys have to be merged.
                 int64_t fair = lanes * layer.num_kv_heads / (threads * kPiecesPerThread);
-                most = std::clamp(fair, kWideLanes, kTileLanes);
+                most = std::clamp(fair, kGemmLanes, kTileLanes);
             }
             int64_t blocks = std::min(rows, (lanes + most - 1) / most);
             for (int64_t b = 0; b < blocks; ++b) {
@@ -125,7 +127,7 @@ private:
         }
     }
 
-    // Leaves out the keys that no row of the piece sees; false if none is left.
+    // Drop the keys that no row of the piece sees; return false if none remains.
     bool limit_keys(const YaieStep& step, const YaieLayer& layer, const YaieSegment& segment,
                     Piece& piece) const {
         const int64_t* first = step.positions + piece.first_row;
@@ -134,17 +136,17 @@ private:
         int64_t highest = *std::max_element(first, end);
         int64_t begin_key = 0;
         if (layer.sliding_window > 0)
-            begin_key = std::max<int64_t>(
-                0, lowest - layer.sliding_window + 1 - segment.first_position);
-        int64_t end_key = std::min(segment.end_slot - segment.first_slot,
-                                   highest + 1 - segment.first_position);
+            begin_key =
+                std::max<int64_t>(0, lowest - layer.sliding_window + 1 - segment.first_position);
+        int64_t end_key =
+            std::min(segment.end_slot - segment.first_slot, highest + 1 - segment.first_position);
         piece.slots = step.slots + segment.first_slot + begin_key;
         piece.num_keys = end_key - begin_key;
         piece.first_position = segment.first_position + begin_key;
         return piece.num_keys > 0;
     }
 
-    // Splits the pieces that would keep one thread busy while the others have nothing left.
+    // Split pieces that would occupy one thread while the others are idle.
     void cut_keys(const YaieLayer& layer, int threads) {
         if (threads <= 1) return;
         double total = 0;
@@ -155,7 +157,7 @@ private:
         for (const Piece& piece : whole) {
             double cost = cost_of(piece) * static_cast<double>(heads_together(piece, layer));
             int64_t parts = static_cast<int64_t>(cost / most) + 1;
-            parts = std::min(parts, (piece.num_keys + kLeastKeysInPiece - 1) / kLeastKeysInPiece);
+            parts = std::min(parts, (piece.num_keys + kMinKeysInPiece - 1) / kMinKeysInPiece);
             int64_t step = (piece.num_keys + parts - 1) / parts;
             step = (step + kKeysInBlock - 1) / kKeysInBlock * kKeysInBlock;
             for (int64_t key = 0; key < piece.num_keys; key += step) {
@@ -194,7 +196,8 @@ private:
         }
     }
 
-    // An exact step has a place for each row, span and head, whichever pieces compute it.
+    // A batch-invariant step has partial results for each row, span and head, independent of the
+    // pieces.
     void count_spans(const YaieStep& step, const YaieLayer& layer) {
         row_offsets.assign(step.num_rows + 1, 0);
         for (int64_t row = 0; row < step.num_rows; ++row)
@@ -206,16 +209,15 @@ private:
 
     void make_tasks(const YaieLayer& layer, int threads, int64_t wanted) {
         tasks.clear();
-        // Only a step of very few pieces gives heads that could stay together to several threads.
+        // Only a step of very few pieces divides heads that could stay together among threads.
         int64_t parts = 1;
         if (threads > 1 && static_cast<int64_t>(pieces.size()) < wanted)
             parts = std::min<int64_t>(layer.num_kv_heads, threads);
         for (size_t i = 0; i < pieces.size(); ++i) {
             const Piece& piece = pieces[i];
             int64_t together = heads_together(piece, layer);
-            int64_t tasks_of_piece =
-                std::max(std::min<int64_t>(parts, layer.num_kv_heads),
-                         (layer.num_kv_heads + together - 1) / together);
+            int64_t tasks_of_piece = std::max(std::min<int64_t>(parts, layer.num_kv_heads),
+                                              (layer.num_kv_heads + together - 1) / together);
             double cost = cost_of(piece);
             for (int64_t t = 0; t < tasks_of_piece; ++t) {
                 Work work{};
@@ -233,7 +235,8 @@ private:
         level_ends.clear();
         has_levels_ = !tasks.empty() && pieces[tasks.back().piece].level > 0;
         for (size_t i = 0; i < tasks.size(); ++i)
-            if (i + 1 == tasks.size() || pieces[tasks[i].piece].level != pieces[tasks[i + 1].piece].level)
+            if (i + 1 == tasks.size() ||
+                pieces[tasks[i].piece].level != pieces[tasks[i + 1].piece].level)
                 level_ends.push_back(static_cast<int64_t>(i + 1));
     }
 
@@ -243,8 +246,8 @@ private:
     ExactPieces exact_pieces_;
 };
 
-// The schedules of a step, one for each kind of layer: models that alternate between layers with and
-// without a window would else make the same two again and again.
+// The schedules of a step, one for each kind of layer: models that alternate between layers with
+// and without a window would rebuild the same two again and again.
 class Schedules {
 public:
     const Schedule& get(const YaieStep& step, const YaieLayer& layer, int threads, bool tiles) {
@@ -258,7 +261,7 @@ public:
 private:
     static constexpr size_t kKinds = 4;
 
-    // One of an earlier step; in a step of more kinds they take turns.
+    // Return a schedule of an earlier step; in a step of more kinds they take turns.
     Schedule& to_replace(const YaieStep& step) {
         for (Schedule& schedule : schedules_)
             if (!schedule.is_of(step)) return schedule;

@@ -1,10 +1,9 @@
-// The kernels once more, for one instruction set: kernels.cpp includes this file for each.
+// The kernels for one instruction set: kernels.cpp includes this file for each.
 //
-// Before it, define YAIE_NAMESPACE (the name of the set), YAIE_LANES (floats in a vector),
-// YAIE_TILE_ROWS (rows whose sums are kept in registers together) and YAIE_REGISTERS (vectors
-// that the processor holds); YAIE_VNNI, YAIE_BF16 and YAIE_AMX where it multiplies bytes, bf16
-// numbers, and tiles of both; and YAIE_TARGET, what the compiler may use, where that is more than it
-// uses anyway. All of them are undefined afterwards.
+// Define before the include: YAIE_NAMESPACE (the name of the set), YAIE_LANES (floats in a vector),
+// YAIE_TILE_ROWS (rows whose accumulators fit in registers) and YAIE_REGISTERS (vector registers);
+// YAIE_VNNI, YAIE_BF16 and YAIE_AMX if it multiplies bytes, bf16 and tiles of both; YAIE_TARGET,
+// the compiler's target, if it exceeds the default. All are undefined afterwards.
 
 #ifdef YAIE_TARGET
 #ifdef __clang__
@@ -18,12 +17,10 @@ YAIE_PRAGMA(GCC target(YAIE_TARGET, "prefer-vector-width=512"))
 namespace yaie {
 namespace YAIE_NAMESPACE {
 #include "simd.inl"
-#ifdef YAIE_BF16
 #include "tiles.inl"
-#endif
 #include "attention.inl"
 #include "linear.inl"
-#include "linear_integer.inl"
+#include "linear_quantized.inl"
 #ifdef YAIE_BF16
 #include "linear_bf16.inl"
 #endif

@@ -1,14 +1,31 @@
 // Vectors of YAIE_LANES floats: included once for each instruction set, in its own namespace.
 //
-// Written with the compilers' vector extensions, so that one text serves every instruction set.
-// Two-byte elements are widened without shuffles: a vector of 2 x kLanes elements read as 32-bit
-// words becomes its even elements (shifted up) and its odd ones (masked). All kernels keep this order
-// ("even, then odd" within a chunk) for queries, keys, values and sums alike, and `store_chunk`
-// undoes it. Elements of other sizes keep the order in which they lie.
+// Written with the compilers' vector extensions, so that one source serves every instruction set.
+// Two-byte elements are upcast without shuffles: a vector of 2 x kLanes elements read as 32-bit
+// words becomes its even elements (shifted up) and its odd ones (masked). All kernels keep this
+// order ("even, then odd" within a chunk) for queries, keys, values and accumulators, and
+// `store_chunk` undoes it. Elements of other sizes keep their order in memory.
+
+// Abilities of the set, for branches that name no intrinsic type.
+#ifdef YAIE_VNNI
+constexpr bool kHasVnni = true;
+#else
+constexpr bool kHasVnni = false;
+#endif
+#ifdef YAIE_BF16
+constexpr bool kHasBf16 = true;
+#else
+constexpr bool kHasBf16 = false;
+#endif
+#ifdef YAIE_AMX
+constexpr bool kHasAmx = true;
+#else
+constexpr bool kHasAmx = false;
+#endif
 
 constexpr int kLanes = YAIE_LANES;
 constexpr int kChunk = 2 * kLanes;
-constexpr int kQuad = 4;  // bytes whose products are summed at once
+constexpr int kQuad = 4;  // bytes whose products one instruction adds
 
 typedef float Vec __attribute__((vector_size(kLanes * 4)));
 typedef int32_t Int __attribute__((vector_size(kLanes * 4)));
@@ -17,8 +34,8 @@ typedef uint32_t Bits __attribute__((vector_size(kLanes * 4)));
 #define YAIE_INLINE static inline __attribute__((always_inline))
 #define YAIE_MEMBER inline __attribute__((always_inline))
 
-YAIE_INLINE int64_t least_of(int64_t a, int64_t b) { return a < b ? a : b; }
-YAIE_INLINE int64_t most_of(int64_t a, int64_t b) { return a > b ? a : b; }
+YAIE_INLINE int64_t min_of(int64_t a, int64_t b) { return a < b ? a : b; }
+YAIE_INLINE int64_t max_of(int64_t a, int64_t b) { return a > b ? a : b; }
 
 YAIE_INLINE Vec load(const float* p) {
     Vec v;
@@ -28,8 +45,8 @@ YAIE_INLINE Vec load(const float* p) {
 
 YAIE_INLINE void store(float* p, Vec v) { __builtin_memcpy(p, &v, sizeof v); }
 
-// Past the caches, for results larger than they are: see kLargeResult. `p` is aligned to a vector.
-YAIE_INLINE void store_past_caches(float* p, Vec v) {
+// Store a result that exceeds the caches: see kLargeResult. `p` is aligned to a vector.
+YAIE_INLINE void store_non_temporal(float* p, Vec v) {
 #ifdef YAIE_AMX
     _mm512_stream_ps(p, (__m512)v);
 #else
@@ -37,24 +54,24 @@ YAIE_INLINE void store_past_caches(float* p, Vec v) {
 #endif
 }
 
-template <bool past_caches>
+template <bool non_temporal>
 YAIE_INLINE void store_result(float* p, Vec v) {
-    return past_caches ? store_past_caches(p, v) : store(p, v);
+    return non_temporal ? store_non_temporal(p, v) : store(p, v);
 }
 
 #ifdef YAIE_BF16
-// 64 bytes to an address that is a multiple of them.
-YAIE_INLINE void put_line(void* to, const void* from, bool past_caches) {
+// Store 64 bytes to an address that is a multiple of 64.
+YAIE_INLINE void store_cache_line(void* to, const void* from, bool non_temporal) {
     __m512i line = _mm512_loadu_si512(from);
-    if (past_caches)
+    if (non_temporal)
         _mm512_stream_si512((__m512i*)to, line);
     else
         _mm512_store_si512(to, line);
 }
 #endif
 
-// To be called before others are told that such stores are done: nothing else orders them.
-YAIE_INLINE void finish_past_caches() {
+// Order non-temporal stores before the signal that they are done; no other fence does.
+YAIE_INLINE void fence_non_temporal() {
 #ifdef YAIE_BF16
     _mm_sfence();
 #endif
@@ -64,12 +81,12 @@ YAIE_INLINE bool is_aligned(const void* p, int64_t stride_bytes) {
     return (uintptr_t(p) | uintptr_t(stride_bytes)) % sizeof(Vec) == 0;
 }
 
-YAIE_INLINE Vec splat(float x) { return x - Vec{}; }  // 0 + x would be an addition: -0 differs
+YAIE_INLINE Vec splat(float x) { return x - Vec{}; }  // 0 + x would change -0
 YAIE_INLINE Int splat(int32_t x) { return Int{} + x; }
 YAIE_INLINE Vec as_float(Bits v) { return (Vec)v; }
 YAIE_INLINE Bits as_bits(Vec v) { return (Bits)v; }
-// a * b + c, rounded once where the machine can. Written out where all copies of a loop must give the
-// same bits: the compiler contracts products and sums too, but in each copy as it likes.
+// Return a * b + c, rounded once if the machine can. Explicit because all copies of a loop must
+// give the same bits: the compiler contracts products and sums differently in each copy.
 YAIE_INLINE Vec fma(Vec a, Vec b, Vec c) {
 #ifdef __aarch64__
     return (Vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
@@ -82,14 +99,14 @@ YAIE_INLINE Vec fma(Vec a, Vec b, Vec c) {
 #endif
 }
 
-YAIE_INLINE Vec larger(Vec a, Vec b) { return a > b ? a : b; }
-YAIE_INLINE Vec smaller(Vec a, Vec b) { return a < b ? a : b; }
+YAIE_INLINE Vec max_lanes(Vec a, Vec b) { return a > b ? a : b; }
+YAIE_INLINE Vec min_lanes(Vec a, Vec b) { return a < b ? a : b; }
 
-// 2 to the power of x, within 2e-7; x below -126 counts as -126. Needs x <= 127. What is not a number
-// stays so: a score that is not one must not become some weight.
+// Return 2^x within 2e-7; x is clamped to -126, and must not exceed 127. NaN stays NaN: a
+// non-finite score must not become a weight.
 YAIE_INLINE Vec exp2(Vec x) {
     x = x < -126.0f ? splat(-126.0f) : x;
-    Vec shifted = x + 12582912.0f;  // 1.5 * 2^23: the integer part now lies in the low bits
+    Vec shifted = x + 12582912.0f;  // 1.5 * 2^23: moves the integer part to the low bits
     Vec f = x - (shifted - 12582912.0f);
     Vec p = splat(1.535336188319500e-4f);
     p = p * f + 1.339887440266574e-3f;
@@ -102,10 +119,10 @@ YAIE_INLINE Vec exp2(Vec x) {
 }
 
 YAIE_INLINE Vec tanh(Vec x) {
-    // Near 0 the quotient below would cancel; a short series is exact enough there.
+    // Near 0 the quotient below would cancel; a short series is accurate there.
     Vec x2 = x * x;
     Vec series = x + x * x2 * (x2 * 0.13333333f - 0.33333333f);
-    Vec bounded = larger(smaller(x, splat(10.0f)), splat(-10.0f));
+    Vec bounded = max_lanes(min_lanes(x, splat(10.0f)), splat(-10.0f));
     Vec e = exp2(bounded * 2.885390081777927f);
     Vec quotient = (e - 1.0f) / (e + 1.0f);
     return x2 < splat(0.01f) ? series : quotient;
@@ -121,7 +138,7 @@ struct Bf16 {
 struct Fp16 {
     uint16_t bits;
 };
-// Times a scale that lies elsewhere.
+// Multiplied by a scale in another array.
 struct Int8 {
     int8_t bits;
 };
@@ -134,7 +151,7 @@ YAIE_INLINE Bits load_bits(const void* p) {
 }
 
 #ifdef YAIE_BF16
-// sum + the products of each lane's pair of bf16 numbers with the pair x.
+// Add the products of each lane's pair of bf16 with the pair x.
 YAIE_INLINE Vec dot_pairs(Vec sum, Bits w, int32_t x) {
     return (Vec)_mm512_dpbf16_ps((__m512)sum, (__m512bh)w, (__m512bh)_mm512_set1_epi32(x));
 }
@@ -147,8 +164,8 @@ YAIE_INLINE Pair load_chunk(const Bf16* p) {
     return {as_float(v << 16), as_float(v & 0xffff0000u)};
 }
 
-// `half` holds an fp16 number in its upper 16 bits.
-YAIE_INLINE Vec widen_half(Bits half) {
+// `half` holds an fp16 in its upper 16 bits.
+YAIE_INLINE Vec upcast_fp16(Bits half) {
     Bits sign = half & 0x80000000u;
     Bits twice = half + half;
     Vec normal = as_float((twice >> 4) + 0x70000000u) * 0x1.0p-112f;
@@ -158,11 +175,11 @@ YAIE_INLINE Vec widen_half(Bits half) {
 
 YAIE_INLINE Pair load_chunk(const Fp16* p) {
     Bits v = load_bits(p);
-    return {widen_half(v << 16), widen_half(v & 0xffff0000u)};
+    return {upcast_fp16(v << 16), upcast_fp16(v & 0xffff0000u)};
 }
 
-// Compilers make many instructions of the general conversion from bytes.
-YAIE_INLINE Vec widen_bytes(const Int8* p) {
+// Compilers generate many instructions for the general conversion from bytes.
+YAIE_INLINE Vec upcast_bytes(const Int8* p) {
 #if defined(__x86_64__) && YAIE_LANES == 16
     return (Vec)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)));
 #elif defined(__x86_64__) && YAIE_LANES == 8
@@ -180,18 +197,18 @@ YAIE_INLINE Vec widen_bytes(const Int8* p) {
 #endif
 }
 
-YAIE_INLINE Pair load_chunk(const Int8* p) { return {widen_bytes(p), widen_bytes(p + kLanes)}; }
+YAIE_INLINE Pair load_chunk(const Int8* p) { return {upcast_bytes(p), upcast_bytes(p + kLanes)}; }
 
-// The nearest bf16 (ties to even) in the upper 16 bits of each word.
-YAIE_INLINE Bits narrow_bf16(Vec v) {
+// Round to bf16 (ties to even), in the upper 16 bits of each word.
+YAIE_INLINE Bits downcast_bf16(Vec v) {
     Bits u = as_bits(v);
     Bits rounded = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
     Bits nan = Bits{} + 0x7fc00000u;
     return (Int)(v != v) ? nan : rounded;
 }
 
-// The nearest fp16 in the lower 16 bits of each word.
-YAIE_INLINE Bits narrow_half(Vec v) {
+// Round to fp16, in the lower 16 bits of each word.
+YAIE_INLINE Bits downcast_fp16(Vec v) {
     Bits u = as_bits(v);
     Bits twice = u + u;
     Vec base = as_float(u & 0x7fffffffu) * 0x1.0p+112f * 0x1.0p-110f;
@@ -211,16 +228,17 @@ YAIE_INLINE void store_chunk(float* p, Pair v) {
 }
 
 YAIE_INLINE void store_chunk(Bf16* p, Pair v) {
-    Bits packed = (narrow_bf16(v.a) >> 16) | narrow_bf16(v.b);
+    Bits packed = (downcast_bf16(v.a) >> 16) | downcast_bf16(v.b);
     __builtin_memcpy(p, &packed, sizeof packed);
 }
 
 YAIE_INLINE void store_chunk(Fp16* p, Pair v) {
-    Bits packed = narrow_half(v.a) | (narrow_half(v.b) << 16);
+    Bits packed = downcast_fp16(v.a) | (downcast_fp16(v.b) << 16);
     __builtin_memcpy(p, &packed, sizeof packed);
 }
 
-// The last elements of a row whose width is no multiple of a chunk; the rest of the chunk is 0.
+// Load the last elements of a row whose width is no multiple of a chunk; the rest of the chunk is
+// 0.
 template <class T>
 YAIE_INLINE Pair load_tail(const T* p, int count) {
     T whole[kChunk] = {};
@@ -248,7 +266,7 @@ struct MakeIndices<0, I...> {
 };
 
 template <class T>
-constexpr bool kParted = sizeof(T) == 2;  // whether its chunks are "even, then odd"
+constexpr bool kParted = sizeof(T) == 2;  // true if its chunks are "even, then odd"
 
 template <int... I>
 YAIE_INLINE Pair part(Pair v, Indices<I...>) {
@@ -272,7 +290,7 @@ YAIE_INLINE Pair join(Pair v, Indices<I...>) {
 #endif
 }
 
-// A chunk in the order of From, in the order of To.
+// Permute a chunk from the order of From to the order of To.
 template <class From, class To>
 YAIE_INLINE Pair reorder(Pair v) {
     if (kParted<From> == kParted<To>) return v;
@@ -280,8 +298,8 @@ YAIE_INLINE Pair reorder(Pair v) {
     return kParted<To> ? part(v, Lanes()) : join(v, Lanes());
 }
 
-// Where lane i of the sum of two vectors comes from: x holds blocks of `step` partial sums of each
-// of its numbers, y likewise; the result holds blocks of step / 2, those of x first.
+// Source of lane i of the sum of two vectors: x holds blocks of `step` partial sums of each of its
+// values, y likewise; the result holds blocks of step / 2, those of x first.
 constexpr int sum_source(int lane, int step, bool upper) {
     int half = kLanes / 2;
     int within = lane % half;
@@ -300,11 +318,11 @@ YAIE_INLINE Vec add_halves(Vec x, Vec y, Indices<I...>) {
 #endif
 }
 
-// The sums over the lanes of kLanes vectors, as the lanes of one vector.
+// Sum the lanes of each of kLanes vectors into the lanes of one vector.
 template <int Step>
 struct SumLanes {
     static inline __attribute__((always_inline)) Vec of(Vec* v) {
-        constexpr int count = Step / 2;  // vectors that are left after this round
+        constexpr int count = Step / 2;  // vectors after this round
 #pragma GCC unroll 16
         for (int i = 0; i < count; ++i)
             v[i] = add_halves<Step>(v[2 * i], v[2 * i + 1], typename MakeIndices<kLanes>::type());
@@ -322,14 +340,14 @@ YAIE_INLINE float sum_of_lanes(Vec v) {
     return sum;
 }
 
-YAIE_INLINE float largest_lane(Vec v) {
-    float most = v[0];
-    for (int i = 1; i < kLanes; ++i) most = v[i] > most ? v[i] : most;
-    return most;
+YAIE_INLINE float largest_of_lanes(Vec v) {
+    float largest = v[0];
+    for (int i = 1; i < kLanes; ++i) largest = v[i] > largest ? v[i] : largest;
+    return largest;
 }
 
-// Rows in tiles of nearly equal height: a last tile of one row would waste the loads that rows share.
-// `each(tile, tiles, row, rows)` is called for one tile after the other.
+// Divide rows into tiles of nearly equal height: a last tile of one row would waste the loads that
+// rows share. `each(tile, tiles, row, rows)` is called for each tile in order.
 template <class Each>
 YAIE_INLINE void cut_into_tiles(int64_t first_row, int64_t end_row, Each each) {
     int64_t rows = end_row - first_row;
@@ -340,7 +358,7 @@ YAIE_INLINE void cut_into_tiles(int64_t first_row, int64_t end_row, Each each) {
     }
 }
 
-// `Tile::add<Rows>(row)` computes the rows from `row` on.
+// `Tile::add<Rows>(row)` computes `Rows` rows from `row` on.
 template <class Tile, int Rows = YAIE_TILE_ROWS>
 static void add_tile(const Tile& tile, int64_t row, int64_t rows) {
     if constexpr (Rows > 0) {
@@ -353,7 +371,6 @@ static void add_tile(const Tile& tile, int64_t row, int64_t rows) {
 
 template <class Tile>
 static void add_rows(const Tile& tile, int64_t first_row, int64_t end_row) {
-    cut_into_tiles(first_row, end_row, [&](int64_t, int64_t, int64_t row, int64_t rows) {
-        add_tile(tile, row, rows);
-    });
+    cut_into_tiles(first_row, end_row,
+                   [&](int64_t, int64_t, int64_t row, int64_t rows) { add_tile(tile, row, rows); });
 }

@@ -1,11 +1,11 @@
-// Tiles, and the registers that hold them where the processor has AMX: included before the loops that use
-// them.
+// Tiles, and AMX's registers for them: included before the loops that use them.
 //
-// A tile is 16 rows of 64 bytes. One instruction adds the products of two tiles to a third: 16 rows of
-// inputs by as many inputs of 16 outputs, which lie as pairs of bf16 numbers or as four bytes. Attention
-// lays out keys and values the same way where only vectors of bf16 numbers are multiplied.
+// A tile is 16 rows of 64 bytes. One instruction adds the products of two tiles to a third: 16 rows
+// of inputs by as many inputs of 16 outputs, stored as pairs of bf16 or as four bytes. Attention
+// packs keys and values the same way if only vectors of bf16 are multiplied.
 
 constexpr int kTileRows = 16;
+constexpr int kTileDepth = 32;  // bf16 elements in a row of a tile
 
 // Compilers may not know that tile instructions read memory.
 #define YAIE_MEMORY_IS_WRITTEN asm volatile("" ::: "memory")
@@ -17,9 +17,9 @@ struct alignas(64) TileShapes {
     uint8_t rows[16];
 };
 
-// The tile registers belong to a task while this lives: 0 to 3 hold sums, 4 and 5 rows of inputs, 6 and
-// 7 what these are multiplied with. A thread that has let go of them costs the system nothing to put
-// aside, and leaves them to whoever shares the thread.
+// The tile registers of a task: 0 to 3 hold accumulators, 4 and 5 rows of inputs, 6 and 7 the
+// second operands. They are released with this object, so that the system need not save them and
+// other users of the thread can configure them.
 struct TileRegisters {
     TileRegisters(int64_t rows, int64_t row_bytes) {
         TileShapes shapes{};

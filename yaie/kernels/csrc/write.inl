@@ -1,23 +1,23 @@
-// Keys and values on their way into the pool: included once for each instruction set, by attention.inl.
+// Stores of keys and values in the pool: included once for each instruction set, by attention.inl.
 //
 // An int8 pool holds each head of a slot as bytes from -127 to 127 and one scale, the largest
-// magnitude over 127. So what a slot holds depends on nothing but its own token's numbers.
+// magnitude over 127. So a slot's contents depend on its own token alone.
 
-constexpr float kLargestByte = 127.0f;
-constexpr float kLeastMagnitude = 1e-30f;  // heads of nothing greater are zeros
-constexpr float kRounder = 12582912.0f;    // 1.5 * 2^23: adding it leaves whole numbers
+constexpr float kMaxByte = 127.0f;
+constexpr float kMinMagnitude = 1e-30f;  // heads below it become zeros
+constexpr float kRounder = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
 
-// fp32 in order to bytes in order; returns the scale, which is NaN where a number is not finite.
-YAIE_INLINE float narrow_bytes(const float* from, int width, int8_t* to) {
-    Vec most{};
+// Quantize fp32 in order; return the scale, or NaN if an element is not finite.
+YAIE_INLINE float quantize_row(const float* from, int width, int8_t* to) {
+    Vec peak{};
     Int bad{};
     int i = 0;
     for (; i + kLanes <= width; i += kLanes) {
         Vec x = load(from + i);
-        most = larger(most, as_float(as_bits(x) & 0x7fffffffu));
+        peak = max_lanes(peak, as_float(as_bits(x) & 0x7fffffffu));
         bad |= x != x;
     }
-    float largest = largest_lane(most);
+    float largest = largest_of_lanes(peak);
     bool is_bad = false;
     for (int lane = 0; lane < kLanes; ++lane) is_bad |= bad[lane] != 0;
     for (; i < width; ++i) {
@@ -26,9 +26,10 @@ YAIE_INLINE float narrow_bytes(const float* from, int width, int8_t* to) {
         is_bad |= size != size;
     }
     is_bad |= largest == __builtin_inff();
-    float factor = largest > kLeastMagnitude ? kLargestByte / largest : 0.0f;
+    float factor = largest > kMinMagnitude ? kMaxByte / largest : 0.0f;
     for (i = 0; i + kLanes <= width; i += kLanes) {
-        Int whole = (Int)as_bits(load(from + i) * factor + kRounder) - (Int)as_bits(splat(kRounder));
+        Int whole =
+            (Int)as_bits(load(from + i) * factor + kRounder) - (Int)as_bits(splat(kRounder));
         Bytes bytes = __builtin_convertvector(whole, Bytes);
         __builtin_memcpy(to + i, &bytes, sizeof bytes);
     }
@@ -40,51 +41,55 @@ YAIE_INLINE float narrow_bytes(const float* from, int width, int8_t* to) {
         to[i] = (int8_t)(bits - base);
     }
     if (is_bad) return __builtin_nanf("");
-    return factor > 0 ? largest / kLargestByte : 0.0f;
+    return factor > 0 ? largest / kMaxByte : 0.0f;
 }
 
 template <class To>
-YAIE_INLINE void narrow_row(const float* from, int width, To* to) {
+YAIE_INLINE void downcast_row(const float* from, int width, To* to) {
     int i = 0;
     for (; i + kChunk <= width; i += kChunk)
         store_chunk(to + i, reorder<float, To>({load(from + i), load(from + i + kLanes)}));
-    if (i < width) store_tail(to + i, reorder<float, To>(load_tail(from + i, width - i)), width - i);
+    if (i < width)
+        store_tail(to + i, reorder<float, To>(load_tail(from + i, width - i)), width - i);
 }
 
-// fp32 in order to one head of a slot: `at` is its first element, `scale_at` its place in `scales`.
-static void put_row(const float* from, int width, int32_t dtype, void* pool, int64_t at,
-                    float* scales, int64_t scale_at) {
+// Store fp32 in order as one head of a slot: `at` is its first element, `scale_at` its index in
+// `scales`.
+static void store_pool_row(const float* from, int width, int32_t dtype, void* pool, int64_t at,
+                           float* scales, int64_t scale_at) {
     if (dtype == YAIE_FLOAT32)
         __builtin_memcpy(static_cast<float*>(pool) + at, from, width * sizeof(float));
     else if (dtype == YAIE_BFLOAT16)
-        narrow_row(from, width, static_cast<Bf16*>(pool) + at);
+        downcast_row(from, width, static_cast<Bf16*>(pool) + at);
     else if (dtype == YAIE_FLOAT16)
-        narrow_row(from, width, static_cast<Fp16*>(pool) + at);
+        downcast_row(from, width, static_cast<Fp16*>(pool) + at);
     else
-        scales[scale_at] = narrow_bytes(from, width, static_cast<int8_t*>(pool) + at);
+        scales[scale_at] = quantize_row(from, width, static_cast<int8_t*>(pool) + at);
 }
 
-// A head of a new row; `spare` holds kChunk more than its width.
+// Store one head of a new row; `spare` holds kChunk more than its width.
 template <class From>
-static void put_head(const YaieWrite& write, const From* row, int64_t slot, int head, float* spare) {
+static void store_pool_head(const YaieWrite& write, const From* row, int64_t slot, int head,
+                            float* spare) {
     int64_t at = slot * write.slot_stride + head * write.pool_head_stride;
     if (write.rows_dtype == write.pool_dtype) {
         __builtin_memcpy(static_cast<From*>(write.pool) + at, row, write.width * sizeof(From));
         return;
     }
-    widen_row<float>(row, write.width, spare, splat(1.0f));
-    put_row(spare, write.width, write.pool_dtype, write.pool, at, write.scales,
-            slot * write.num_heads + head);
+    upcast_row<float>(row, write.width, spare, splat(1.0f));
+    store_pool_row(spare, write.width, write.pool_dtype, write.pool, at, write.scales,
+                   slot * write.num_heads + head);
 }
 
 template <class From>
-static void put_rows(const YaieStep& step, const YaieWrite& write, int64_t first, int64_t end,
-                     float* spare) {
+static void store_pool_rows(const YaieStep& step, const YaieWrite& write, int64_t first,
+                            int64_t end, float* spare) {
     for (int64_t i = first; i < end; ++i) {
         const From* row =
             static_cast<const From*>(write.rows) + step.written_rows[i] * write.row_stride;
         for (int head = 0; head < write.num_heads; ++head)
-            put_head(write, row + head * write.head_stride, step.written_slots[i], head, spare);
+            store_pool_head(write, row + head * write.head_stride, step.written_slots[i], head,
+                            spare);
     }
 }
 
@@ -97,10 +102,10 @@ static void write_task(void* context, int64_t index, Scratch& scratch) {
         float* spare =
             reinterpret_cast<float*>(scratch.get((write->width + kChunk) * sizeof(float)));
         if (write->rows_dtype == YAIE_FLOAT32)
-            put_rows<float>(step, *write, first, end, spare);
+            store_pool_rows<float>(step, *write, first, end, spare);
         else if (write->rows_dtype == YAIE_BFLOAT16)
-            put_rows<Bf16>(step, *write, first, end, spare);
+            store_pool_rows<Bf16>(step, *write, first, end, spare);
         else
-            put_rows<Fp16>(step, *write, first, end, spare);
+            store_pool_rows<Fp16>(step, *write, first, end, spare);
     }
 }

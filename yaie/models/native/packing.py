@@ -47,7 +47,7 @@ class Packer:
         """
         quantized = parts.quantized()
         if quantized is not None and can_hold(quantized):
-            linear = self._pack_integers(quantized, gated)
+            linear = self._pack_quantized(quantized, gated)
         else:
             self._num_widened += parts.num_quantized
             linear = self._pack_floats(parts.weight(self._dtype).contiguous(), gated)
@@ -117,7 +117,7 @@ class Packer:
         )
         return Linear(kind, num_inputs, num_outputs, 0, self.hold(packed))
 
-    def _pack_integers(self, weight: QuantizedWeight, gated: bool) -> Linear:
+    def _pack_quantized(self, weight: QuantizedWeight, gated: bool) -> Linear:
         num_outputs, num_inputs = weight.values.shape
         padded, groups = self._padded(num_outputs), weight.scales.shape[1]
         kind = _INTEGER_KINDS[weight.bits]
@@ -130,7 +130,7 @@ class Packer:
         if weight.zero_points is not None:
             from_zeros = weight.zero_points.contiguous()
             zeros = torch.empty(padded * groups, dtype=torch.uint8)
-        self._library.pack_integers(
+        self._library.pack_quantized(
             values.data_ptr(),
             from_scales.data_ptr(),
             None if from_zeros is None else from_zeros.data_ptr(),

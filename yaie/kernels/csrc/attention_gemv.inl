@@ -1,17 +1,17 @@
-// Few query vectors for each KV head: lanes run along the head. This is decoding without sharing, and
-// limited by reading: all KV heads of a block of keys are done before the next block, and while one is
-// read the next head's part of it is asked for.
+// GEMV-like attention, for few query vectors per KV head: lanes run along the head. This is
+// decoding without sharing, and bound by memory: all KV heads of a block of keys are computed
+// before the next block, and each head's computation prefetches the next head's part.
 
 #if YAIE_REGISTERS >= 32
-constexpr int kNarrowSums = 16;  // vectors of sums in registers
+constexpr int kGemvAccumulators = 16;  // vectors of accumulators in registers
 #else
-constexpr int kNarrowSums = 8;
+constexpr int kGemvAccumulators = 8;
 #endif
 
-// From one query vector's scores to the next one's: groups of keys may reach beyond the block.
+// Distance between the scores of two query vectors: groups of keys may extend beyond the block.
 constexpr int kScoreStride = static_cast<int>(kKeysInBlock) + kLanes;
 
-// The scales of a block of one KV head, next to each other; there are none but in an int8 pool.
+// The scales of a block of one KV head, contiguous; empty unless the pool is int8.
 template <class T, int Keys = static_cast<int>(kKeysInBlock)>
 struct BlockScales {
     void gather(const YaieLayer&, const int64_t*, int, int) {}
@@ -34,82 +34,83 @@ struct BlockScales<Int8, Keys> {
     const float* of_values() const { return values; }
 };
 
-// What the narrow form knows of one block of keys of one KV head.
+// One block of keys of one KV head.
 template <class T>
-struct NarrowBlock {
-    const T* keys;    // of the head, at slot 0
+struct GemvBlock {
+    const T* keys;  // of the head, at slot 0
     const T* values;
     int64_t key_stride, value_stride;  // from slot to slot
     const int64_t* slots;
     int n;
     const float* key_scales;  // [n] of an int8 pool, else null
     const float* value_scales;
-    BlockPrefetch<T> ahead;  // what is read after this block
+    BlockPrefetch<T> prefetch;  // of the next block
 
-    YAIE_MEMBER NarrowBlock(const YaieLayer& at, int head, const int64_t* slots, int n,
-                            BlockScales<T>& scales, const BlockPrefetch<T>& ahead)
+    YAIE_MEMBER GemvBlock(const YaieLayer& at, int head, const int64_t* slots, int n,
+                          BlockScales<T>& scales, const BlockPrefetch<T>& prefetch)
         : keys(static_cast<const T*>(at.keys) + head * at.key_head_stride),
           values(static_cast<const T*>(at.values) + head * at.value_head_stride),
           key_stride(at.key_slot_stride),
           value_stride(at.value_slot_stride),
           slots(slots),
           n(n),
-          ahead(ahead) {
+          prefetch(prefetch) {
         scales.gather(at, slots, n, head);
         key_scales = scales.of_keys();
         value_scales = scales.of_values();
     }
 };
 
-// scores[m * kScoreStride + k] for Queries query vectors; asks for what is read next on its way.
+// Compute scores[m * kScoreStride + k] for Queries query vectors, and prefetch the next block.
 template <class T, int Queries>
-static void score_narrow(NarrowBlock<T>& block, const Layer& layer, const float* queries,
-                         float* scores) {
+static void score_gemv(GemvBlock<T>& block, const Layer& layer, const float* queries,
+                       float* scores) {
     constexpr int step = kLanes / Queries;
     int width = layer.at.key_width;
     int whole = width / kChunk * kChunk;
     int turns = (block.n + step - 1) / step;
-    int asked = (block.ahead.left + turns - 1) / turns;
+    int to_prefetch = (block.prefetch.left + turns - 1) / turns;
     for (int k = 0; k < block.n; k += step) {
-        block.ahead.rows(asked);
+        block.prefetch.rows(to_prefetch);
         const T* rows[step];
 #pragma GCC unroll 16
         for (int i = 0; i < step; ++i) {
             int64_t slot = block.slots[k + i < block.n ? k + i : block.n - 1];
             rows[i] = block.keys + slot * block.key_stride;
         }
-        T tails[step * kChunk];  // the last elements of the rows, where they fill no chunk
+        T rest[step * kChunk];  // the last elements of the rows, if they do not fill a chunk
         if (whole < width) {
-            __builtin_memset(tails, 0, sizeof tails);
+            __builtin_memset(rest, 0, sizeof rest);
             for (int i = 0; i < step; ++i)
-                __builtin_memcpy(tails + i * kChunk, rows[i] + whole, (width - whole) * sizeof(T));
+                __builtin_memcpy(rest + i * kChunk, rows[i] + whole, (width - whole) * sizeof(T));
         }
-        Vec sums[kLanes] = {};
+        Vec accumulators[kLanes] = {};
         for (int d = 0; d < layer.keys; d += kChunk) {
             const float* query = queries + d;
 #pragma GCC unroll 16
             for (int i = 0; i < step; ++i) {
-                Pair key = load_chunk(d < whole ? rows[i] + d : tails + i * kChunk);
+                Pair key = load_chunk(d < whole ? rows[i] + d : rest + i * kChunk);
 #pragma GCC unroll 4
                 for (int m = 0; m < Queries; ++m) {
-                    Vec& sum = sums[m * step + i];
+                    Vec& sum = accumulators[m * step + i];
                     sum = fma(key.a, load(query + m * layer.keys), sum);
                     sum = fma(key.b, load(query + m * layer.keys + kLanes), sum);
                 }
             }
         }
         float found[kLanes];
-        store(found, SumLanes<kLanes>::of(sums));
+        store(found, SumLanes<kLanes>::of(accumulators));
 #pragma GCC unroll 4
         for (int m = 0; m < Queries; ++m)
             __builtin_memcpy(scores + m * kScoreStride + k, found + m * step, step * sizeof(float));
     }
 }
 
-// Chunks of sums[m, :] = sums[m, :] * factors[m] + weights[m, :] . values, from chunk to chunk.
+// Chunks of accumulators[m, :] = accumulators[m, :] * factors[m] + weights[m, :] . values, from
+// chunk to chunk.
 template <class T, int Queries, int Chunks>
-static void add_chunks(const NarrowBlock<T>& block, const Layer& layer, int from, int to,
-                       const float* weights, const float* factors, float* sums) {
+static void add_chunks(const GemvBlock<T>& block, const Layer& layer, int from, int to,
+                       const float* weights, const float* factors, float* accumulators) {
     int width = layer.at.value_width;
     for (int d = from; d < to; d += Chunks * kChunk) {
         bool tail = d + Chunks * kChunk > width;  // only where Chunks is 1
@@ -118,7 +119,7 @@ static void add_chunks(const NarrowBlock<T>& block, const Layer& layer, int from
         for (int m = 0; m < Queries; ++m)
 #pragma GCC unroll 16
             for (int c = 0; c < 2 * Chunks; ++c)
-                tile[m][c] = load(sums + m * layer.values + d + c * kLanes) * factors[m];
+                tile[m][c] = load(accumulators + m * layer.values + d + c * kLanes) * factors[m];
         for (int k = 0; k < block.n; ++k) {
             const T* row = block.values + block.slots[k] * block.value_stride + d;
 #pragma GCC unroll 16
@@ -137,47 +138,47 @@ static void add_chunks(const NarrowBlock<T>& block, const Layer& layer, int from
         for (int m = 0; m < Queries; ++m)
 #pragma GCC unroll 16
             for (int c = 0; c < 2 * Chunks; ++c)
-                store(sums + m * layer.values + d + c * kLanes, tile[m][c]);
+                store(accumulators + m * layer.values + d + c * kLanes, tile[m][c]);
     }
 }
 
 template <class T, int Queries>
-static void add_narrow(const NarrowBlock<T>& block, const Layer& layer, const float* weights,
-                       const float* factors, float* sums) {
-    constexpr int fit = kNarrowSums / (2 * Queries);
+static void add_gemv(const GemvBlock<T>& block, const Layer& layer, const float* weights,
+                     const float* factors, float* accumulators) {
+    constexpr int fit = kGemvAccumulators / (2 * Queries);
     constexpr int chunks = fit >= 4 ? 4 : fit >= 2 ? 2 : 1;
     int width = layer.at.value_width;
     int together = width / (chunks * kChunk) * (chunks * kChunk);
-    add_chunks<T, Queries, chunks>(block, layer, 0, together, weights, factors, sums);
-    add_chunks<T, Queries, 1>(block, layer, together, layer.values, weights, factors, sums);
+    add_chunks<T, Queries, chunks>(block, layer, 0, together, weights, factors, accumulators);
+    add_chunks<T, Queries, 1>(block, layer, together, layer.values, weights, factors, accumulators);
 }
 
-// The running softmax of one block for one query vector at `position`: scores to weights, which
-// are times the scales of the values.
+// Update the running softmax of one query vector at `position` with a block: scores become weights,
+// times the scales of the values. Return the factor of the accumulators.
 template <class T>
-static float soften_narrow(const NarrowBlock<T>& block, const Layer& layer, int32_t first_position,
-                           int32_t position, float* scores, float* maximum, float* total) {
+static float softmax_gemv(const GemvBlock<T>& block, const Layer& layer, int32_t first_position,
+                          int32_t position, float* scores, float* maximum, float* total) {
     int n = block.n;
     int32_t window = layer.at.sliding_window;
     int32_t oldest = window > 0 ? position - window : -1;
     Int lane;
     for (int i = 0; i < kLanes; ++i) lane[i] = i;
-    Vec most = splat(*maximum);
+    Vec peak = splat(*maximum);
     for (int k = 0; k < n; k += kLanes) {
         Vec score = load(scores + k);
         if (block.key_scales) score *= load(block.key_scales + k);
         if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
         Int key = lane + (first_position + k);
         Int seen = (key <= position) & (key > oldest) & (lane < n - k);
-        score = seen ? score : splat(kHidden);
+        score = seen ? score : splat(kMasked);
         store(scores + k, score);
-        most = larger(most, score);
+        peak = max_lanes(peak, score);
     }
-    float new_maximum = largest_lane(most);
+    float new_maximum = largest_of_lanes(peak);
     Vec sum{};
     for (int k = 0; k < n; k += kLanes) {
         Vec weight = exp2(load(scores + k) - new_maximum);
-        weight = (lane < n - k) ? weight : Vec{};  // beyond the block, where all is hidden
+        weight = (lane < n - k) ? weight : Vec{};  // 0 beyond the block
         store(scores + k, block.value_scales ? weight * load(block.value_scales + k) : weight);
         sum += weight;
     }
@@ -188,92 +189,92 @@ static float soften_narrow(const NarrowBlock<T>& block, const Layer& layer, int3
 }
 
 // The query vectors of one piece and one KV head.
-struct NarrowState {
-    float* queries;  // [lanes, padded key width], scaled
-    float* sums;     // [lanes, padded value width]
-    float maxima[kNarrowLanes], totals[kNarrowLanes];
+struct GemvState {
+    float* queries;       // [lanes, padded key width], scaled
+    float* accumulators;  // [lanes, padded value width]
+    float maxima[kMaxGemvLanes], totals[kMaxGemvLanes];
 };
 
 template <class T, int Queries>
-static void attend_narrow_block(NarrowBlock<T>& block, const Layer& layer, NarrowState& state,
-                                int first, const int32_t* positions, int32_t first_position) {
+static void attend_gemv_block(GemvBlock<T>& block, const Layer& layer, GemvState& state, int first,
+                              const int32_t* positions, int32_t first_position) {
     alignas(64) float scores[Queries * kScoreStride];
     float factors[Queries];
-    score_narrow<T, Queries>(block, layer, state.queries + first * layer.keys, scores);
+    score_gemv<T, Queries>(block, layer, state.queries + first * layer.keys, scores);
     for (int m = 0; m < Queries; ++m)
-        factors[m] = soften_narrow(block, layer, first_position, positions[first + m],
-                                   scores + m * kScoreStride, &state.maxima[first + m],
-                                   &state.totals[first + m]);
-    add_narrow<T, Queries>(block, layer, scores, factors, state.sums + first * layer.values);
+        factors[m] = softmax_gemv(block, layer, first_position, positions[first + m],
+                                  scores + m * kScoreStride, &state.maxima[first + m],
+                                  &state.totals[first + m]);
+    add_gemv<T, Queries>(block, layer, scores, factors, state.accumulators + first * layer.values);
 }
 
 template <class T>
-static void attend_narrow_lanes(NarrowBlock<T>& block, const Layer& layer, NarrowState& state,
-                                int lanes, const int32_t* positions, int32_t first_position) {
+static void attend_gemv_lanes(GemvBlock<T>& block, const Layer& layer, GemvState& state, int lanes,
+                              const int32_t* positions, int32_t first_position) {
     for (int first = 0; first < lanes; first += 4) {
         switch (lanes - first) {
             case 1:
-                attend_narrow_block<T, 1>(block, layer, state, first, positions, first_position);
+                attend_gemv_block<T, 1>(block, layer, state, first, positions, first_position);
                 break;
             case 2:
-                attend_narrow_block<T, 2>(block, layer, state, first, positions, first_position);
+                attend_gemv_block<T, 2>(block, layer, state, first, positions, first_position);
                 break;
             case 3:
-                attend_narrow_block<T, 3>(block, layer, state, first, positions, first_position);
+                attend_gemv_block<T, 3>(block, layer, state, first, positions, first_position);
                 break;
-            default:
-                attend_narrow_block<T, 4>(block, layer, state, first, positions, first_position);
+            default: attend_gemv_block<T, 4>(block, layer, state, first, positions, first_position);
         }
     }
 }
 
 template <class T>
-static void attend_narrow(const AttentionCall& call, const Layer& layer, const Piece& piece,
-                          int first_head, int end_head, Scratch& scratch) {
+static void attend_gemv(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                        int first_head, int end_head, Scratch& scratch) {
     const YaieLayer& at = layer.at;
     int heads = end_head - first_head;
     int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
-    size_t state_bytes = padded(heads * sizeof(NarrowState), 64);
+    size_t state_bytes = padded(heads * sizeof(GemvState), 64);
     int64_t floats = static_cast<int64_t>(heads) * lanes * (layer.keys + layer.values);
     char* memory = scratch.get(state_bytes + floats * sizeof(float));
-    NarrowState* states = reinterpret_cast<NarrowState*>(memory);
+    GemvState* states = reinterpret_cast<GemvState*>(memory);
     float* vectors = reinterpret_cast<float*>(memory + state_bytes);
-    int32_t positions[kNarrowLanes];
+    int32_t positions[kMaxGemvLanes];
     for (int i = 0; i < lanes; ++i)
-        positions[i] = static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
+        positions[i] =
+            static_cast<int32_t>(call.step->positions[piece.first_row + i / layer.group]);
     for (int h = 0; h < heads; ++h) {
-        NarrowState& state = states[h];
+        GemvState& state = states[h];
         state.queries = vectors;
-        state.sums = vectors + lanes * layer.keys;
-        vectors = state.sums + lanes * layer.values;
+        state.accumulators = vectors + lanes * layer.keys;
+        vectors = state.accumulators + lanes * layer.values;
         for (int i = 0; i < lanes; ++i) {
             int64_t head = static_cast<int64_t>(first_head + h) * layer.group + i % layer.group;
-            widen_query<T>(layer, piece.first_row + i / layer.group, head,
-                           state.queries + i * layer.keys);
-            state.maxima[i] = kHidden;
+            upcast_query<T>(layer, piece.first_row + i / layer.group, head,
+                            state.queries + i * layer.keys);
+            state.maxima[i] = kMasked;
             state.totals[i] = 0;
         }
-        for (int i = 0; i < lanes * layer.values; i += kLanes) store(state.sums + i, Vec{});
+        for (int i = 0; i < lanes * layer.values; i += kLanes) store(state.accumulators + i, Vec{});
     }
     constexpr int block_keys = static_cast<int>(kKeysInBlock);
     BlockScales<T> scales;
     for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
         const int64_t* slots = piece.slots + key;
         int64_t left = piece.num_keys - key;
-        int n = static_cast<int>(least_of(left, block_keys));
-        int next_n = static_cast<int>(least_of(left - n, block_keys));
+        int n = static_cast<int>(min_of(left, block_keys));
+        int next_n = static_cast<int>(min_of(left - n, block_keys));
         for (int h = 0; h < heads; ++h) {
             int head = first_head + h;
-            NarrowBlock<T> block(at, head, slots, n, scales,
-                                 prefetch_after<T>(at, first_head, end_head, head, slots, n, next_n));
-            attend_narrow_lanes(block, layer, states[h], lanes, positions,
-                                static_cast<int32_t>(piece.first_position + key));
+            GemvBlock<T> block(at, head, slots, n, scales,
+                               prefetch_after<T>(at, first_head, end_head, head, slots, n, next_n));
+            attend_gemv_lanes(block, layer, states[h], lanes, positions,
+                              static_cast<int32_t>(piece.first_position + key));
         }
     }
     for (int h = 0; h < heads; ++h)
         for (int i = 0; i < lanes; ++i)
             finish_lane<T>(call, layer, piece, piece.first_row + i / layer.group,
                            static_cast<int64_t>(first_head + h) * layer.group + i % layer.group,
-                           states[h].sums + i * layer.values, states[h].maxima[i],
+                           states[h].accumulators + i * layer.values, states[h].maxima[i],
                            states[h].totals[i]);
 }

@@ -1,8 +1,8 @@
-// Linear layers with integer weights: included once for each instruction set, after linear.inl.
+// Linear layers with quantized weights: included once for each instruction set, after linear.inl.
 //
-// Weights are unsigned bytes or nibbles, which stand for themselves minus an offset; rows of x become
-// signed bytes with a scale of their own. Four products at a time are summed in 32-bit integers,
-// which is exact, and scaled at the end of a group of inputs:
+// Weights are unsigned bytes or nibbles with an offset; rows of x become signed bytes with a scale.
+// Four products at a time accumulate in 32-bit integers, which is exact, and are scaled at the end
+// of a group of inputs:
 //
 //   int8   [panels][inputs / 4][kChunk][4] bytes, offset 128; one group of all inputs
 //   int4   [panels][inputs / 4][kLanes][4] bytes; low nibbles: output j, high: output kLanes + j;
@@ -10,9 +10,10 @@
 //
 // Padded inputs of int8 have weight 0.
 //
-// Scales are [panels][groups][kChunk]: floats of int8, bf16 of int4, where they are read as often as
-// some of the weights; zero points are [panels][groups][kChunk] bytes. In int4 every group of a row of x has its own scale too: the errors of weights this coarse should not be
-// joined by those of an outlier elsewhere in the row.
+// Scales are [panels][groups][kChunk]: floats of int8; bf16 of int4, whose scales are a relevant
+// part of the bytes read. Zero points are [panels][groups][kChunk] bytes. In int4 each group of a
+// row of x has its own scale too, so that an outlier elsewhere in the row does not add to the
+// errors of such coarse weights.
 
 typedef int8_t SmallInt __attribute__((vector_size(kLanes)));
 typedef uint8_t Small __attribute__((vector_size(kLanes)));
@@ -21,12 +22,12 @@ constexpr int32_t kByteOffset = 128;
 constexpr int32_t kNibbleOffset = 8;
 constexpr int64_t kPrefetchBytes = 4096;
 
-// sum + the four products of unsigned bytes in each lane of w with the signed bytes of x.
+// Add the four products of unsigned bytes in each lane of w with the signed bytes of x.
 YAIE_INLINE Int dot_quads(Int sum, Bits w, int32_t x) {
 #if defined(YAIE_VNNI)
     return (Int)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)w, _mm512_set1_epi32(x));
 #elif YAIE_LANES == 8
-    // Products of pairs are summed in 16 bits: seven bits at a time cannot overflow them.
+    // Products of pairs are added in 16 bits: seven bits at a time cannot overflow them.
     __m256i ones = _mm256_set1_epi16(1), all = _mm256_set1_epi32(x);
     __m256i low = _mm256_maddubs_epi16((__m256i)(w & 0x7f7f7f7fu), all);
     __m256i top = _mm256_maddubs_epi16((__m256i)((w >> 7) & 0x01010101u), all);
@@ -43,7 +44,7 @@ YAIE_INLINE Int dot_quads(Int sum, Bits w, int32_t x) {
 #endif
 }
 
-// The same for weights below 16, where 16 bits hold the sum of a pair of products.
+// The same for weights below 16: 16 bits hold the sum of a pair of products.
 YAIE_INLINE Int dot_nibbles(Int sum, Bits w, int32_t x) {
 #if !defined(YAIE_VNNI) && YAIE_LANES == 8
     __m256i pairs = _mm256_maddubs_epi16((__m256i)w, _mm256_set1_epi32(x));
@@ -66,7 +67,7 @@ struct BytePanel {
     static constexpr int kBytes = kQuad * kChunk;
     static inline __attribute__((always_inline)) void add(const uint8_t* at, const int32_t* x,
                                                           int64_t stride, IntPair* sum, int rows) {
-        if (asks_for_words(rows)) {
+        if (prefetches_words(rows)) {
             __builtin_prefetch(at + kPrefetchBytes);
             if (kBytes > 64) __builtin_prefetch(at + kPrefetchBytes + 64);
         }
@@ -84,7 +85,7 @@ struct NibblePanel {
     static constexpr int kBytes = kQuad * kLanes;
     static inline __attribute__((always_inline)) void add(const uint8_t* at, const int32_t* x,
                                                           int64_t stride, IntPair* sum, int rows) {
-        if (asks_for_words(rows)) __builtin_prefetch(at + kPrefetchBytes);
+        if (prefetches_words(rows)) __builtin_prefetch(at + kPrefetchBytes);
         Bits both = load_bits(at);
         Bits low = both & 0x0f0f0f0fu, high = (both >> 4) & 0x0f0f0f0fu;
 #pragma GCC unroll 16
@@ -97,13 +98,13 @@ struct NibblePanel {
 
 YAIE_INLINE Vec as_floats(Int v) { return __builtin_convertvector(v, Vec); }
 
-YAIE_INLINE Vec widen_small(const uint8_t* p) {
+YAIE_INLINE Vec upcast_small(const uint8_t* p) {
     Small v;
     __builtin_memcpy(&v, p, sizeof v);
     return __builtin_convertvector(v, Vec);
 }
 
-// What the weights of some inputs stand for, of kChunk outputs.
+// Scales and zero points of a group of inputs, for kChunk outputs.
 struct GroupScales {
     Vec low, high, zero_low, zero_high;
 
@@ -119,14 +120,14 @@ struct GroupScales {
         Pair scales = load_chunk((const Bf16*)linear.scales + at);
         Vec zero = splat((float)kNibbleOffset);
         if (!linear.zero_points) return {scales.a, scales.b, zero, zero};
-        return {scales.a, scales.b, widen_small(linear.zero_points + at),
-                widen_small(linear.zero_points + at + kLanes)};
+        return {scales.a, scales.b, upcast_small(linear.zero_points + at),
+                upcast_small(linear.zero_points + at + kLanes)};
     }
 };
 
-// Sums of products become numbers, added to what other groups gave.
-YAIE_INLINE Pair add_scaled_sum(const RoundedRows& x, int64_t at, const GroupScales& scales, IntPair sum,
-                                Pair total) {
+// Scale a group's accumulators and add them to the total.
+YAIE_INLINE Pair add_scaled_sum(const RoundedRows& x, int64_t at, const GroupScales& scales,
+                                IntPair sum, Pair total) {
     Vec factor = splat(x.scales[at]);
     Vec all = splat((float)x.sums[at]);
     Vec low = fma(all, -scales.zero_low, as_floats(sum.a));
@@ -135,16 +136,16 @@ YAIE_INLINE Pair add_scaled_sum(const RoundedRows& x, int64_t at, const GroupSca
 }
 
 template <int Rows>
-YAIE_INLINE void join_sums(IntPair (*sum)[Rows]) {
+YAIE_INLINE void join_accumulators(IntPair (*sum)[Rows]) {
 #pragma GCC unroll 16
     for (int r = 0; r < Rows; ++r)
-        for (int s = 1; s < sums_of(Rows); ++s) {
+        for (int s = 1; s < accumulators_of(Rows); ++s) {
             sum[0][r].a += sum[s][r].a;
             sum[0][r].b += sum[s][r].b;
         }
 }
 
-// Nibbles: groups of inputs have scales of their own.
+// Tile of nibbles: each group of inputs has its own scales.
 struct NibbleTile {
     const RoundedRows& x;
     NibblePanel panel;
@@ -154,20 +155,20 @@ struct NibbleTile {
 
     template <int Rows>
     YAIE_MEMBER void add_group(int64_t row, int64_t group, Pair* total) const {
-        constexpr int sums = sums_of(Rows);
+        constexpr int sums = accumulators_of(Rows);
         IntPair sum[sums][Rows] = {};
         int64_t quads = x.group_size / kQuad, i = 0;
-        const int32_t* from = (const int32_t*)row_of(x, row) + group * quads;
+        const int32_t* from = (const int32_t*)row_address(x, row) + group * quads;
         const uint8_t* weights = panel.bytes + group * quads * NibblePanel::kBytes;
         int64_t stride = x.row_stride / kQuad;
         for (; i + sums <= quads; i += sums)
 #pragma GCC unroll 4
             for (int s = 0; s < sums; ++s)
-                NibblePanel::add(weights + (i + s) * NibblePanel::kBytes, from + i + s, stride, sum[s],
-                                 Rows);
+                NibblePanel::add(weights + (i + s) * NibblePanel::kBytes, from + i + s, stride,
+                                 sum[s], Rows);
         for (; i < quads; ++i)
             NibblePanel::add(weights + i * NibblePanel::kBytes, from + i, stride, sum[0], Rows);
-        join_sums<Rows>(sum);
+        join_accumulators<Rows>(sum);
         int64_t at = (panel_index * x.groups + group) * kChunk;
         GroupScales scales = GroupScales::of_nibbles(linear, at);
 #pragma GCC unroll 16
@@ -183,7 +184,7 @@ struct NibbleTile {
     }
 };
 
-// Not inlined, as `finish`.
+// Not inlined, like `finish`.
 static __attribute__((noinline)) void finish_bytes(const Target& target, const YaieLinear& linear,
                                                    const RoundedRows& x, int64_t row, int64_t first,
                                                    const IntPair* sums, int count) {
@@ -194,78 +195,78 @@ static __attribute__((noinline)) void finish_bytes(const Target& target, const Y
     }
 }
 
-// Bytes: all inputs are one group.
+// Tile of bytes: all inputs form one group.
 struct ByteTile {
     const RoundedRows& x;
     BytePanel panel;
     const YaieLinear& linear;
     int64_t panel_index;
     const Target& target;
-    PanelAhead ahead;
+    PanelPrefetch prefetch;
 
     template <int Rows>
     void add(int64_t row) const {
-        constexpr int sums = sums_of(Rows);
+        constexpr int sums = accumulators_of(Rows);
         IntPair sum[sums][Rows] = {};
-        const int32_t* from = (const int32_t*)row_of(x, row);
+        const int32_t* from = (const int32_t*)row_address(x, row);
         int64_t quads = padded_inputs(linear) / kQuad, stride = x.row_stride / kQuad;
-        PanelAhead next = ahead;
+        PanelPrefetch next = prefetch;
         for (int64_t step = 0; step < quads; step += kWordsInStep) {
-            next.ask();
+            next.advance();
             for (int64_t i = step; i < step + kWordsInStep; i += sums)
 #pragma GCC unroll 4
                 for (int s = 0; s < sums; ++s)
                     BytePanel::add(panel.bytes + (i + s) * BytePanel::kBytes, from + i + s, stride,
                                    sum[s], Rows);
         }
-        join_sums<Rows>(sum);
+        join_accumulators<Rows>(sum);
         finish_bytes(target, linear, x, row, panel_index * kChunk, sum[0], Rows);
     }
 };
 
-static void integer_panel(const LinearCall& call, int64_t panel, int64_t first_row,
-                          int64_t end_row) {
+static void quantized_panel(const LinearCall& call, int64_t panel, int64_t first_row,
+                            int64_t end_row) {
     const YaieLinear& linear = *call.linear;
     const uint8_t* bytes = (const uint8_t*)panel_at(linear, panel);
     if (linear.weights_kind == YAIE_WEIGHTS_INT8)
-        add_rows_ahead(ByteTile{call.rounded, {bytes}, linear, panel, call.target, {}}, linear, panel,
-                       first_row, end_row);
+        add_rows_prefetching(ByteTile{call.rounded, {bytes}, linear, panel, call.target, {}},
+                             linear, panel, first_row, end_row);
     else
         add_rows(NibbleTile{call.rounded, {bytes}, linear, panel, call.target}, first_row, end_row);
 }
 
-// One group of a row as signed bytes: x = byte * scale, within half a scale.
+// Quantize one group of a row: x = byte * scale, within half a scale.
 YAIE_INLINE void round_group(const float* x, int64_t count, const RoundedRows& to, int64_t row,
                              int64_t group) {
-    char* bytes = row_of(to, row);
+    char* bytes = row_address(to, row);
     int64_t first = group * to.group_size;
-    Vec most{};
-    Int no_numbers{};  // bytes cannot hold them, so the whole group becomes none
+    Vec largest{};
+    Int nans{};  // NaN, which bytes cannot represent: the whole group becomes NaN
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
         Vec v = load(x + i);
-        most = larger(most, larger(v, -v));
-        no_numbers |= v != v;
+        largest = max_lanes(largest, max_lanes(v, -v));
+        nans |= v != v;
     }
-    float peak = largest_lane(most);
+    float peak = largest_of_lanes(largest);
     for (int j = 0; j < kLanes; ++j)
-        if (no_numbers[j]) peak = __builtin_nanf("");
+        if (nans[j]) peak = __builtin_nanf("");
     for (; i < count; ++i)
         if (!(peak > __builtin_fabsf(x[i]))) peak = peak != peak ? peak : __builtin_fabsf(x[i]);
     float factor = peak > 0 ? 127.0f / peak : 0.0f;
     Int total{};
     for (i = 0; i + kLanes <= count; i += kLanes) {
-        // Adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
+        // Adding 1.5 * 2^23 rounds to an integer, in the low bits.
         Int number = (Int)as_bits(load(x + i) * factor + 12582912.0f) - 0x4b400000;
         total += number;
         SmallInt small = __builtin_convertvector(number, SmallInt);
-        __builtin_memcpy(byte_of(to, bytes, first + i), &small, sizeof small);
+        __builtin_memcpy(byte_address(to, bytes, first + i), &small, sizeof small);
     }
     int32_t all = 0;
     for (int j = 0; j < kLanes; ++j) all += total[j];
     for (; i < to.group_size; ++i) {
         int8_t byte = i < count ? (int8_t)__builtin_rintf(x[i] * factor) : 0;
-        *byte_of(to, bytes, first + i) = byte;
+        *byte_address(to, bytes, first + i) = byte;
         all += byte;
     }
     to.scales[row * to.groups + group] = peak / 127.0f;
@@ -281,17 +282,17 @@ static void bytes_task(void* context, int64_t index, Scratch&) {
     const RoundCall& round = *static_cast<const RoundCall*>(context);
     const LinearCall& call = *round.call;
     const RoundedRows& to = round.to;
-    int64_t end = least_of((index + 1) * kRowsInRound, call.rows);
+    int64_t end = min_of((index + 1) * kRowsInRound, call.rows);
     for (int64_t row = index * kRowsInRound; row < end; ++row)
         for (int64_t group = 0; group < to.groups; ++group) {
             int64_t first = group * to.group_size;
             round_group(call.x + row * call.x_stride + first,
-                        least_of(to.group_size, call.linear->num_inputs - first), to, row, group);
+                        min_of(to.group_size, call.linear->num_inputs - first), to, row, group);
         }
 }
 
-// Rounds all rows into memory that lasts until the next call. `tile_shift`: of the steps of blocks,
-// or 0 where tiles are not used.
+// Quantize all rows into memory that lasts until the next call. `tile_shift`: of the steps of
+// blocks, or 0 without AMX tiles.
 static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t tile_shift) {
     const YaieLinear& linear = *call.linear;
     RoundedRows to{};
@@ -308,8 +309,8 @@ static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t ti
     return to;
 }
 
-YAIE_INLINE void put_scale(const PackIntegersCall& call, bool is_byte, int64_t first, int64_t lane,
-                           float scale) {
+YAIE_INLINE void store_scale(const PackQuantizedCall& call, bool is_byte, int64_t first,
+                             int64_t lane, float scale) {
     if (is_byte) {
         ((float*)call.to_scales)[first + lane] = scale;
         return;
@@ -318,13 +319,13 @@ YAIE_INLINE void put_scale(const PackIntegersCall& call, bool is_byte, int64_t f
     __builtin_memcpy(&bits, &scale, sizeof bits);
     int64_t place = lane < kLanes ? 2 * lane : 2 * (lane - kLanes) + 1;
     ((Bf16*)call.to_scales)[first + place].bits =
-        (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);  // the nearest, ties to even
+        (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);  // nearest, ties to even
 }
 
-// Packing, once at load: values [outputs, inputs] are signed; scales and zero points are
-// [outputs, groups].
-static void pack_integer_task(void* context, int64_t panel, Scratch&) {
-    const PackIntegersCall& call = *static_cast<const PackIntegersCall*>(context);
+// Pack once at load: values [outputs, inputs] are signed; scales and zero points are [outputs,
+// groups].
+static void pack_quantized_task(void* context, int64_t panel, Scratch&) {
+    const PackQuantizedCall& call = *static_cast<const PackQuantizedCall*>(context);
     const PackCall& rows = call.rows;
     bool is_byte = rows.kind == YAIE_WEIGHTS_INT8;
     int64_t padded = packed_inputs(rows.kind, rows.inputs);
@@ -336,7 +337,7 @@ static void pack_integer_task(void* context, int64_t panel, Scratch&) {
         bool is_there = row < rows.outputs;
         for (int64_t group = 0; group < groups; ++group) {
             int64_t at = (panel * groups + group) * kChunk + lane, from = row * groups + group;
-            put_scale(call, is_byte, at - lane, lane, is_there ? call.scales[from] : 0.0f);
+            store_scale(call, is_byte, at - lane, lane, is_there ? call.scales[from] : 0.0f);
             if (call.to_zero_points)
                 call.to_zero_points[at] =
                     (uint8_t)(kNibbleOffset + (is_there ? call.zero_points[from] : 0));
@@ -346,7 +347,7 @@ static void pack_integer_task(void* context, int64_t panel, Scratch&) {
         for (int64_t i = 0; i < rows.inputs; ++i) {
             int64_t quad = i / kQuad, within = i % kQuad;
             if (is_byte) {
-                to[word_of(quad, lane) * kQuad + within] = (uint8_t)(values[i] + kByteOffset);
+                to[word_index(quad, lane) * kQuad + within] = (uint8_t)(values[i] + kByteOffset);
                 continue;
             }
             uint8_t* byte = to + (quad * kLanes + lane % kLanes) * kQuad + within;
@@ -357,13 +358,13 @@ static void pack_integer_task(void* context, int64_t panel, Scratch&) {
     }
 }
 
-// One output's weights as numbers: a row of an embedding that is tied to the head.
+// Dequantize one output's weights: a row of an embedding that is tied to the head.
 YAIE_INLINE void unpack_bytes(const YaieLinear& linear, int64_t output, float* to) {
     int64_t panel = output / kChunk, lane = output % kChunk;
     const uint8_t* from = (const uint8_t*)panel_at(linear, panel);
     float scale = ((const float*)linear.scales)[output];  // one group: [panels][kChunk]
     for (int64_t i = 0; i < linear.num_inputs; ++i) {
-        int32_t byte = from[word_of(i / kQuad, lane) * kQuad + i % kQuad];
+        int32_t byte = from[word_index(i / kQuad, lane) * kQuad + i % kQuad];
         to[i] = (float)(byte - kByteOffset) * scale;
     }
 }

@@ -1,10 +1,12 @@
-// Many query vectors: lanes run along them. Keys and values are broadcast element by element.
+// GEMM-like attention: lanes run along the query vectors. Keys and values are broadcast element by
+// element.
 
-constexpr int kTile = 2 * kLanes;  // query vectors that are computed together
+constexpr int kTile = 2 * kLanes;  // query vectors per tile
 #if YAIE_REGISTERS >= 32
-constexpr int kWideRows = 8;  // keys (or value elements) times two vectors of sums stay in registers
+constexpr int kGemmRows =
+    8;  // keys or value elements; times two vectors of accumulators in registers
 #else
-constexpr int kWideRows = 4;
+constexpr int kGemmRows = 4;
 #endif
 static_assert(kKeysInBlock % 8 == 0 && kChunk % 8 == 0, "the register tiles leave no remainder");
 
@@ -13,7 +15,7 @@ template <int Rows, int Vecs>
 static void score_tile(const float* keys, int width, int n, const float* queries, float* scores) {
     for (int k = 0; k < n; k += Rows) {
         const float* row = keys + static_cast<int64_t>(k) * width;
-        Vec sums[Rows][Vecs] = {};
+        Vec accumulators[Rows][Vecs] = {};
         for (int d = 0; d < width; ++d) {
             Vec query[Vecs];
 #pragma GCC unroll 8
@@ -22,20 +24,21 @@ static void score_tile(const float* keys, int width, int n, const float* queries
             for (int r = 0; r < Rows; ++r) {
                 float key = row[r * width + d];
 #pragma GCC unroll 8
-                for (int v = 0; v < Vecs; ++v) sums[r][v] += query[v] * key;
+                for (int v = 0; v < Vecs; ++v) accumulators[r][v] += query[v] * key;
             }
         }
 #pragma GCC unroll 16
         for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-            for (int v = 0; v < Vecs; ++v) store(scores + (k + r) * kTile + v * kLanes, sums[r][v]);
+            for (int v = 0; v < Vecs; ++v)
+                store(scores + (k + r) * kTile + v * kLanes, accumulators[r][v]);
     }
 }
 
-// sums[d, lane] = sums[d, lane] * factors[lane] + weights[:, lane] . values[:, d].
+// accumulators[d, lane] = accumulators[d, lane] * factors[lane] + weights[:, lane] . values[:, d].
 template <int Rows, int Vecs>
 static void add_values(const float* values, int width, int n, const float* weights,
-                       const float* factors, float* sums) {
+                       const float* factors, float* accumulators) {
     for (int d = 0; d < width; d += Rows) {
         Vec tile[Rows][Vecs];
 #pragma GCC unroll 16
@@ -43,7 +46,7 @@ static void add_values(const float* values, int width, int n, const float* weigh
 #pragma GCC unroll 8
             for (int v = 0; v < Vecs; ++v)
                 tile[r][v] =
-                    load(sums + (d + r) * kTile + v * kLanes) * load(factors + v * kLanes);
+                    load(accumulators + (d + r) * kTile + v * kLanes) * load(factors + v * kLanes);
         const float* value = values + d;
         for (int k = 0; k < n; ++k, value += width) {
             Vec weight[Vecs];
@@ -57,24 +60,25 @@ static void add_values(const float* values, int width, int n, const float* weigh
 #pragma GCC unroll 16
         for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-            for (int v = 0; v < Vecs; ++v) store(sums + (d + r) * kTile + v * kLanes, tile[r][v]);
+            for (int v = 0; v < Vecs; ++v)
+                store(accumulators + (d + r) * kTile + v * kLanes, tile[r][v]);
     }
 }
 
 // The state of kTile query vectors of one KV head.
 struct TileView {
-    float* queries;      // [padded key width, kTile], scaled
-    float* sums;         // [padded value width, kTile]
-    float* maxima;       // [kTile]
-    float* totals;       // [kTile]
-    int32_t* positions;  // [kTile]
+    float* queries;       // [padded key width, kTile], scaled
+    float* accumulators;  // [padded value width, kTile]
+    float* maxima;        // [kTile]
+    float* totals;        // [kTile]
+    int32_t* positions;   // [kTile]
     int32_t lowest, highest;
     int vecs;
 
-    void lay_out(float* state, const Layer& layer) {
+    void divide(float* state, const Layer& layer) {
         queries = state;
-        sums = queries + layer.keys * kTile;
-        maxima = sums + layer.values * kTile;
+        accumulators = queries + layer.keys * kTile;
+        maxima = accumulators + layer.values * kTile;
         totals = maxima + kTile;
         positions = reinterpret_cast<int32_t*>(totals + kTile);
     }
@@ -82,13 +86,11 @@ struct TileView {
 
 static int tile_floats(const Layer& layer) { return (layer.keys + layer.values + 3) * kTile; }
 
-#ifdef YAIE_VNNI
-static void put_byte_query(const TileView& tile, int width, int lane, const float* query);
-#endif
+static void quantize_query(const TileView& tile, int width, int lane, const float* query);
 
-// Scores of n keys to weights, in place; `factors` is what the sums so far must be scaled by.
-static void soften_tile(const TileView& tile, const Layer& layer, int n, int32_t first_position,
-                        bool masked, float* scores, float* factors) {
+// Turn the scores of n keys into weights, in place; `factors` rescales the accumulators.
+static void softmax_gemm(const TileView& tile, const Layer& layer, int n, int32_t first_position,
+                         bool masked, float* scores, float* factors) {
     int32_t window = layer.at.sliding_window;
     for (int v = 0; v < tile.vecs; ++v) {
         float* column = scores + v * kLanes;
@@ -102,20 +104,20 @@ static void soften_tile(const TileView& tile, const Layer& layer, int n, int32_t
             for (int k = 0; k < n; ++k) {
                 Int key = splat(first_position + k);
                 Int seen = (key <= position) & (key > oldest);
-                store(column + k * kTile, seen ? load(column + k * kTile) : splat(kHidden));
+                store(column + k * kTile, seen ? load(column + k * kTile) : splat(kMasked));
             }
         }
         Vec old = load(tile.maxima + v * kLanes);
-        Vec most = old;
-        for (int k = 0; k < n; ++k) most = larger(most, load(column + k * kTile));
-        Vec factor = exp2(old - most);
+        Vec peak = old;
+        for (int k = 0; k < n; ++k) peak = max_lanes(peak, load(column + k * kTile));
+        Vec factor = exp2(old - peak);
         Vec total = load(tile.totals + v * kLanes) * factor;
         for (int k = 0; k < n; ++k) {
-            Vec weight = exp2(load(column + k * kTile) - most);
+            Vec weight = exp2(load(column + k * kTile) - peak);
             store(column + k * kTile, weight);
             total += weight;
         }
-        store(tile.maxima + v * kLanes, most);
+        store(tile.maxima + v * kLanes, peak);
         store(tile.totals + v * kLanes, total);
         store(factors + v * kLanes, factor);
     }
@@ -128,11 +130,11 @@ static void begin_tile(const AttentionCall& call, const Layer& layer, const Piec
     tile.lowest = INT32_MAX;
     tile.highest = -1;
     for (int i = 0; i < layer.keys * kTile; i += kLanes) store(tile.queries + i, Vec{});
-    for (int i = 0; i < layer.values * kTile; i += kLanes) store(tile.sums + i, Vec{});
+    for (int i = 0; i < layer.values * kTile; i += kLanes) store(tile.accumulators + i, Vec{});
     for (int i = 0; i < kTile; ++i) {
-        tile.maxima[i] = kHidden;
+        tile.maxima[i] = kMasked;
         tile.totals[i] = 0;
-        tile.positions[i] = INT32_MAX;  // lanes that only fill the tile up see every key
+        tile.positions[i] = INT32_MAX;  // padding lanes see every key
     }
     for (int i = 0; i < lanes; ++i) {
         int64_t row = piece.first_row + (first_lane + i) / layer.group;
@@ -141,13 +143,11 @@ static void begin_tile(const AttentionCall& call, const Layer& layer, const Piec
         tile.positions[i] = position;
         if (position < tile.lowest) tile.lowest = position;
         if (position > tile.highest) tile.highest = position;
-        widen_query<T>(layer, row, head, row_buffer);
-#ifdef YAIE_VNNI
-        if (AsBytes) {
-            put_byte_query(tile, layer.keys, i, row_buffer);
+        upcast_query<T>(layer, row, head, row_buffer);
+        if constexpr (AsBytes) {
+            quantize_query(tile, layer.keys, i, row_buffer);
             continue;
         }
-#endif
         for (int d = 0; d < layer.keys; ++d) tile.queries[d * kTile + i] = row_buffer[d];
     }
 }
@@ -158,56 +158,56 @@ static void end_tile(const AttentionCall& call, const Layer& layer, const Piece&
     for (int i = 0; i < lanes; ++i) {
         int64_t row = piece.first_row + (first_lane + i) / layer.group;
         int64_t head = static_cast<int64_t>(kv_head) * layer.group + (first_lane + i) % layer.group;
-        for (int d = 0; d < layer.values; ++d) row_buffer[d] = tile.sums[d * kTile + i];
+        for (int d = 0; d < layer.values; ++d) row_buffer[d] = tile.accumulators[d * kTile + i];
         finish_lane<T>(call, layer, piece, row, head, row_buffer, tile.maxima[i], tile.totals[i]);
     }
 }
 
-// What a tile sees of a block of keys.
+// The visibility of a block of keys for a tile.
 struct BlockView {
     bool is_seen, is_masked;
 
     BlockView(const TileView& tile, const Layer& layer, int n, int32_t first_position) {
         int32_t last_position = first_position + n - 1;
         int32_t window = layer.at.sliding_window;
-        is_seen = first_position <= tile.highest &&
-                  (window <= 0 || last_position > tile.lowest - window);
-        is_masked = last_position > tile.lowest ||
-                    (window > 0 && first_position <= tile.highest - window);
+        is_seen =
+            first_position <= tile.highest && (window <= 0 || last_position > tile.lowest - window);
+        is_masked =
+            last_position > tile.lowest || (window > 0 && first_position <= tile.highest - window);
     }
 };
 
-// One block of keys, widened already, for one tile.
-static void attend_block(const TileView& tile, const Layer& layer, const float* keys,
-                         const float* values, int n, int32_t first_position, float* scores) {
+// Attend to one upcast block of keys, for one tile.
+static void attend_gemm_block(const TileView& tile, const Layer& layer, const float* keys,
+                              const float* values, int n, int32_t first_position, float* scores) {
     BlockView view(tile, layer, n, first_position);
     if (!view.is_seen) return;
     float factors[kTile];
     if (tile.vecs == 2)
-        score_tile<kWideRows, 2>(keys, layer.keys, n, tile.queries, scores);
+        score_tile<kGemmRows, 2>(keys, layer.keys, n, tile.queries, scores);
     else
         score_tile<8, 1>(keys, layer.keys, n, tile.queries, scores);
-    soften_tile(tile, layer, n, first_position, view.is_masked, scores, factors);
+    softmax_gemm(tile, layer, n, first_position, view.is_masked, scores, factors);
     if (tile.vecs == 2)
-        add_values<kWideRows, 2>(values, layer.values, n, scores, factors, tile.sums);
+        add_values<kGemmRows, 2>(values, layer.values, n, scores, factors, tile.accumulators);
     else
-        add_values<8, 1>(values, layer.values, n, scores, factors, tile.sums);
+        add_values<8, 1>(values, layer.values, n, scores, factors, tile.accumulators);
 }
 
 template <class T>
-static void widen_block(const void* pool, int64_t slot_stride, int64_t offset, const int64_t* slots,
-                        int n, int width, int padded_width, const float* scales, int64_t heads,
-                        float* to) {
+static void upcast_block(const void* pool, int64_t slot_stride, int64_t offset,
+                         const int64_t* slots, int n, int width, int padded_width,
+                         const float* scales, int64_t heads, float* to) {
     const T* base = static_cast<const T*>(pool) + offset;
     for (int k = 0; k < n; ++k)
-        widen_row<T>(base + slots[k] * slot_stride, width, to + k * padded_width,
-                     splat(scales ? scales[slots[k] * heads] : 1.0f));
+        upcast_row<T>(base + slots[k] * slot_stride, width, to + k * padded_width,
+                      splat(scales ? scales[slots[k] * heads] : 1.0f));
     for (int k = n; k % 8; ++k)
         for (int d = 0; d < padded_width; d += kLanes) store(to + k * padded_width + d, Vec{});
 }
 
 template <class T>
-static void attend_wide(const AttentionCall& call, const Layer& layer, const Piece& piece,
+static void attend_gemm(const AttentionCall& call, const Layer& layer, const Piece& piece,
                         int kv_head, Scratch& scratch) {
     int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
     int num_tiles = (lanes + kTile - 1) / kTile;
@@ -225,7 +225,7 @@ static void attend_wide(const AttentionCall& call, const Layer& layer, const Pie
     float* row_buffer = state + static_cast<int64_t>(num_tiles) * tile_floats(layer);
     for (int t = 0; t < num_tiles; ++t, state += tile_floats(layer)) {
         int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
-        tiles[t].lay_out(state, layer);
+        tiles[t].divide(state, layer);
         begin_tile<T>(call, layer, piece, kv_head, t * kTile, count, tiles[t], row_buffer);
     }
     const YaieLayer& at = layer.at;
@@ -234,13 +234,13 @@ static void attend_wide(const AttentionCall& call, const Layer& layer, const Pie
     for (int64_t key = 0; key < piece.num_keys; key += block) {
         int n = static_cast<int>(piece.num_keys - key < block ? piece.num_keys - key : block);
         const int64_t* slots = piece.slots + key;
-        widen_block<T>(at.keys, at.key_slot_stride, kv_head * at.key_head_stride, slots, n,
-                       at.key_width, layer.keys, key_scales, at.num_kv_heads, keys);
-        widen_block<T>(at.values, at.value_slot_stride, kv_head * at.value_head_stride, slots, n,
-                       at.value_width, layer.values, value_scales, at.num_kv_heads, values);
+        upcast_block<T>(at.keys, at.key_slot_stride, kv_head * at.key_head_stride, slots, n,
+                        at.key_width, layer.keys, key_scales, at.num_kv_heads, keys);
+        upcast_block<T>(at.values, at.value_slot_stride, kv_head * at.value_head_stride, slots, n,
+                        at.value_width, layer.values, value_scales, at.num_kv_heads, values);
         int32_t position = static_cast<int32_t>(piece.first_position + key);
         for (int t = 0; t < num_tiles; ++t)
-            attend_block(tiles[t], layer, keys, values, n, position, scores);
+            attend_gemm_block(tiles[t], layer, keys, values, n, position, scores);
     }
     for (int t = 0; t < num_tiles; ++t) {
         int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;

@@ -1,12 +1,12 @@
-// Many query vectors over an int8 pool, by products of bytes: included where the processor has them.
+// GEMM-like attention over an int8 pool, by products of bytes: included if the processor has them.
 //
-// Four products at a time are summed in 32-bit integers, which is exact, so nothing is widened. Query
-// vectors and weights become whole numbers of 16 bits, in a high and a low byte: an error of 2^-16 of
-// their largest, far below what the pool itself rounds. Lanes run along the query vectors.
+// Four products at a time accumulate in 32-bit integers, which is exact, so keys and values are not
+// dequantized. Query vectors and weights are quantized to 16 bits, as a high and a low byte: an
+// error of 2^-16 of their maximum, far below the rounding of the pool. Lanes run along the query
+// vectors.
 
-constexpr float kLargestQuery = 32600.0f;   // as two signed bytes
-constexpr float kLargestWeight = 65280.0f;  // as two unsigned bytes
-constexpr int64_t kWidestSum = 256;         // elements: as float32 the sums are exact
+constexpr float kMaxQuery = 32600.0f;   // as two signed bytes
+constexpr float kMaxWeight = 65280.0f;  // as two unsigned bytes
 
 YAIE_INLINE Int dot_bytes(Int sum, Bits unsigned_bytes, Bits signed_bytes) {
     return (Int)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)unsigned_bytes, (__m512i)signed_bytes);
@@ -24,10 +24,10 @@ YAIE_INLINE Vec two_bytes(Int high, Int low) {
     return __builtin_convertvector(high, Vec) * 256.0f + __builtin_convertvector(low, Vec);
 }
 
-// What is kept of the query vectors of a tile, in the memory of TileView::queries.
+// The quantized query vectors of a tile, in the memory of TileView::queries.
 struct ByteQueries {
     int32_t* words;   // [padded key width / kQuad, 2, kTile]: four high bytes, four low bytes
-    int32_t* starts;  // [2, kTile]: takes off what the offset of the keys adds
+    int32_t* starts;  // [2, kTile]: cancels the offset of the keys
     float* scales;    // [kTile]
 
     ByteQueries(const TileView& tile, int width)
@@ -36,13 +36,13 @@ struct ByteQueries {
           scales(reinterpret_cast<float*>(starts + 2 * kTile)) {}
 };
 
-static void put_byte_query(const TileView& tile, int width, int lane, const float* query) {
+static void quantize_query(const TileView& tile, int width, int lane, const float* query) {
     ByteQueries to(tile, width);
-    Vec most{};
+    Vec peak{};
     for (int d = 0; d < width; d += kLanes)
-        most = larger(most, as_float(as_bits(load(query + d)) & 0x7fffffffu));
-    float largest = largest_lane(most);
-    float factor = largest > kLeastMagnitude ? kLargestQuery / largest : 0.0f;
+        peak = max_lanes(peak, as_float(as_bits(load(query + d)) & 0x7fffffffu));
+    float largest = largest_of_lanes(peak);
+    float factor = largest > kMinMagnitude ? kMaxQuery / largest : 0.0f;
     Int high_sum{}, low_sum{};
     for (int d = 0; d < width; d += kLanes) {
         Int whole = rounded(load(query + d) * factor);
@@ -61,20 +61,20 @@ static void put_byte_query(const TileView& tile, int width, int lane, const floa
     }
     to.starts[lane] = -128 * _mm512_reduce_add_epi32((__m512i)high_sum);
     to.starts[kTile + lane] = -128 * _mm512_reduce_add_epi32((__m512i)low_sum);
-    to.scales[lane] = largest / kLargestQuery;
+    to.scales[lane] = largest / kMaxQuery;
 }
 
-// One block of an int8 pool for one KV head, laid out for products.
+// One block of an int8 pool for one KV head, packed for products.
 struct ByteBlock {
     uint8_t* keys;     // [n, padded key width], plus 128
     uint32_t* values;  // [n / kQuad, padded value width]: four keys' bytes in a word
     BlockScales<Int8> scales;
-    bool is_finite;  // whether all scales of the values are
+    bool is_finite;  // true if all scales of the values are
     int n;
 };
 
-static void lay_out_keys(const YaieLayer& at, int head, const int64_t* slots, int width,
-                         ByteBlock& block) {
+static void pack_byte_keys(const YaieLayer& at, int head, const int64_t* slots, int width,
+                           ByteBlock& block) {
     const uint8_t* base = static_cast<const uint8_t*>(at.keys) + head * at.key_head_stride;
     for (int k = 0; k < block.n; ++k) {
         const uint8_t* row = base + slots[k] * at.key_slot_stride;
@@ -89,8 +89,8 @@ static void lay_out_keys(const YaieLayer& at, int head, const int64_t* slots, in
     }
 }
 
-static void lay_out_values(const YaieLayer& at, int head, const int64_t* slots, int width,
-                           ByteBlock& block) {
+static void pack_byte_values(const YaieLayer& at, int head, const int64_t* slots, int width,
+                             ByteBlock& block) {
     const uint8_t* base = static_cast<const uint8_t*>(at.values) + head * at.value_head_stride;
     for (int k = 0; k < block.n; k += kQuad) {
         const uint8_t* row[kQuad];
@@ -150,28 +150,29 @@ static void score_bytes(const ByteBlock& block, int width, const ByteQueries& qu
         for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
             for (int v = 0; v < Vecs; ++v)
-                store(scores + (k + r) * kTile + v * kLanes,
-                      two_bytes(high[r][v], low[r][v]) * load(queries.scales + v * kLanes) *
-                          block.scales.keys[k + r]);
+                store(scores + (k + r) * kTile + v * kLanes, two_bytes(high[r][v], low[r][v]) *
+                                                                 load(queries.scales + v * kLanes) *
+                                                                 block.scales.keys[k + r]);
     }
 }
 
-// Weights, times the scales of their values, as [n / kQuad, 2, kTile] words; `scales` undoes it.
+// Quantize the weights times the scales of their values to [n / kQuad, 2, kTile] words; `scales`
+// undoes it.
 static void round_weights(const ByteBlock& block, int vecs, float* weights, Bits* words,
                           float* scales) {
     int end = (block.n + kQuad - 1) / kQuad * kQuad;
     for (int v = 0; v < vecs; ++v) {
         float* column = weights + v * kLanes;
-        Vec most = splat(kLeastMagnitude);
+        Vec peak = splat(kMinMagnitude);
         for (int k = 0; k < block.n; ++k) {
             Vec weight = load(column + k * kTile) * block.scales.values[k];
             store(column + k * kTile, weight);
-            most = larger(weight, most);
+            peak = max_lanes(weight, peak);
         }
         for (int k = block.n; k < end; ++k) store(column + k * kTile, Vec{});
-        Vec factor = kLargestWeight / most;
+        Vec factor = kMaxWeight / peak;
         store(scales + v * kLanes,
-              block.is_finite ? most * (1.0f / kLargestWeight) : splat(__builtin_nanf("")));
+              block.is_finite ? peak * (1.0f / kMaxWeight) : splat(__builtin_nanf("")));
         for (int k = 0; k < end; k += kQuad) {
             Bits high{}, low{};
 #pragma GCC unroll 4
@@ -186,10 +187,11 @@ static void round_weights(const ByteBlock& block, int vecs, float* weights, Bits
     }
 }
 
-// sums[d, lane] = sums[d, lane] * factors[lane] + weights[:, lane] . values[:, d] * scales[lane].
+// accumulators[d, lane] = accumulators[d, lane] * factors[lane] + weights[:, lane] . values[:, d] *
+// scales[lane].
 template <int Rows, int Vecs>
 static void add_bytes(const ByteBlock& block, int width, const Bits* weights, const float* scales,
-                      const float* factors, float* sums) {
+                      const float* factors, float* accumulators) {
     int quads = (block.n + kQuad - 1) / kQuad;
     for (int d = 0; d < width; d += Rows) {
         Int high[Rows][Vecs] = {}, low[Rows][Vecs] = {};
@@ -215,14 +217,14 @@ static void add_bytes(const ByteBlock& block, int width, const Bits* weights, co
         for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 2
             for (int v = 0; v < Vecs; ++v) {
-                float* at = sums + (d + r) * kTile + v * kLanes;
+                float* at = accumulators + (d + r) * kTile + v * kLanes;
                 Vec found = two_bytes(high[r][v], low[r][v]) * load(scales + v * kLanes);
                 store(at, load(at) * load(factors + v * kLanes) + found);
             }
     }
 }
 
-static void attend_byte_block(const TileView& tile, const Layer& layer, const ByteBlock& block,
+static void attend_int8_block(const TileView& tile, const Layer& layer, const ByteBlock& block,
                               int32_t first_position, float* scores, Bits* words) {
     BlockView view(tile, layer, block.n, first_position);
     if (!view.is_seen) return;
@@ -232,49 +234,50 @@ static void attend_byte_block(const TileView& tile, const Layer& layer, const By
         score_bytes<4, 2>(block, layer.keys, queries, scores);
     else
         score_bytes<8, 1>(block, layer.keys, queries, scores);
-    soften_tile(tile, layer, block.n, first_position, view.is_masked, scores, factors);
+    softmax_gemm(tile, layer, block.n, first_position, view.is_masked, scores, factors);
     round_weights(block, tile.vecs, scores, words, scales);
     if (tile.vecs == 2)
-        add_bytes<4, 2>(block, layer.values, words, scales, factors, tile.sums);
+        add_bytes<4, 2>(block, layer.values, words, scales, factors, tile.accumulators);
     else
-        add_bytes<8, 1>(block, layer.values, words, scales, factors, tile.sums);
+        add_bytes<8, 1>(block, layer.values, words, scales, factors, tile.accumulators);
 }
 
-static void attend_wide_bytes(const AttentionCall& call, const Layer& layer, const Piece& piece,
-                              int kv_head, Scratch& scratch) {
+static void attend_gemm_int8(const AttentionCall& call, const Layer& layer, const Piece& piece,
+                             int kv_head, Scratch& scratch) {
     int lanes = static_cast<int>(piece.end_row - piece.first_row) * layer.group;
     int num_tiles = (lanes + kTile - 1) / kTile;
-    constexpr int most = static_cast<int>(kKeysInBlock);
+    constexpr int block_keys = static_cast<int>(kKeysInBlock);
     int row_floats = layer.keys > layer.values ? layer.keys : layer.values;
-    int64_t floats = most / kQuad * layer.values + most * kTile + row_floats +
+    int64_t floats = block_keys / kQuad * layer.values + block_keys * kTile + row_floats +
                      static_cast<int64_t>(num_tiles) * tile_floats(layer);
     size_t view_bytes = padded(num_tiles * sizeof(TileView), 64);
-    char* memory = scratch.get(view_bytes + floats * sizeof(float) + most * layer.keys);
+    char* memory = scratch.get(view_bytes + floats * sizeof(float) + block_keys * layer.keys);
     TileView* tiles = reinterpret_cast<TileView*>(memory);
     float* scores = reinterpret_cast<float*>(memory + view_bytes);
-    float* row_buffer = scores + most * kTile;
+    float* row_buffer = scores + block_keys * kTile;
     float* state = row_buffer + row_floats;
     ByteBlock block;
     block.values = reinterpret_cast<uint32_t*>(state + num_tiles * tile_floats(layer));
-    block.keys = reinterpret_cast<uint8_t*>(block.values + most / kQuad * layer.values);
+    block.keys = reinterpret_cast<uint8_t*>(block.values + block_keys / kQuad * layer.values);
     for (int t = 0; t < num_tiles; ++t) {
         int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;
-        tiles[t].lay_out(state + t * tile_floats(layer), layer);
+        tiles[t].divide(state + t * tile_floats(layer), layer);
         begin_tile<Int8, true>(call, layer, piece, kv_head, t * kTile, count, tiles[t], row_buffer);
     }
-    Bits words[most / kQuad * 4];
-    for (int64_t key = 0; key < piece.num_keys; key += most) {
-        block.n = static_cast<int>(piece.num_keys - key < most ? piece.num_keys - key : most);
+    Bits words[block_keys / kQuad * 4];
+    for (int64_t key = 0; key < piece.num_keys; key += block_keys) {
+        block.n =
+            static_cast<int>(piece.num_keys - key < block_keys ? piece.num_keys - key : block_keys);
         const int64_t* slots = piece.slots + key;
-        lay_out_keys(layer.at, kv_head, slots, layer.keys, block);
-        lay_out_values(layer.at, kv_head, slots, layer.values, block);
+        pack_byte_keys(layer.at, kv_head, slots, layer.keys, block);
+        pack_byte_values(layer.at, kv_head, slots, layer.values, block);
         block.scales.gather(layer.at, slots, block.n, kv_head);
         float nothing = 0;
         for (int k = 0; k < block.n; ++k) nothing += block.scales.values[k] * 0.0f;
         block.is_finite = nothing == 0;
         int32_t position = static_cast<int32_t>(piece.first_position + key);
         for (int t = 0; t < num_tiles; ++t)
-            attend_byte_block(tiles[t], layer, block, position, scores, words);
+            attend_int8_block(tiles[t], layer, block, position, scores, words);
     }
     for (int t = 0; t < num_tiles; ++t) {
         int count = lanes - t * kTile < kTile ? lanes - t * kTile : kTile;

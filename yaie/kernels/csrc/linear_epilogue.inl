@@ -1,0 +1,96 @@
+// Epilogues of linear layers: bias, activation, and the store of the results. Included by
+// linear.inl.
+
+// The destination of results. A gated pair of outputs shares a panel: the gate in the first half,
+// the value in the second, and kLanes results.
+struct Target {
+    float* y;  // [rows, outputs]
+    int64_t y_stride;
+    int32_t store;  // YaieStore
+    float factor;   // of YAIE_ADD
+    // Or null: gated results as bf16 rows of the next layer.
+    const RoundedRows* rounded = nullptr;
+    // Or null: [rows, outputs] of bf16 in place of y, in whole chunks, for YAIE_SET.
+    char* halves = nullptr;
+};
+
+#ifdef YAIE_BF16
+// Store elements `first` to first + kLanes - 1 of a row of `count`, and zeros in its padding.
+YAIE_INLINE void store_bf16(const RoundedRows& rows, int64_t row, int64_t first, Vec v,
+                            int64_t count) {
+    struct Step {
+        __m256bh numbers[2];
+    } step{{_mm512_cvtneps_pbh((__m512)v), {}}};
+    int64_t bytes = first % kChunk == 0 && first + kLanes >= count ? 64 : 32;
+    char* to = byte_address(rows, row_address(rows, row), first * (int64_t)sizeof(Bf16));
+    if (bytes == 64)
+        __builtin_memcpy(to, &step, 64);
+    else
+        __builtin_memcpy(to, &step, 32);
+}
+#endif
+
+YAIE_INLINE Vec sigmoid_times(Vec x) {
+    return x / (1.0f + exp2(min_lanes(x * -1.4426950408889634f, splat(126.0f))));
+}
+
+YAIE_INLINE Vec gelu_tanh(Vec x) {
+    Vec inner = 0.7978845608028654f * (x + 0.044715f * x * x * x);
+    return 0.5f * x * (1.0f + tanh(inner));
+}
+
+template <bool non_temporal>
+YAIE_INLINE void put(float* y, Vec v, int64_t count) {
+    if (count >= kLanes) return store_result<non_temporal>(y, v);
+    for (int64_t j = 0; j < count; ++j) y[j] = v[j];
+}
+
+YAIE_INLINE Vec get(const float* y, int64_t count) {
+    if (count >= kLanes) return load(y);
+    Vec v{};
+    for (int64_t j = 0; j < count; ++j) v[j] = y[j];
+    return v;
+}
+
+template <bool non_temporal = false>
+YAIE_INLINE void finish_row(const Target& target, const YaieLinear& linear, int64_t row,
+                            int64_t first, Vec low, Vec high) {
+    if (linear.bias) {
+        low += load(linear.bias + first);
+        high += load(linear.bias + first + kLanes);
+    }
+#ifdef YAIE_BF16
+    if (target.halves) {
+        __m512bh both = _mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+        char* to = target.halves + (row * target.y_stride + first) * (int64_t)sizeof(Bf16);
+        return store_cache_line(to, &both, non_temporal);
+    }
+#endif
+    float* y = target.y + row * target.y_stride;
+    if (target.store == YAIE_GATED_SILU || target.store == YAIE_GATED_GELU) {
+        Vec gate = target.store == YAIE_GATED_SILU ? sigmoid_times(low) : gelu_tanh(low);
+#ifdef YAIE_BF16
+        if (!non_temporal && target.rounded)
+            return store_bf16(*target.rounded, row, first / 2, gate * high, linear.num_outputs / 2);
+#endif
+        put<non_temporal>(y + first / 2, gate * high, linear.num_outputs / 2 - first / 2);
+        return;
+    }
+    y += first;
+    int64_t count = linear.num_outputs - first;
+    if (!non_temporal && target.store == YAIE_ADD) {
+        Vec factor = splat(target.factor);
+        low = fma(low, factor, get(y, count));
+        if (count > kLanes) high = fma(high, factor, get(y + kLanes, count - kLanes));
+    }
+    put<non_temporal>(y, low, count);
+    if (count > kLanes) put<non_temporal>(y + kLanes, high, count - kLanes);
+}
+
+// Not inlined: many long loops end with it.
+static __attribute__((noinline)) void finish(const Target& target, const YaieLinear& linear,
+                                             int64_t row, int64_t first, const Pair* sums,
+                                             int count) {
+    for (int r = 0; r < count; ++r)
+        finish_row(target, linear, row + r, first, sums[r].a, sums[r].b);
+}

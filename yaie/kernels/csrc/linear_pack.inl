@@ -1,0 +1,35 @@
+// Packing of fp32 and bf16 weights, once at load: included by linear.inl.
+
+// `from` is [outputs, inputs] in the type of the weights' kind. A gated layer interleaves the
+// outputs of its two halves by kLanes, so that a pair shares a panel.
+YAIE_INLINE int64_t packed_row(const PackCall& call, int64_t panel, int64_t lane) {
+    if (!call.gated) return panel * kChunk + lane;
+    int64_t half = call.outputs / 2, at = panel * kLanes + lane % kLanes;
+    return at >= half ? call.outputs : at + (lane < kLanes ? 0 : half);
+}
+
+template <class T, class Put>
+YAIE_INLINE void pack_panel(const PackCall& call, int64_t panel, Put put) {
+    for (int64_t lane = 0; lane < kChunk; ++lane) {
+        int64_t row = packed_row(call, panel, lane);
+        const T* from = (const T*)call.from + row * call.inputs;
+        for (int64_t i = 0; i < call.inputs; ++i) put(i, lane, row < call.outputs ? from[i] : T{});
+    }
+}
+
+static void pack_task(void* context, int64_t panel, Scratch&) {
+    const PackCall& call = *static_cast<const PackCall*>(context);
+    if (call.kind == YAIE_WEIGHTS_FLOAT32) {
+        float* to = (float*)call.to + panel * call.inputs * kChunk;
+        pack_panel<float>(call, panel,
+                          [&](int64_t i, int64_t lane, float w) { to[i * kChunk + lane] = w; });
+        return;
+    }
+    // As 16-bit elements, the low half of word j is element 2 j.
+    int64_t numbers = packed_inputs(call.kind, call.inputs) * kChunk;
+    uint16_t* to = (uint16_t*)call.to + panel * numbers;
+    __builtin_memset(to, 0, numbers * sizeof *to);
+    pack_panel<uint16_t>(call, panel, [&](int64_t i, int64_t lane, uint16_t w) {
+        to[word_index(i / 2, lane) * 2 + i % 2] = w;
+    });
+}
