@@ -8,6 +8,7 @@ as an assertion or as another token. No torch; a step costs microseconds.
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -21,6 +22,7 @@ from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import SampledToken, ScheduledStep
 from yaie.errors import YaieError
 from yaie.kvcache.eviction import make_eviction_policy
+from yaie.kvcache.node import Cursor
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.types import FinishReason, GenerationRequest, SamplingParams, TokenDelta, TokenLogprobs
 
@@ -48,6 +50,15 @@ def continuation(prompt: list[int], count: int, salt: int = 0, *, stops: bool = 
         if stops and tokens[-1] == STOP_TOKEN:
             break
     return tokens[len(prompt) :]
+
+
+def make_prompt(seed: int, length: int, shared: int = 0) -> list[int]:
+    """`length` tokens, of which the first `shared` are those of every prompt."""
+    common = random.Random(0)
+    own = random.Random(seed + 1)
+    return [common.randrange(100) for _ in range(shared)] + [
+        own.randrange(100) for _ in range(length - shared)
+    ]
 
 
 class FakeModel:
@@ -152,15 +163,16 @@ class WatchedScheduler(Scheduler):
         assert self.number(sequence) == max(numbers), "preempted before one of less importance"
         super()._preempt(sequence)
 
-    def _enter(self, sequence: Sequence) -> bool:
-        outside = [
-            self._place_outside(other)
+    def _start(self, sequence: Sequence, cursor: Cursor) -> None:
+        waiting = [
+            other
             for request in self._requests.values()
             for other in request.sequences
-            if other.state in (SequenceState.WAITING, SequenceState.PREEMPTED)
+            if other.state is SequenceState.WAITING and request.prompt_pass in (None, sequence)
         ]
-        assert self._place_outside(sequence) == min(outside), "goes on before one who should"
-        return super()._enter(sequence)
+        outside = [self._place_outside(other) for other in (*waiting, *self.preempted)]
+        assert self._place_outside(sequence) == min(outside), "resumed before a more urgent one"
+        super()._start(sequence, cursor)
 
     def _place_outside(self, sequence: Sequence) -> tuple[int, bool, tuple[int, ...]]:
         waits = sequence.state is SequenceState.WAITING
@@ -180,6 +192,7 @@ class Bench:
         max_running: int = 16,
         segment_overhead: int = 32,
     ) -> None:
+        self.now = 0.0  # seconds
         self.tree = RadixTree(num_slots, make_eviction_policy(eviction, num_slots))
         self.model = FakeModel(num_slots)
         self.scheduler = WatchedScheduler(
@@ -187,6 +200,7 @@ class Bench:
             policy=policy,
             max_step_rows=max_step_rows,
             max_running=max_running,
+            clock=lambda: self.now,
             folding=FoldingCost(segment_overhead),
         )
         self.answers: dict[tuple[str, int], Answer] = {}

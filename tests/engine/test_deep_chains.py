@@ -17,7 +17,7 @@ from tests.attention.work import count_lines
 from tests.engine.fake_model import Bench
 from tests.engine.test_scheduler import EVICTIONS, POLICIES, run_schedule
 from yaie.attention.plan import FoldingCost, PlannedStep, RowSelection, plan_step
-from yaie.engine import scheduler
+from yaie.engine import rows
 from yaie.engine.step import ScheduledStep
 
 
@@ -32,7 +32,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         found.append(planned.plan.num_rows)
         return planned
 
-    monkeypatch.setattr(scheduler, "plan_step", plan_and_compare)
+    monkeypatch.setattr(rows, "plan_step", plan_and_compare)
     yield found
     assert found
 

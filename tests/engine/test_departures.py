@@ -49,7 +49,7 @@ def test_requests_that_were_given_up_are_not_kept_behind_urgent_ones(name: str) 
 
 @pytest.mark.parametrize("end", ["length", "error", "abort", "abort one by one", "while it waits"])
 def test_what_has_ended_is_freed_without_a_garbage_collection(end: str) -> None:
-    scheduler = Scheduler(RadixTree(100))
+    scheduler = Scheduler(RadixTree(100), clock=lambda: 0.0)
     spec = GenerationRequest(
         request_id="r", prompt_token_ids=(1, 2, 3), sampling=SamplingParams(n=2, max_tokens=2)
     )

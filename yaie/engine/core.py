@@ -10,7 +10,6 @@ import itertools
 import logging
 import secrets
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -29,7 +28,7 @@ from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError,
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.native.packed_weights import PackedWeightsWriter
-from yaie.types import EngineInfo, EngineStats, GenerationRequest, Timings, TokenDelta
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -64,13 +63,13 @@ class EngineCore:
         )
         self.scheduler = Scheduler(
             self._tree,
+            clock=time.monotonic,
             policy=config.policy,
             max_step_rows=config.max_step_rows,
             max_running=config.max_running,
         )
         self.info = _describe(config, executor)
         self._pending: list[TokenDelta] = []  # to be reported by the next step
-        self._clocks: dict[tuple[str, int], _Clock] = {}
         self._isolated = itertools.count()
         self._spent = _Spent()
         self._num_refused = 0
@@ -92,15 +91,10 @@ class EngineCore:
         except Exception as error:
             self._num_refused += 1
             self._pending += _refusals(request, error)
-            return
-        now = time.monotonic()
-        for index in range(request.sampling.n):
-            self._clocks[(request.request_id, index)] = _Clock(now)
 
     def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request or one of its sequences; unknown ids are no error."""
-        # Stamped at once: before the next step another request may have the id, and its clocks.
-        self._pending += [self._stamp(delta) for delta in self.scheduler.abort(request_id, index)]
+        self._pending += self.scheduler.abort(request_id, index)
 
     @property
     def has_work(self) -> bool:
@@ -136,11 +130,10 @@ class EngineCore:
         for a newcomer if the last admission found too few slots for somebody.
         """
         scheduler, limit = self.scheduler, self._config.max_waiting
-        waiting, places = len(scheduler.waiting), 0
-        if not scheduler.lacks_slots:
-            live = len(scheduler.running) + len(scheduler.preempted)
-            places = max(0, self._config.max_running - live)
-        if waiting >= limit and scheduler.num_waiting_sequences >= limit + places:
+        waiting = len(scheduler.waiting)
+        if waiting < limit:
+            return
+        if scheduler.num_waiting_sequences >= limit + scheduler.num_free_places:
             raise Overloaded(
                 f"the line is full: {waiting} requests wait, and beside those for whom there is "
                 f"room {limit} may (max_waiting); try again later"
@@ -155,8 +148,7 @@ class EngineCore:
         step = self.scheduler.schedule()
         scheduled = time.perf_counter()
         if step is not None:
-            self._note_admissions()
-            deltas += [self._stamp(delta) for delta in self._execute(step)]
+            deltas += self._execute(step)
         self._spent.schedule_s += scheduled - began
         self._spent.step_s += time.perf_counter() - began
         if self._config.audit:
@@ -170,26 +162,14 @@ class EngineCore:
         try:
             logits = self.executor.execute(step.plan)
             computed = time.perf_counter()
-            faults = _add_prompt_logprobs(step, logits, one_by_one=self._config.exact)
-            sampled = [
-                faults.get(task.sequence, token)
-                for task, token in zip(
-                    step.sample_tasks,
-                    self._sampler.sample(logits, step.sample_tasks),
-                    strict=True,
-                )
-            ]
+            errors = _add_prompt_logprobs(step, logits, one_by_one=self._config.exact)
+            sampled = self._sampler.sample(logits, step.sample_tasks)
         except Exception as error:
             return self._fail_step(step, error)
         self._num_failed_steps = 0
         sampling_ended = time.perf_counter()
         deltas = self.scheduler.update(step, sampled)
-        sampling = {task.sequence for task in step.sample_tasks}
-        deltas += [
-            self.scheduler.fail(sequence, error)
-            for sequence, error in faults.items()
-            if sequence not in sampling  # those had the fault in place of their token
-        ]
+        deltas += [self.scheduler.fail(sequence, error) for sequence, error in errors.items()]
         self._spent.forward_s += computed - began
         self._spent.sample_s += sampling_ended - computed
         self._spent.schedule_s += time.perf_counter() - sampling_ended
@@ -263,26 +243,6 @@ class EngineCore:
             self._saver.close()
         del self.executor, self._sampler
 
-    def _note_admissions(self) -> None:
-        now = time.monotonic()
-        for sequence in self.scheduler.running:
-            clock = self._clocks.get((sequence.request.request_id, sequence.index))
-            if clock is not None and clock.admitted is None:
-                clock.admitted = now
-
-    def _stamp(self, delta: TokenDelta) -> TokenDelta:
-        """Note the first token's time; put the timings on a last delta."""
-        clock = self._clocks.get((delta.request_id, delta.index))
-        if clock is None:
-            return delta
-        now = time.monotonic()
-        if delta.token_ids and clock.first_token is None:
-            clock.first_token = now
-        if delta.finish_reason is None:
-            return delta
-        del self._clocks[(delta.request_id, delta.index)]
-        return replace(delta, timings=clock.timings(now))
-
     def _audit_when_idle(self) -> None:
         steps = self.scheduler.counters.num_steps
         if steps - self._audited_at < _STEPS_BETWEEN_AUDITS:
@@ -301,24 +261,6 @@ class EngineCore:
             self._tree.reset()
 
 
-class _Clock:
-    """When one sequence arrived, was admitted and drew its first token; monotonic seconds."""
-
-    __slots__ = ("admitted", "arrived", "first_token")
-
-    def __init__(self, arrived: float) -> None:
-        self.arrived = arrived
-        self.admitted: float | None = None
-        self.first_token: float | None = None
-
-    def timings(self, now: float) -> Timings:
-        return Timings(
-            queued_s=(self.admitted or now) - self.arrived,
-            first_token_s=(self.first_token or now) - self.arrived,
-            total_s=now - self.arrived,
-        )
-
-
 class _Spent:
     """Seconds spent in the parts of steps since the start."""
 
@@ -329,24 +271,24 @@ class _Spent:
 def _add_prompt_logprobs(
     step: ScheduledStep, logits: torch.Tensor, *, one_by_one: bool
 ) -> dict[Sequence, YaieError]:
-    """Note the log-probabilities of prompts; returns the faults, each of one sequence."""
-    faults: dict[Sequence, YaieError] = {}
-    for wanted in step.prompt_logits:
-        request = wanted.sequence.request
+    """Add log-probabilities to the prompts of the step; return errors by prompt pass."""
+    errors: dict[Sequence, YaieError] = {}
+    for rows in step.prompt_logits:
+        request = rows.sequence.request
         assert request.prompt_logprobs is not None
-        # Row i gives the distribution of the token behind position `first + i` of the prompt.
-        following = request.prompt[wanted.first + 1 : wanted.first + 1 + len(wanted.logit_rows)]
-        num_top = [request.params.prompt_logprobs or 0] * len(wanted.logit_rows)
+        # Row i gives the distribution of the token after position `first + i` of the prompt.
+        following = request.prompt[rows.first + 1 : rows.first + 1 + len(rows.logit_rows)]
+        num_top = [request.params.prompt_logprobs or 0] * len(rows.logit_rows)
         try:
             request.prompt_logprobs += token_logprobs(
-                logits, wanted.logit_rows, following.tolist(), num_top, one_by_one=one_by_one
+                logits, rows.logit_rows, following.tolist(), num_top, one_by_one=one_by_one
             )
         except Exception as error:
             log.exception("the logprobs of a prompt failed")
-            faults[wanted.sequence] = RequestFailed(
+            errors[rows.sequence] = RequestFailed(
                 f"the logprobs of the prompt failed: {type(error).__name__}: {error}"
             )
-    return faults
+    return errors
 
 
 def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:

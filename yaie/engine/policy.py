@@ -1,13 +1,12 @@
-"""In which order waiting requests are admitted. Pure: time is the tree's clock, in tokens.
+"""Scheduling policies: the order in which waiting requests are admitted. Pure.
 
-Used by the scheduler, which asks for the next request, tries to admit it, and puts up with a
-request that does not fit yet. A policy is told of arrivals and departures, so that no call costs
-more than one vectorised pass over the queue, however long that is.
+Time is the tree's clock, in tokens. The scheduler asks a policy for the next request and tries to
+admit it; the request stays queued if it does not fit. Policies learn of arrivals and departures,
+so that a call costs at most one vectorised pass over the queue, however long that is.
 
-`prefix-aware` orders by the response ratio `(waited + cost) / cost`, with the cost in tokens that
-are not held yet: cheap requests go first, and waiting makes any request cheap in the end. So that
-"in the end" has a bound under overload too, requests that waited longer than `patience` go before
-all others, oldest first.
+`prefix-aware` orders by the response ratio `(waited + cost) / cost`, with the cost in uncached
+tokens: cheap requests go first, and waiting makes any request cheap in the end. For a bound under
+overload, requests that have waited longer than `patience` go before all others, oldest first.
 """
 
 from __future__ import annotations
@@ -22,51 +21,52 @@ import numpy as np
 from yaie.engine.request import Request
 from yaie.errors import ConfigError
 
-CostFunction = Callable[[Request], int]  # tokens of the prompt that are not held; a pure look-up
+CostFunction = Callable[[Request], int]  # uncached tokens of the prompt; a pure look-up
 
-_TRIES = 8  # look-ups of a cost before one answer is good enough
+_TRIES = 8  # look-ups of a cost before an answer is accepted
+_PATIENCE_STEPS = 64  # full steps
 
 
 class AdmissionPolicy(Protocol):
-    """Orders the waiting requests, and ranks those that were admitted where slots are short."""
+    """The order of waiting requests, and the rank of admitted ones when slots are short."""
 
     def add(self, request: Request) -> None:
-        """A request has arrived."""
+        """Queue a request."""
 
     def remove(self, request: Request) -> None:
-        """A request no longer waits: admitted or ended."""
+        """Remove a request that was admitted or has ended."""
 
     def next(self, clock: int) -> Request | None:
-        """The request to admit next; None if none waits. Does not take it out."""
+        """Return the request to admit next, still queued; None if the queue is empty."""
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Return the length of the queue."""
 
     def rank(self, request: Request) -> int:
-        """Who has to give way: the highest first. All are equal where the policy says nothing."""
+        """Return the rank for preemption, highest first. By default all are equal."""
         return 0
 
     def outranks(self, preempted: Request) -> bool:
-        """Whether a waiting request goes before one that was preempted."""
+        """Return True if a waiting request goes before a preempted one."""
         return False
 
 
 class FirstComeFirstServed(AdmissionPolicy):
-    """`fcfs`: by arrival."""
+    """The order of arrival: `fcfs`."""
 
     def __init__(self) -> None:
         self._queue: OrderedDict[Request, None] = OrderedDict()  # in order of arrival
 
     def add(self, request: Request) -> None:
-        """A request has arrived."""
+        """Queue a request."""
         self._queue[request] = None
 
     def remove(self, request: Request) -> None:
-        """A request no longer waits."""
+        """Remove a request."""
         del self._queue[request]
 
     def next(self, clock: int) -> Request | None:
-        """The oldest."""
+        """Return the oldest request."""
         return next(iter(self._queue), None)
 
     def __len__(self) -> int:
@@ -74,9 +74,9 @@ class FirstComeFirstServed(AdmissionPolicy):
 
 
 class ByPriority(AdmissionPolicy):
-    """`priority`: lowest number first, then by arrival. May let high numbers wait for ever.
+    """The order of priority numbers, lowest first, then of arrival: `priority`.
 
-    High numbers are also the first to be preempted and the last to go on.
+    High numbers may starve. They are also the first to be preempted and the last to resume.
     """
 
     def __init__(self) -> None:
@@ -84,19 +84,19 @@ class ByPriority(AdmissionPolicy):
         self._heap: list[tuple[int, int, Request]] = []
 
     def add(self, request: Request) -> None:
-        """A request has arrived."""
+        """Queue a request."""
         self._waiting.add(request)
         heapq.heappush(self._heap, (request.priority, request.arrival, request))
 
     def remove(self, request: Request) -> None:
-        """A request no longer waits."""
+        """Remove a request."""
         self._waiting.remove(request)
-        if len(self._heap) > 64 + 2 * len(self._waiting):  # else the aborted stay to their turn
+        if len(self._heap) > 64 + 2 * len(self._waiting):  # aborted requests must not pile up
             self._heap = [entry for entry in self._heap if entry[2] in self._waiting]
             heapq.heapify(self._heap)
 
     def next(self, clock: int) -> Request | None:
-        """The most urgent."""
+        """Return the most urgent request."""
         while self._heap and self._heap[0][2] not in self._waiting:
             heapq.heappop(self._heap)
         return self._heap[0][2] if self._heap else None
@@ -105,22 +105,22 @@ class ByPriority(AdmissionPolicy):
         return len(self._waiting)
 
     def rank(self, request: Request) -> int:
-        """The number of its priority."""
+        """Return the priority number."""
         return request.priority
 
     def outranks(self, preempted: Request) -> bool:
-        """Only where its number is lower: among equals the preempted one goes on first."""
+        """Return True if the lowest waiting number is lower; among equals preempted ones resume."""
         most_urgent = self.next(0)
         return most_urgent is not None and most_urgent.priority < preempted.priority
 
 
-class _Scored(AdmissionPolicy):
-    """Picks by a score over remembered costs, and looks the cost of the best one up again.
+class _ByScore(AdmissionPolicy):
+    """An order by a score over remembered costs.
 
-    Costs change as the tree changes. A remembered one is looked up again when its request comes
-    to the top, and a few others in turn, so that requests whose prefix got held meanwhile rise.
-    The oldest is looked up each time: equal prompts that came later are never cheaper than it
-    only because their costs are newer. Of equal scores the one that arrived first goes first.
+    Costs change with the tree. Each call looks a few up again: the best one's until it stays the
+    best, and one other in turn, so that requests rise when their prefix is cached meanwhile. The
+    oldest is always looked up: otherwise a later equal prompt could seem cheaper only because its
+    cost is newer. Among equal scores the first to arrive goes first.
     """
 
     def __init__(self, cost: CostFunction) -> None:
@@ -134,8 +134,8 @@ class _Scored(AdmissionPolicy):
         self._turn = 0
 
     def add(self, request: Request) -> None:
-        """A request has arrived."""
-        cost = self._cost_of(request)  # before anything is changed, in case it raises
+        """Queue a request."""
+        cost = self._cost_of(request)  # first, in case it raises
         index = len(self._requests)
         if index == len(self._cost):
             for name in ("_arrived", "_arrival", "_cost", "_length"):
@@ -148,7 +148,7 @@ class _Scored(AdmissionPolicy):
         self._cost[index] = max(1, cost)
 
     def remove(self, request: Request) -> None:
-        """A request no longer waits; the last one takes its place."""
+        """Remove a request; the last one takes its index."""
         index = self._index.pop(request)
         last = self._requests.pop()
         end = len(self._requests)
@@ -159,7 +159,7 @@ class _Scored(AdmissionPolicy):
                 values[index] = values[end]
 
     def next(self, clock: int) -> Request | None:
-        """The request with the best score."""
+        """Return the request with the best score."""
         count = len(self._requests)
         if not count:
             return None
@@ -170,7 +170,7 @@ class _Scored(AdmissionPolicy):
         best = 0
         for _ in range(_TRIES):
             best = self._best(clock, count)
-            if best in fresh:  # to look again would give the same: nothing changes meanwhile
+            if best in fresh:  # a second look-up would give the same result
                 break
             remembered = self._cost[best]
             self._refresh(best)
@@ -189,25 +189,25 @@ class _Scored(AdmissionPolicy):
         raise NotImplementedError
 
     def _oldest_of(self, are_best: np.ndarray) -> int:
-        """Of those that are equally good the first by number: places say nothing about age."""
+        """Return the first arrival among equal scores; indexes do not follow age."""
         ties = np.flatnonzero(are_best)
         return int(ties[self._arrival[ties].argmin()])
 
 
-class LongestPrefixMatch(_Scored):
-    """`lpm`: most held tokens first. May let requests with nothing held wait for ever."""
+class LongestPrefixMatch(_ByScore):
+    """The order of cached tokens, most first: `lpm`. Uncached requests may starve."""
 
     def _best(self, clock: int, count: int) -> int:
-        held = self._length[:count] - self._cost[:count]
-        return self._oldest_of(held == held.max())
+        cached = self._length[:count] - self._cost[:count]
+        return self._oldest_of(cached == cached.max())
 
 
-class PrefixAware(_Scored):
-    """`prefix-aware`: the highest response ratio on the tokens that are not held."""
+class PrefixAware(_ByScore):
+    """The order of response ratios on uncached tokens, highest first: `prefix-aware`."""
 
     def __init__(self, cost: CostFunction, patience: int) -> None:
         super().__init__(cost)
-        self.patience = patience  # tokens processed after which age alone counts
+        self.patience = patience  # tokens processed, after which only age counts
 
     def _best(self, clock: int, count: int) -> int:
         arrived = self._arrived[:count]
@@ -219,14 +219,20 @@ class PrefixAware(_Scored):
         return self._oldest_of(ratio == ratio.max())
 
 
+# Every policy by name, made from a cost function and the rows of a full step.
+POLICIES: dict[str, Callable[[CostFunction, int], AdmissionPolicy]] = {
+    "prefix-aware": lambda cost, rows: PrefixAware(cost, patience=_PATIENCE_STEPS * rows),
+    "fcfs": lambda cost, rows: FirstComeFirstServed(),
+    "lpm": lambda cost, rows: LongestPrefixMatch(cost),
+    "priority": lambda cost, rows: ByPriority(),
+}
+
+
 def make_policy(name: str, cost: CostFunction, max_step_rows: int) -> AdmissionPolicy:
-    """The policy of that name; its patience is a matter of full steps."""
-    policies: dict[str, Callable[[], AdmissionPolicy]] = {
-        "prefix-aware": lambda: PrefixAware(cost, patience=64 * max_step_rows),
-        "fcfs": FirstComeFirstServed,
-        "lpm": lambda: LongestPrefixMatch(cost),
-        "priority": ByPriority,
-    }
-    if name not in policies:
-        raise ConfigError(f"no policy {name!r}; there are {', '.join(policies)}", param="policy")
-    return policies[name]()
+    """Return the policy of that name; raise `ConfigError` if it is unknown."""
+    if name not in POLICIES:
+        raise ConfigError(
+            f"unknown scheduling policy {name!r}; choose one of {', '.join(POLICIES)}",
+            param="policy",
+        )
+    return POLICIES[name](cost, max_step_rows)

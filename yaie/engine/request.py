@@ -1,7 +1,7 @@
-"""Requests and their sequences as the engine holds them. Owned by the scheduler; no torch.
+"""Requests and their sequences inside the engine. Owned by the scheduler; no torch.
 
-A request has `n` sequences. A sequence is a cursor in the tree plus what was drawn so far; it can
-lose its cursor (preemption) and get a new one, since its tokens are kept here.
+A request has `n` sequences. A sequence is a cursor in the tree plus its sampled tokens. It can
+lose its cursor (preemption) and get a new one, because its tokens are kept here.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from collections.abc import Hashable
 import numpy as np
 
 from yaie.engine.sampling_state import SamplingState
-from yaie.kvcache.node import Cursor, Tokens, as_tokens
-from yaie.types import GenerationRequest, SamplingParams, TokenLogprobs
+from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
+from yaie.types import GenerationRequest, SamplingParams, Timings, TokenLogprobs
 
 
 class SequenceState(enum.Enum):
-    """WAITING -> RUNNING -> FINISHED, with PREEMPTED between RUNNING and RUNNING again."""
+    """Life of a sequence: WAITING, RUNNING, FINISHED, with any number of PREEMPTED in between."""
 
-    WAITING = "waiting"
-    RUNNING = "running"
-    PREEMPTED = "preempted"
+    WAITING = "waiting"  # for admission, or for the prompt pass of its request
+    RUNNING = "running"  # has a cursor
+    PREEMPTED = "preempted"  # admitted, and without a cursor
     FINISHED = "finished"
 
 
 class Request:
-    """One caller's request, from arrival to the end of its last sequence."""
+    """A caller's request, from arrival to the end of its last sequence."""
 
     __slots__ = (
         "arrival",
         "arrived_at",
+        "arrived_s",
         "max_new_tokens",
         "namespace",
         "num_cached",
@@ -40,6 +41,7 @@ class Request:
         "priority",
         "prompt",
         "prompt_logprobs",
+        "prompt_pass",
         "request_id",
         "sequences",
         "submission",
@@ -60,27 +62,48 @@ class Request:
         self.prompt: Tokens = as_tokens(spec.prompt_token_ids)
         self.namespace = namespace
         self.max_new_tokens = max_new_tokens  # for each sequence
-        self.sequences = [  # until the last of them has ended
+        self.sequences = [  # emptied when the last of them has ended
             Sequence(self, index, sampling) for index, sampling in enumerate(samplings)
         ]
         self.arrival = 0  # running number, given by the scheduler
         self.arrived_at = 0  # tree clock
+        self.arrived_s = 0.0  # seconds of the scheduler's clock
         self.num_paid_rows = 0  # rows computed on its behalf before its first token
         self.num_cached: int | None = None  # prompt tokens without such a row; from then on
         self.prompt_logprobs: list[TokenLogprobs | None] | None = (
             [] if spec.sampling.prompt_logprobs is not None else None
         )
+        self.prompt_pass: PromptPass | None = None  # while it runs or is preempted
 
     @property
     def is_finished(self) -> bool:
-        """Whether all its sequences have ended."""
+        """True if all its sequences have ended."""
         return all(seq.state is SequenceState.FINISHED for seq in self.sequences)
+
+    @property
+    def num_unscored(self) -> int:
+        """Number of prompt tokens whose log-probabilities are requested and missing.
+
+        The first token has none. Only sequence 0 reports them: 0 once it has ended.
+        """
+        if self.prompt_logprobs is None or self.sequences[0].state is SequenceState.FINISHED:
+            return 0
+        return len(self.prompt) - 1 - len(self.prompt_logprobs)
 
 
 class Sequence:
-    """One live branch being generated."""
+    """One live branch of a request."""
 
-    __slots__ = ("cursor", "index", "output", "request", "sampling", "state")
+    __slots__ = (
+        "admitted_s",
+        "cursor",
+        "first_token_s",
+        "index",
+        "output",
+        "request",
+        "sampling",
+        "state",
+    )
 
     def __init__(self, request: Request, index: int, sampling: SamplingState) -> None:
         self.request = request
@@ -89,6 +112,8 @@ class Sequence:
         self.output = array("i")
         self.cursor: Cursor | None = None  # while running
         self.state = SequenceState.WAITING
+        self.admitted_s: float | None = None
+        self.first_token_s: float | None = None
 
     @property
     def order(self) -> tuple[int, int]:
@@ -97,21 +122,80 @@ class Sequence:
 
     @property
     def is_decoding(self) -> bool:
-        """Whether it has drawn a token already."""
+        """True if it has sampled a token."""
         return len(self.output) > 0
 
     @property
-    def num_tokens(self) -> int:
-        """Prompt and output together."""
-        return len(self.request.prompt) + len(self.output)
-
-    @property
     def num_remaining(self) -> int:
-        """How many tokens it may still draw."""
+        """Number of tokens that it may still sample."""
         return self.request.max_new_tokens - len(self.output)
 
+    @property
+    def num_places(self) -> int:
+        """Number of running sequences that it counts as against `max_running`."""
+        return 1
+
+    @property
+    def place(self) -> tuple[Node, int]:
+        """The node and the offset of its last token, whose logits it samples from."""
+        assert self.cursor is not None
+        assert self.cursor.node is not None
+        return self.cursor.node, self.cursor.offset - 1
+
     def tokens(self) -> Tokens:
-        """All its tokens, for taking its place in the tree again."""
+        """Return prompt and output, the path that it needs in the tree."""
         if not self.output:
             return self.request.prompt
         return np.concatenate([self.request.prompt, np.array(self.output, dtype=np.int32)])
+
+    def count_pending_rows(self) -> int:
+        """Count the rows until its next token, as if no row were shared."""
+        assert self.cursor is not None
+        pending, node, end = 0, self.cursor.node, self.cursor.offset
+        while node is not None and node.num_computed < end:
+            pending += end - node.num_computed
+            node = node.parent
+            end = len(node.tokens) if node else 0
+        return max(pending, 1)
+
+    def count_own_tokens(self) -> int:
+        """Count the tokens that no other sequence needs: preemption makes them evictable."""
+        assert self.cursor is not None
+        own, node = 0, self.cursor.node
+        while node is not None and node.refs == 1:
+            own += len(node.tokens)
+            node = node.parent
+        return own
+
+    def timings(self, now: float) -> Timings:
+        """Return its times from arrival to `now`, its end; missing events count as now."""
+        arrived = self.request.arrived_s
+        admitted = now if self.admitted_s is None else self.admitted_s
+        first_token = now if self.first_token_s is None else self.first_token_s
+        return Timings(
+            queued_s=admitted - arrived,
+            first_token_s=first_token - arrived,
+            total_s=now - arrived,
+        )
+
+
+class PromptPass(Sequence):
+    """The prompt of a request as a sequence of its own, for log-probabilities only.
+
+    It runs before the request's sequences and samples no token. These then find the prompt in
+    the tree. See `prompt_logprobs.py`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request, 0, request.sequences[0].sampling)
+
+    @property
+    def num_places(self) -> int:
+        """Number of live sequences of the request: they run next."""
+        return sum(seq.state is SequenceState.WAITING for seq in self.request.sequences)
+
+    def count_pending_rows(self) -> int:
+        """Count its rows, as if no row were shared: each position has one, cached or not."""
+        return max(super().count_pending_rows(), self.request.num_unscored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yaie.attention.plan import RowSelection, StepPlan
-from yaie.engine.request import Sequence
+from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.sampling_state import SamplingState
 from yaie.types import TokenLogprobs
 
@@ -25,9 +25,9 @@ class SampleTask:
 
 @dataclass(frozen=True, slots=True)
 class PromptLogits:
-    """Rows of the logits that give log-probabilities of a request's prompt."""
+    """The rows of the logits that belong to a prompt pass."""
 
-    sequence: Sequence
+    sequence: PromptPass
     first: int  # position of the token whose row is the first
     logit_rows: tuple[int, ...]
 

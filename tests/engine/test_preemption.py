@@ -1,0 +1,129 @@
+"""Preemption: tight pools give the same tokens, and priorities decide who loses a cursor."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.engine.fake_model import Bench
+from tests.engine.fake_model import make_prompt as prompt
+from yaie.engine.request import Sequence, SequenceState
+
+# -- tight pools --------------------------------------------------------------------------------
+
+
+def test_a_request_as_long_as_the_pool_gets_in_whatever_is_held() -> None:
+    """What is held shares one token with the prompt and fills the pool."""
+    bench = Bench(num_slots=64)
+    bench.add("held", prompt(1, 60), max_new=5)
+    bench.run()
+    assert bench.tree.num_free == 0
+    tokens = [prompt(1, 1)[0], *prompt(2, 58)]
+    bench.add("new", tokens, max_new=5)
+    bench.run()
+    bench.expect_all()
+
+
+def test_the_oldest_goes_on_though_the_others_have_no_token_of_their_own() -> None:
+    """Twins hold their tokens together: to preempt one of them frees nothing, both it does."""
+    bench = Bench(num_slots=164, max_step_rows=64)
+    bench.add("old", prompt(1, 10), max_new=150)
+    for name in ("twin", "twin's twin"):
+        bench.add(name, prompt(2, 10), max_new=120)
+    bench.run()
+    bench.expect_all()
+    assert bench.scheduler.counters.num_preemptions > 0
+
+
+@given(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=25)
+def test_a_tiny_pool_gives_the_same_tokens(seed: int) -> None:
+    rng = random.Random(seed)
+    longest, max_new = 20, 60
+    bench = Bench(num_slots=longest + max_new, max_step_rows=rng.choice([3, 64]), max_running=8)
+    for number in range(6):
+        tokens = [rng.randrange(2) for _ in range(rng.randint(1, longest))]
+        bench.add(f"r{number}", tokens, max_new=max_new, n=rng.choice([1, 2]), salts=None)
+    for request in bench.requests.values():
+        for sequence in request.sequences:
+            sequence.sampling.salt = rng.choice([0, 1, 2])  # type: ignore[attr-defined]
+    bench.run()
+    bench.expect_all()
+
+
+# -- priorities ---------------------------------------------------------------------------------
+
+
+def num_preemptions(bench: Bench, names: list[str]) -> dict[str, int]:
+    """Runs to the end; how often each request lost a cursor."""
+    lost = dict.fromkeys(names, 0)
+    running: set[Sequence] = set()
+    while bench.step() is not None:
+        for name in names:
+            for sequence in bench.sequences[name]:
+                lost[name] += sequence in running and sequence.state is SequenceState.PREEMPTED
+        running = set(bench.scheduler.running)
+    bench.expect_all()
+    return lost
+
+
+@pytest.mark.parametrize("policy", ["priority", "fcfs"])
+def test_under_priority_the_important_keep_their_cursors(policy: str) -> None:
+    """However cheap it would be to compute them again, which decides under the other policies."""
+    bench = Bench(num_slots=170, policy=policy, max_step_rows=256)
+    bench.add("old", prompt(1, 40), max_new=90, priority=5)
+    bench.add("dear", prompt(2, 40), max_new=90, priority=5)
+    bench.add("important", prompt(3, 5), max_new=90)
+    lost = num_preemptions(bench, ["old", "dear", "important"])
+    if policy == "priority":
+        assert lost["important"] == 0
+        assert lost["old"] + lost["dear"] > 0
+    else:
+        assert lost["old"] == 0
+        assert lost["important"] > 0
+
+
+@pytest.mark.parametrize("num_slots", range(760, 764))
+def test_the_cheapest_gives_way_whoever_needs_the_slot(num_slots: int) -> None:
+    """Also when it is the one that grows: the size of the pool decides whose turn it is."""
+    bench = Bench(num_slots=num_slots, policy="fcfs", max_step_rows=1024)
+    bench.add("old", prompt(1, 50), max_new=200)
+    bench.add("dear", prompt(2, 500), max_new=200)
+    bench.add("cheap", prompt(3, 10), max_new=190)
+    while not bench.scheduler.preempted:
+        bench.step()
+    assert [seq.request.request_id for seq in bench.scheduler.preempted] == ["cheap"]
+    bench.run()
+    bench.expect_all()
+
+
+def test_twins_give_way_together_to_one_who_is_more_important() -> None:
+    """To preempt one of them frees nothing, and still it is not the third who gives way."""
+    bench = Bench(num_slots=220, policy="priority", max_step_rows=256)
+    bench.add("first", prompt(1, 10), max_new=100)
+    bench.add("second", prompt(2, 10), max_new=100, priority=1)
+    for name in ("twin", "twin's twin"):
+        bench.add(name, prompt(3, 10), max_new=100, priority=2)
+    lost = num_preemptions(bench, ["first", "second", "twin", "twin's twin"])
+    assert (lost["first"], lost["second"]) == (0, 0)
+    assert (lost["twin"], lost["twin's twin"]) == (1, 1)
+
+
+def test_an_important_request_goes_before_a_preempted_one_and_an_equal_one_behind() -> None:
+    bench = Bench(num_slots=140, policy="priority", max_step_rows=256, max_running=2)
+    bench.add("a", prompt(1, 10), max_new=110, priority=1)
+    bench.add("b", prompt(2, 10), max_new=110, priority=1)
+    while not bench.scheduler.preempted:
+        bench.step()
+    bench.add("equal", prompt(3, 10), max_new=110, priority=1)
+    bench.add("important", prompt(4, 10), max_new=5)
+    ends: list[str] = []
+    while bench.step() is not None:
+        for (name, _), answer in bench.answers.items():
+            if answer.last is not None and name not in ends:
+                ends.append(name)
+    bench.expect_all()
+    assert ends == ["important", "a", "b", "equal"]

@@ -1,0 +1,72 @@
+"""Capacity of steps and pool: the rows that running sequences need, and who is preempted.
+
+Pure functions of the running sequences; used by the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Sequence as List
+
+from yaie.engine.policy import AdmissionPolicy
+from yaie.engine.prompt_logprobs import room_for_prompt_logits
+from yaie.engine.request import PromptPass, Sequence
+
+
+class StepDemand:
+    """The rows and places that running sequences need next, as if no row were shared."""
+
+    def __init__(self, running: Iterable[Sequence]) -> None:
+        self.num_places = 0  # of `max_running`
+        self._prompt_logits = 0
+        self._other_rows = 0
+        self._num_sampling = 0
+        for sequence in running:
+            self.add(sequence)
+
+    def add(self, sequence: Sequence) -> None:
+        """Add a running sequence."""
+        self.num_places += sequence.num_places
+        rows = sequence.count_pending_rows()
+        if isinstance(sequence, PromptPass):
+            self._prompt_logits += sequence.request.num_unscored
+            self._other_rows += rows - sequence.request.num_unscored
+        else:
+            self._other_rows += rows
+            self._num_sampling += 1
+
+    def add_siblings(self, num_sequences: int, rows: int) -> None:
+        """Add sequences that need `rows` together before each samples its first token."""
+        self.num_places += num_sequences
+        self._num_sampling += num_sequences
+        self._other_rows += rows
+
+    def fills(self, max_rows: int, max_running: int) -> bool:
+        """Return True if a step of `max_rows` has no room for further sequences."""
+        room = room_for_prompt_logits(self._num_sampling, max_running)
+        return self._other_rows + min(self._prompt_logits, room) >= max_rows
+
+
+def standing(sequence: Sequence, policy: AdmissionPolicy) -> tuple[int, int, int]:
+    """Return the priority order of admitted sequences: by the policy's rank, then by age."""
+    return (policy.rank(sequence.request), *sequence.order)
+
+
+def choose_victim(growing: Sequence, running: List[Sequence], policy: AdmissionPolicy) -> Sequence:
+    """Return the sequence to preempt for a slot: of the lowest priority, the cheapest.
+
+    The first by standing is never chosen, so that one sequence always progresses. It can use the
+    whole pool alone, because no request is longer than the pool.
+    """
+    first = min(running, key=lambda seq: standing(seq, policy))
+    able = [seq for seq in running if seq is not first]
+    rank = max(policy.rank(seq.request) for seq in [growing, *able])
+    able = [seq for seq in able if policy.rank(seq.request) == rank]
+    costs = [(cost, seq) for seq in able if (cost := seq.count_own_tokens())]
+    if costs:
+        return min(costs, key=lambda pair: pair[0])[1]
+    others = [seq for seq in able if seq is not growing]
+    # All tokens are shared: they become evictable once the last of their owners is preempted.
+    if others and (growing is first or policy.rank(growing.request) < rank):
+        return max(others, key=lambda seq: standing(seq, policy))
+    return growing

@@ -1,0 +1,61 @@
+"""Log-probabilities of prompts: a pass over the prompt that precedes a request's sequences.
+
+A prompt pass computes logits at every position, also of cached tokens. Its logits take the rows
+of samples that `max_running` allows and the step does not take, so that a step needs no more
+memory than was planned for its samples. Used by the scheduler; pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+
+from yaie.attention.plan import RowSelection
+from yaie.engine.request import PromptPass, Sequence
+from yaie.engine.step import PromptLogits
+from yaie.kvcache.node import Node
+from yaie.kvcache.radix_tree import RadixTree
+
+MIN_PROMPT_LOGITS = 32  # rows of a step, however many sequences sample
+
+
+def room_for_prompt_logits(num_sampling: int, max_running: int) -> int:
+    """Return how many rows of logits the prompt passes of a step share."""
+    return max(MIN_PROMPT_LOGITS, max_running - num_sampling)
+
+
+class PromptRows:
+    """The rows of one step that belong to prompt passes."""
+
+    def __init__(self, running: List[Sequence], max_running: int) -> None:
+        num_sampling = sum(not isinstance(seq, PromptPass) for seq in running)
+        self._room = room_for_prompt_logits(num_sampling, max_running)
+        self._selected: list[tuple[PromptPass, int, int]] = []  # positions first to end
+
+    def add(self, selection: RowSelection, prompt_pass: PromptPass, path: list[Node]) -> bool:
+        """Select the next positions of a prompt pass, up to the room; False if there is none."""
+        request = prompt_pass.request
+        assert request.prompt_logprobs is not None
+        first = len(request.prompt_logprobs)
+        end = first + min(request.num_unscored, self._room)
+        if end > first:
+            end = selection.add_prompt_logits(path, first, end)
+        if end == first:
+            return False
+        self._room -= end - first
+        selection.kv_tokens_unshared += end
+        self._selected.append((prompt_pass, first, end))
+        return True
+
+    def logits(
+        self, tree: RadixTree, index: dict[tuple[Node, int], int]
+    ) -> tuple[PromptLogits, ...]:
+        """Return the logit rows of all selected positions; `index` is the plan's."""
+        found = []
+        for prompt_pass, first, end in self._selected:
+            assert prompt_pass.cursor is not None
+            rows: list[int] = []
+            for node in tree.path(prompt_pass.cursor):
+                start, stop = max(first, node.start), min(end, node.end)
+                rows.extend(index[(node, position - node.start)] for position in range(start, stop))
+            found.append(PromptLogits(prompt_pass, first, tuple(rows)))
+        return tuple(found)
