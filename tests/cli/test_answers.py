@@ -1,4 +1,4 @@
-"""Answers for real: a model in this process, and one behind a server of our own."""
+"""Answers of a real model: in this process, and behind a server."""
 
 from __future__ import annotations
 
@@ -26,12 +26,17 @@ import uvicorn
 from server.app import create_app
 from tests.cli.conftest import Cli
 from tests.server.scripted_client import ScriptedClient
-from yaie.cli import remote
+from yaie.cli import connection
+from yaie.cli.connection import FoundServer
 from yaie.cli.doctor import _check_port
 from yaie.cli.failures import CommandFailed
 from yaie.cli.main import run_command_line
+from yaie.cli.remote import ServerAnswers
+from yaie.cli.sampling_options import SamplingOptions
 from yaie.config import Settings
 from yaie.types import EngineState
+
+pytestmark = pytest.mark.integration
 
 _SERVE = ("--port", "0", "--served-model-name", "tiny", "--num-slots", "8k", "--threads", "1")
 
@@ -104,7 +109,7 @@ def test_raw_text_is_continued_without_a_template(yaie: Cli, server: str, tmp_pa
     assert json.loads(yaie(*templated).stdout)["usage"]["prompt_tokens"] > prompt_tokens
 
 
-def test_a_default_length_shrinks_to_what_the_context_has_left(yaie: Cli, server: str) -> None:
+def test_a_default_length_shrinks_to_the_rest_of_the_context(yaie: Cli, server: str) -> None:
     long_prompt = "z" * 1800
     done = yaie("--url", server, "--json", "-t", "0", stdin=long_prompt)
     assert done.returncode == 0, done.stderr
@@ -135,24 +140,25 @@ def test_a_raw_text_gets_the_same_room_from_a_server_as_here(
     assert nothing_left.stderr.startswith("error[context-length-exceeded]")
 
 
-def test_the_servers_refusals_are_shown_in_its_words(yaie: Cli, server: str) -> None:
+def test_a_refusal_shows_the_servers_message(yaie: Cli, server: str) -> None:
     done = yaie("--url", server, "-m", "other", "hello")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.startswith("error[model-not-found]")
     assert "tiny" in done.stderr
-    assert "try: no -m" in done.stderr
+    assert "try: leave out -m to use the model it serves" in done.stderr
 
 
-def test_a_taken_port_is_said_before_anything_is_loaded(
+def test_a_taken_port_is_reported_before_loading(
     yaie: Cli, server: str, tiny_model_dir: Path
 ) -> None:
     port = server.rsplit(":", 1)[1]
     done = yaie("serve", str(tiny_model_dir), "--port", port)
     assert done.returncode == 1
     assert done.stderr.startswith(f"error[port-taken]: port {port} on 127.0.0.1 is taken")
+    assert "a YAIE server serving tiny listens there" in done.stderr
 
 
-def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(
+def test_an_address_of_another_machine_cannot_be_listened_on(
     yaie: Cli, tiny_model_dir: Path
 ) -> None:
     done = yaie("serve", str(tiny_model_dir), "--host", "192.0.2.1", "--port", "0")
@@ -162,21 +168,21 @@ def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(
 
 
 def test_a_client_that_offers_http_2_is_answered(server: str) -> None:
-    """As Java's does with every request: uvicorn's own parser loses the body behind the offer."""
+    """Java's client always offers it; uvicorn's own parser loses the body after the offer."""
     offer = {"Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAEA"}
     asked = {"prompt": "hello", "max_tokens": 2}
     response = requests.post(f"{server}/v1/completions", json=asked, headers=offer, timeout=60)
     assert response.status_code == 200, response.text
 
 
-def test_no_name_is_no_folder(yaie: Cli) -> None:
+def test_an_empty_model_name_is_a_usage_error(yaie: Cli) -> None:
     done = yaie("serve", "")
     assert done.returncode == 2
     assert done.stderr.startswith("error[usage]: MODEL is empty")
 
 
-def test_a_timeout_covers_what_is_piped_in() -> None:
-    """A pipe that nobody writes to, and nobody closes."""
+def test_a_timeout_covers_piped_text() -> None:
+    """The pipe stays open and empty."""
     reader, writer = os.pipe()
     try:
         done = subprocess.run(
@@ -212,16 +218,15 @@ def test_a_timeout_is_exit_code_124(yaie: Cli, server: str) -> None:
 def test_only_a_server_that_says_it_is_yaie_is_found(
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "PROBE_S", 5.0)  # a busy machine shall not fail the test
+    monkeypatch.setattr(connection, "PROBE_S", 5.0)
     port = int(server.rsplit(":", 1)[1])
-    monkeypatch.setenv("YAIE_API_KEY", "secret")
-    assert remote.find_server(port) == server
+    assert connection.find_server(port, "secret") == FoundServer(server, ("tiny",))
     keys = []
 
     class Stranger(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             keys.append(self.headers["Authorization"])
-            body = b'{"object": "list", "data": [{"id": "m", "owned_by": "somebody"}]}'
+            body = b'{"object": "list", "data": [{"id": "m", "owned_by": "another"}]}'
             self.send_response(200)
             self.end_headers()
             self.wfile.write(body)
@@ -231,15 +236,15 @@ def test_only_a_server_that_says_it_is_yaie_is_found(
 
     with http.server.HTTPServer(("127.0.0.1", 0), Stranger) as stranger:
         threading.Thread(target=stranger.serve_forever, daemon=True).start()
-        assert remote.find_server(stranger.server_port) is None
+        assert connection.find_server(stranger.server_port, "secret") is None
         stranger.shutdown()
     assert keys == [None]
-    assert remote.find_server(stranger.server_port) is None
+    assert connection.find_server(stranger.server_port, "secret") is None
 
 
 @pytest.fixture
 def starting_server(tiny_model_dir: Path) -> Iterator[int]:
-    """The port of a server whose engine still loads its weights, and never ends doing so."""
+    """The port of a server whose engine keeps loading."""
     engine = ScriptedClient([5])
     engine.state, engine.info = EngineState.STARTING, None
     settings = Settings(model=str(tiny_model_dir), served_model_name="tiny")
@@ -258,14 +263,16 @@ def starting_server(tiny_model_dir: Path) -> Iterator[int]:
 def test_a_server_that_is_still_loading_is_found_and_says_so(
     starting_server: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(remote, "PROBE_S", 30.0)  # a busy machine shall not fail the test
-    assert remote.find_server(starting_server) == f"http://127.0.0.1:{starting_server}"
+    monkeypatch.setattr(connection, "PROBE_S", 30.0)
+    url = f"http://127.0.0.1:{starting_server}"
+    assert connection.find_server(starting_server) == FoundServer(url, ("tiny",))
     monkeypatch.setenv("YAIE_PORT", str(starting_server))
-    assert _check_port() == ("ok", f"127.0.0.1:{starting_server} is in use by a YAIE server")
+    in_use = f"127.0.0.1:{starting_server} is in use by a YAIE server serving tiny"
+    assert _check_port() == ("ok", in_use)
     for name in ("YAIE_MODEL", "YAIE_BASE_URL"):
         monkeypatch.setenv(name, "")  # as if it were not set
-    found = functools.partial(remote.find_server, starting_server)
-    monkeypatch.setattr(remote, "find_server", found)
+    found = functools.partial(connection.find_server, starting_server)
+    monkeypatch.setattr(connection, "find_server", found)
     with Path(os.devnull).open() as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
         assert run_command_line(["what is a tree?"]) == 5
@@ -290,20 +297,18 @@ def test_a_server_that_hangs_up_in_an_answer_is_exit_code_5() -> None:
 
         threading.Thread(target=hang_up, daemon=True).start()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        source = remote.ServerAnswers(url, "m")
+        source = ServerAnswers(url, "m")
         pieces = []
         with pytest.raises(CommandFailed) as failure:
-            pieces.extend(source.stream([{"role": "user", "content": "x"}], _wishes()))
+            pieces.extend(
+                source.stream([{"role": "user", "content": "x"}], SamplingOptions(max_tokens=4))
+            )
         source.close()
     assert failure.value.exit_code == 5
 
 
-def _wishes() -> remote.Wishes:
-    return remote.Wishes(max_tokens=4)
-
-
 def test_a_chat_on_a_terminal(server: str, environment: dict[str, str]) -> None:
-    """A person types, stops an answer with Ctrl-C, goes on, and leaves with Ctrl-D."""
+    """The user types, stops an answer with Ctrl-C, continues, and leaves with Ctrl-D."""
     typed = ["chat", "--url", server, "-n", "8", "-t", "0", "--stats"]
     with _terminal(typed, environment) as screen:
         screen.wait_for(b"/help for help")
@@ -347,7 +352,7 @@ CTRL_C, CTRL_D = b"\x03", b"\x04"
 
 
 class _Screen:
-    """What a program shows on a terminal, read step by step, and the keyboard."""
+    """A program's terminal: its output, read step by step, and its keyboard."""
 
     def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
         self.process = process

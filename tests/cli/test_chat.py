@@ -1,4 +1,4 @@
-"""The chat: what slash commands do to the conversation, and what a turn leaves behind."""
+"""The chat: slash commands, turns and the conversation they leave."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
+from yaie.cli.answers import Answer, AnswerStream, Question
 from yaie.cli.chat import answer_turn, converse, read_turn, take_turn
-from yaie.cli.chat_commands import ChatState, Leave, obey
+from yaie.cli.chat_commands import ChatState, Leave, complete, obey
 from yaie.cli.failures import CommandFailed
 from yaie.cli.local import ModelAnswers
+from yaie.cli.sampling_options import SamplingOptions
 from yaie.errors import EngineDied, YaieError
 from yaie.types import Usage
 
@@ -28,7 +29,7 @@ def piped(text: str | bytes) -> io.TextIOWrapper:
 
 
 class LoudAnswers:
-    """Answers a question with itself in capitals, a letter at a time, and remembers questions."""
+    """Answers a question with itself in capitals, in single characters, and keeps questions."""
 
     name = "loud"
 
@@ -37,7 +38,7 @@ class LoudAnswers:
         self.closed: list[str] = []
         self._fails_after, self._error = fails_after, error
 
-    def stream(self, question: Question, wishes: Wishes) -> AnswerStream:
+    def stream(self, question: Question, options: SamplingOptions) -> AnswerStream:
         self.asked.append(question)
         return AnswerStream(self._pieces(question))
 
@@ -62,6 +63,12 @@ class LoudAnswers:
             place="here",
         )
 
+    def models(self) -> list[str]:
+        return ["loud", "louder"]
+
+    def use_model(self, name: str) -> None:
+        self.name = name
+
     def settle(self) -> None:
         pass
 
@@ -69,9 +76,13 @@ class LoudAnswers:
         pass
 
 
+def run(line: str, state: ChatState) -> bool:
+    return obey(line, state, LoudAnswers())
+
+
 @pytest.fixture
 def state() -> ChatState:
-    return ChatState(wishes=Wishes(max_tokens=512, may_be_shorter=True))
+    return ChatState(options=SamplingOptions(max_tokens=512, shrinks_to_fit=True))
 
 
 def test_a_turn_shows_the_model_all_turns_before_it(
@@ -80,7 +91,7 @@ def test_a_turn_shows_the_model_all_turns_before_it(
     source = LoudAnswers()
     state.system = "be loud"
     for text in ("one", "two"):
-        assert take_turn(text, state)
+        assert take_turn(text, state, source)
         answer_turn(source, state)
     assert capsys.readouterr().out == "ONE\nTWO\n"
     system = {"role": "system", "content": "be loud"}
@@ -89,7 +100,7 @@ def test_a_turn_shows_the_model_all_turns_before_it(
 
 def test_ctrl_c_keeps_what_was_said_and_ends_the_answer(state: ChatState) -> None:
     source = LoudAnswers(fails_after=2, error=KeyboardInterrupt())
-    take_turn("stop me", state)
+    take_turn("stop me", state, source)
     answer_turn(source, state)
     assert state.turns[-1] == {"role": "assistant", "content": "ST"}
     assert source.closed == ["ST"]
@@ -97,7 +108,7 @@ def test_ctrl_c_keeps_what_was_said_and_ends_the_answer(state: ChatState) -> Non
 
 def test_a_question_that_failed_is_taken_back(state: ChatState) -> None:
     source = LoudAnswers(fails_after=1, error=EngineDied("gone"))
-    take_turn("one", state)
+    take_turn("one", state, source)
     with pytest.raises(EngineDied):
         answer_turn(source, state)
     assert state.turns == []
@@ -105,33 +116,35 @@ def test_a_question_that_failed_is_taken_back(state: ChatState) -> None:
 
 def test_regen_and_undo(state: ChatState) -> None:
     state.turns = [dict(USER), dict(ASSISTANT)]
-    assert obey("/regen", state)
+    assert run("/regen", state)
     assert state.turns == [USER]
-    assert not obey("/undo", state)
+    assert not run("/undo", state)
     assert state.turns == []
     for command in ("/regen", "/undo"):
-        with pytest.raises(YaieError, match="nothing was asked"):
-            obey(command, state)
+        with pytest.raises(YaieError, match="no question yet"):
+            run(command, state)
 
 
-def test_set_changes_one_wish_and_refuses_nonsense(state: ChatState) -> None:
-    obey("/set temperature=0.5", state)
-    obey("/set max-tokens = 1k", state)
-    obey("/set stop=END", state)
-    assert state.wishes.given() == {"max_tokens": 1000, "temperature": 0.5, "stop": ["END"]}
-    assert not state.wishes.may_be_shorter
-    obey("/set temperature=", state)
-    assert state.wishes.temperature is None
-    before = state.wishes
+def test_set_changes_one_option_and_refuses_nonsense(state: ChatState) -> None:
+    run("/set temperature=0.5", state)
+    run("/set max-tokens = 1k", state)
+    run("/set stop=END", state)
+    assert state.options.given() == {"max_tokens": 1000, "temperature": 0.5, "stop": ["END"]}
+    assert not state.options.shrinks_to_fit
+    run("/set top_k 7", state)
+    assert state.options.top_k == 7
+    run("/set temperature=", state)
+    assert state.options.temperature is None
+    before = state.options
     for wrong in ("temperature=hot", "colour=red", "top_p=7", "max_tokens=8q", "max_tokens=0"):
         with pytest.raises(YaieError):
-            obey(f"/set {wrong}", state)
-    assert state.wishes == before
+            run(f"/set {wrong}", state)
+    assert state.options == before
 
 
 def test_a_file_goes_before_the_next_question_only(state: ChatState, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("the notes", encoding="utf-8")
-    obey(f"/file {tmp_path / 'notes.md'}", state)
+    run(f"/file {tmp_path / 'notes.md'}", state)
     state.say("what do they say?")
     state.remember("nothing", None)
     state.say("and now?")
@@ -143,10 +156,10 @@ def test_a_file_goes_before_the_next_question_only(state: ChatState, tmp_path: P
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     for name in ("missing", "bytes"):
         with pytest.raises(YaieError, match=name):
-            obey(f"/file {tmp_path / name}", state)
+            run(f"/file {tmp_path / name}", state)
 
 
-def test_turns_alternate_also_after_a_stop_before_the_first_word(state: ChatState) -> None:
+def test_turns_alternate_after_a_stop_before_the_first_word(state: ChatState) -> None:
     state.say("wrong")
     state.remember("", None)
     state.say("right")
@@ -157,7 +170,7 @@ def test_a_file_waits_for_the_next_question_when_one_fails(
     state: ChatState, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.md").write_text("the notes", encoding="utf-8")
-    obey(f"/file {tmp_path / 'notes.md'}", state)
+    run(f"/file {tmp_path / 'notes.md'}", state)
     state.say("what do they say?")
     with pytest.raises(EngineDied):
         answer_turn(LoudAnswers(fails_after=0, error=EngineDied("it died")), state)
@@ -169,39 +182,70 @@ def test_a_file_waits_for_the_next_question_when_one_fails(
 def test_a_saved_chat_can_be_loaded(state: ChatState, tmp_path: Path) -> None:
     saved = tmp_path / "chat.json"
     state.system, state.turns = "be nice", [dict(USER), dict(ASSISTANT)]
-    obey(f"/save {saved}", state)
-    obey("/clear", state)
+    run(f"/save {saved}", state)
+    run("/clear", state)
     assert state.turns == []
     state.system = None
-    obey(f"/load {saved}", state)
+    run(f"/load {saved}", state)
     assert (state.system, state.turns) == ("be nice", [USER, ASSISTANT])
     for wrong in ("[]", "no json", json.dumps({"system": None, "turns": [{"role": "user"}]})):
         saved.write_text(wrong, encoding="utf-8")
         with pytest.raises(YaieError, match="not a saved chat"):
-            obey(f"/load {saved}", state)
+            run(f"/load {saved}", state)
     assert state.turns == [USER, ASSISTANT]
 
 
 def test_commands_that_do_not_exist_are_refused(state: ChatState) -> None:
     with pytest.raises(YaieError, match="no command /nope"):
-        obey("/nope", state)
+        run("/nope", state)
     with pytest.raises(Leave):
-        obey("/exit", state)
+        run("/exit", state)
 
 
 def test_help_names_every_command(state: ChatState, capsys: pytest.CaptureFixture[str]) -> None:
-    obey("/help", state)
+    run("/help", state)
     shown = capsys.readouterr().err
-    names = "help clear system regen undo set file save load stats exit"
+    names = "help clear system model regen undo set file save load stats exit"
     assert all(f"/{name}" in shown for name in names.split())
+
+
+def test_model_shows_and_changes_the_model(
+    state: ChatState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes: list[str] = []
+    monkeypatch.setattr("yaie.cli.terminal.note", notes.append)
+    source = LoudAnswers()
+    obey("/model", state, source)
+    obey("/model louder", state, source)
+    assert notes == ["loud; to choose from: loud, louder", "louder; to choose from: loud, louder"]
+
+
+@pytest.mark.parametrize(
+    ("line", "completions"),
+    [
+        ("/hel", ["/help"]),
+        ("/s", ["/system", "/set", "/save", "/stats"]),
+        ("/set t", ["/set temperature=", "/set top_p=", "/set top_k="]),
+        ("hel", []),
+        ("/nope", []),
+    ],
+)
+def test_tab_completes_commands(line: str, completions: list[str]) -> None:
+    assert complete(line) == completions
+
+
+def test_a_failed_save_advises_another_path(state: ChatState, tmp_path: Path) -> None:
+    with pytest.raises(CommandFailed, match="cannot write") as failure:
+        run(f"/save {tmp_path}", state)
+    assert failure.value.advice == "another path"
 
 
 def test_triple_quotes_make_one_turn_of_several_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", piped('"""first\n/second\nthird"""\nnext\n'))
-    assert read_turn(typed_by_hand=False).text == "first\n/second\nthird"
-    assert read_turn(typed_by_hand=False).text == "next"
+    assert read_turn(is_interactive=False).text == "first\n/second\nthird"
+    assert read_turn(is_interactive=False).text == "next"
     with pytest.raises(EOFError):
-        read_turn(typed_by_hand=False)
+        read_turn(is_interactive=False)
 
 
 @pytest.mark.parametrize(
@@ -217,39 +261,39 @@ def test_the_end_of_piped_input_closes_quotes(
     typed: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", piped(typed))
-    assert read_turn(typed_by_hand=False).text == text
+    assert read_turn(is_interactive=False).text == text
     with pytest.raises(EOFError):
-        read_turn(typed_by_hand=False)
+        read_turn(is_interactive=False)
 
 
 def test_text_in_quotes_is_no_command(
     state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", piped('"""/undo it all"""\n'))
-    converse(LoudAnswers(), state, typed_by_hand=False)
+    converse(LoudAnswers(), state, is_interactive=False)
     assert capsys.readouterr().out == "/UNDO IT ALL\n"
 
 
-def test_piped_lines_are_turns_and_the_end_of_the_input_is_the_end(
+def test_piped_lines_are_turns_until_the_input_ends(
     state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", piped("one\n\n/undo\ntwo\n"))
-    converse(LoudAnswers(), state, typed_by_hand=False)
+    converse(LoudAnswers(), state, is_interactive=False)
     assert capsys.readouterr().out == "ONE\nTWO\n"
     assert [turn["content"] for turn in state.turns] == ["two", "TWO"]
 
 
-def test_what_was_piped_before_what_is_no_text_is_answered(
+def test_turns_before_undecodable_input_are_answered(
     state: ChatState, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", piped("déjà\n".encode() + b"d\xe9j\xe0 vu\nagain\n"))
     with pytest.raises(CommandFailed, match="not UTF-8") as caught:
-        converse(LoudAnswers(), state, typed_by_hand=False)
+        converse(LoudAnswers(), state, is_interactive=False)
     assert caught.value.exit_code == 2
     assert capsys.readouterr().out == "DÉJÀ\n"
 
 
-def test_without_a_limit_a_local_answer_ends_with_the_model_or_the_context(
+def test_without_a_limit_an_answer_may_fill_the_context(
     state: ChatState, tiny_model_dir: Path
 ) -> None:
     source = ModelAnswers(
@@ -257,11 +301,11 @@ def test_without_a_limit_a_local_answer_ends_with_the_model_or_the_context(
     )
     try:
         for setting in ("temperature=0", "max_tokens=3"):
-            obey(f"/set {setting}", state)
+            run(f"/set {setting}", state)
         state.say("hello")
-        short = source.stream(state.conversation(), state.wishes).finish()
-        obey("/set max_tokens=", state)
-        whole = source.stream(state.conversation(), state.wishes).finish()
+        short = source.stream(state.conversation(), state.options).finish()
+        run("/set max_tokens=", state)
+        whole = source.stream(state.conversation(), state.options).finish()
     finally:
         source.close()
     assert (short.finish_reason, short.usage.completion_tokens) == ("length", 3)

@@ -1,11 +1,23 @@
-"""Which command is meant by what was typed."""
+"""The command that is meant by a command line."""
 
 from __future__ import annotations
 
 import pytest
 
+from yaie.cli.dispatch import edit_distance, with_command
 from yaie.cli.failures import CommandFailed
-from yaie.cli.main import COMMANDS, _take_global_flags, app, edit_distance, with_command
+from yaie.cli.main import _NAMES, COMMANDS, _take_global_flags, app
+
+
+def dispatched(*typed: str) -> list[str]:
+    return with_command(list(typed), COMMANDS, _NAMES)
+
+
+def refusal(*typed: str) -> CommandFailed:
+    with pytest.raises(CommandFailed) as failure:
+        dispatched(*typed)
+    assert failure.value.exit_code == 2
+    return failure.value
 
 
 @pytest.mark.parametrize(
@@ -18,15 +30,23 @@ from yaie.cli.main import COMMANDS, _take_global_flags, app, edit_distance, with
         ["tell", "me", "a", "joke"],
         ["what", "is", "a", "tree?"],
         ["can", "you", "count"],
+        ["list the planets"],
+        ["list", "the", "planets"],
+        ["show", "me", "a", "joke"],
+        ["stop that"],
+        ["help", "me"],
+        ["hello", "there"],
+        ["-n", "5", "list"],
     ],
+    ids=" ".join,
 )
-def test_what_is_no_command_is_a_prompt(typed: list[str]) -> None:
-    assert with_command(typed) == ["run", *typed]
+def test_other_words_are_a_prompt(typed: list[str]) -> None:
+    assert dispatched(*typed) == ["run", *typed]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_is_left_alone(command: str) -> None:
-    assert with_command([command, "--help"]) == [command, "--help"]
+    assert dispatched(command, "--help") == [command, "--help"]
 
 
 def test_the_list_of_commands_is_complete() -> None:
@@ -34,9 +54,42 @@ def test_the_list_of_commands_is_complete() -> None:
     assert named | {group.name for group in app.registered_groups} == set(COMMANDS)
 
 
-@pytest.mark.parametrize("flag", ["--help", "-h", "--version"])
-def test_flags_of_the_whole_program_are_not_a_prompt(flag: str) -> None:
-    assert with_command([flag]) == [flag]
+@pytest.mark.parametrize("flag", ["--help", "-h", "help"])
+def test_help_may_come_before_its_command(flag: str) -> None:
+    assert dispatched(flag) == ["--help"]
+    assert dispatched(flag, "serve") == ["serve", "--help"]
+    assert dispatched(flag, "bench", "tree") == ["bench", "tree", "--help"]
+
+
+def test_the_version_flag_is_not_a_prompt() -> None:
+    assert dispatched("--version") == ["--version"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "advice"),
+    [
+        (["pull"], "yaie serve"),
+        (["pull", "Qwen/Qwen3-0.6B"], "yaie serve"),
+        (["pull", "llama", "--insecure"], "yaie serve"),
+        (["list"], "yaie models"),
+        (["ls"], "yaie models"),
+        (["show", "builtin"], "yaie models"),
+        (["ps"], "yaie doctor"),
+        (["rm", "builtin"], "hf cache"),
+        (["stop"], "Ctrl-C"),
+        (["embed", "word"], "yaie --help"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else "",
+)
+def test_commands_of_other_programs_are_told_apart(typed: list[str], advice: str) -> None:
+    error = refusal(*typed)
+    assert error.message.startswith(f"no command {typed[0]!r}; ")
+    assert advice in error.advice
+    assert error.why.endswith(f"yaie run {' '.join(typed)}")
+
+
+def test_pull_says_how_models_are_downloaded() -> None:
+    assert "a model is downloaded by `yaie serve NAME`" in refusal("pull").message
 
 
 @pytest.mark.parametrize(
@@ -44,22 +97,22 @@ def test_flags_of_the_whole_program_are_not_a_prompt(flag: str) -> None:
     [("serv", "serve"), ("chta", "chat"), ("Serve", "serve"), ("dcotor", "doctor")],
 )
 def test_a_misspelt_command_is_asked_about(typed: str, meant: str) -> None:
-    with pytest.raises(CommandFailed, match=f"Did you mean `yaie {meant}`") as failure:
-        with_command([typed, "--port", "1"])
-    assert failure.value.exit_code == 2
-    assert failure.value.advice == f"yaie {meant} --port 1"
-    assert failure.value.why.endswith(f"yaie run {typed} --port 1")
+    error = refusal(typed, "--port", "1")
+    assert f"did you mean `yaie {meant}`" in error.message
+    assert error.advice == f"yaie {meant} --port 1"
+    assert error.why.endswith(f"yaie run {typed} --port 1")
 
 
-@pytest.mark.parametrize("typed", [["serv", "builtin"], ["benhc", "tree"], ["serv", "./model"]])
-def test_a_misspelt_command_with_its_arguments_is_asked_about(typed: list[str]) -> None:
-    with pytest.raises(CommandFailed, match="Did you mean"):
-        with_command(typed)
+@pytest.mark.parametrize(
+    "typed", [["serv", "builtin"], ["benhc", "tree"], ["serv", "./model"], ["rn", "hi"]]
+)
+def test_a_misspelt_command_may_have_an_argument(typed: list[str]) -> None:
+    assert "did you mean" in refusal(*typed).message
 
 
 def test_without_a_terminal_a_bare_call_is_a_one_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", None)
-    assert with_command([]) == ["run"]
+    assert dispatched() == ["run"]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +129,7 @@ def test_edit_distance(left: str, right: str, distance: int) -> None:
     assert edit_distance(left, right) == edit_distance(right, left) == distance
 
 
-def test_flags_of_the_whole_program_are_taken_anywhere_but_behind_two_dashes(
+def test_global_flags_work_anywhere_before_two_dashes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("YAIE_DEBUG", raising=False)

@@ -1,7 +1,8 @@
-"""`yaie models` lists every folder: one that is broken is a line that says why."""
+"""`yaie models`: every folder is a line, a broken one with the reason."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.models.folders import edit_json
-from yaie.cli.models import inspect_model
+from yaie.cli.models import inspect_model, models
 
 
 @pytest.fixture
@@ -36,13 +37,15 @@ def test_a_good_folder(folder: Path) -> None:
     ],
     ids=str,
 )
-def test_a_config_that_means_nothing(folder: Path, broken: dict[str, Any]) -> None:
+def test_a_damaged_config_is_named(folder: Path, broken: dict[str, Any]) -> None:
     edit_json(folder / "config.json", **broken)
     assert "is damaged" in inspect_model("m", folder).refused
 
 
 @pytest.mark.parametrize("method", ["is_dir", "is_file", "open"])
-def test_what_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+def test_an_unreadable_folder_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     real = getattr(Path, method)
 
     def refuse(path: Path, *arguments: Any, **settings: Any) -> Any:
@@ -52,3 +55,15 @@ def test_what_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch, met
 
     monkeypatch.setattr(Path, method, refuse)
     assert "cannot be read: Permission denied" in inspect_model("m", folder).refused
+
+
+def test_models_to_start_with_have_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    models(as_json=False)
+    shown = capsys.readouterr().out
+    assert "downloaded by: yaie serve NAME" in shown
+    (line,) = [line for line in shown.splitlines() if "Qwen/Qwen3-0.6B" in line]
+    assert "1.5 GB to download" in line and "3.1 GB of memory" in line
+    models(as_json=True)
+    listed = json.loads(capsys.readouterr().out)["to_start_with"]
+    assert len(listed) == 3
+    assert all(entry["weight_bytes"] < entry["memory_bytes"] for entry in listed)

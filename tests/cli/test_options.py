@@ -25,7 +25,8 @@ from yaie.cli.options import (
     settings_options,
     warn_of_unknown_variables,
 )
-from yaie.cli.run import LONGEST_TIMEOUT_S, make_wishes, time_limit
+from yaie.cli.run import LONGEST_TIMEOUT_S, time_limit
+from yaie.cli.sampling_options import make_options
 from yaie.config import (
     CLIENT_VARIABLES,
     LIBRARY_VARIABLES,
@@ -116,7 +117,8 @@ def test_an_empty_variable_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatc
     for name in Settings.model_fields:
         monkeypatch.setenv(f"YAIE_{name.upper()}", "")
     assert load_settings() == default
-    assert all(shown["source"] == "default" for shown in settings_with_sources())
+    shown = {setting["name"]: setting["source"] for setting in settings_with_sources()}
+    assert {shown[name] for name in Settings.model_fields} == {"default"}
     monkeypatch.setenv(loader.VARIABLE, "")
     monkeypatch.setenv("CXX", "no-such-compiler")
     found = loader.Loader(prebuilt=Path("none")).status()
@@ -176,11 +178,19 @@ def test_the_longest_time_limit_can_be_set() -> None:
 
 @pytest.mark.parametrize("flag", ["temperature", "top_p"])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1.0])
-def test_a_wish_that_is_no_number_to_follow_is_a_usage_error(flag: str, value: float) -> None:
-    untyped = dict.fromkeys(("max_tokens", "temperature", "top_p", "top_k", "seed", "stop"))
+def test_a_sampling_flag_out_of_range_is_a_usage_error(flag: str, value: float) -> None:
     with pytest.raises(InvalidRequest, match=flag) as failure:
-        make_wishes(**untyped | {flag: value})  # type: ignore[arg-type]
+        make_options({flag: value})
     assert failure.value.exit_code == 2
+
+
+def test_sampling_options_are_those_that_were_typed() -> None:
+    untyped = make_options({"temperature": None, "stop": None})
+    assert untyped.given() == {"max_tokens": 512}
+    assert untyped.shrinks_to_fit
+    typed = make_options({"max_tokens": 7, "temperature": 0.0, "stop": ["END"]})
+    assert typed.given() == {"max_tokens": 7, "temperature": 0.0, "stop": ["END"]}
+    assert not typed.shrinks_to_fit
 
 
 @pytest.mark.parametrize("name", ["request_timeout_s", "drain_s", "stall_s"])

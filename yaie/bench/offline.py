@@ -23,8 +23,13 @@ if TYPE_CHECKING:
 _WARM_UP_SEED = 0
 
 
-def measure_offline(workload: Workload, llm: LLM, *, repeats: int) -> dict[str, Any]:
-    """Run the workload `repeats` times on a loaded model and return what `--json` prints."""
+def measure_offline(
+    workload: Workload, llm: LLM, *, repeats: int, note: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """Run the workload `repeats` times on a loaded model and return the report.
+
+    `note` is called with a line before each run.
+    """
     info = llm.info
     if workload.longest > info.max_model_len:
         raise InvalidRequest(
@@ -41,8 +46,12 @@ def measure_offline(workload: Workload, llm: LLM, *, repeats: int) -> dict[str, 
 
         return run_batch(llm, ask)[0], run_batch(llm, ask)[0]
 
+    note("warm-up …")
     run(_WARM_UP_SEED)
-    runs = [run(_WARM_UP_SEED + 1 + index) for index in range(repeats)]
+    runs = []
+    for number in range(1, repeats + 1):
+        note(f"run {number} of {repeats} …")
+        runs.append(run(_WARM_UP_SEED + number))
     return {
         "benchmark": "offline",
         "machine": describe_machine() | {"device": info.device},

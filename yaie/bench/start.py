@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -56,11 +56,17 @@ class Start:
 
 
 def measure_start(
-    settings: dict[str, Any], workload: Workload, *, repeats: int, kinds: tuple[str, ...] = KINDS
+    settings: dict[str, Any],
+    workload: Workload,
+    *,
+    repeats: int,
+    kinds: tuple[str, ...] = KINDS,
+    note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Start servers with these settings (names of `Settings`); returns what `--json` prints.
+    """Start servers with these settings (names of `Settings`) and return the report.
 
-    Raises `RequestFailed` if one does not start or does not answer.
+    `note` is called with a line before each start. Raises `RequestFailed` if a server does not
+    start or answer.
     """
     # Little more than the load needs, so that the whole pool is touched and counts.
     room = workload.shared_prefix + workload.requests * (workload.own + workload.output)
@@ -69,9 +75,11 @@ def measure_start(
     loads: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory(prefix="yaie-start-") as folder:
         caches = Path(folder)
+        note("warm-up …")
         _start_once(settings, caches, None)  # pages of programs and weights are in memory now
         for index in range(repeats):
             for kind in kinds:
+                note(f"start {index + 1} of {repeats}, {kind} …")
                 _forget(kind, caches)
                 load = workload if index == repeats - 1 and kind != KINDS[0] else None
                 start = _start_once(settings, caches, load)

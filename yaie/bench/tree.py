@@ -51,39 +51,42 @@ class Figure:
         }
 
 
-def measure_tree(*, quick: bool = False, scale: float = 1.0) -> dict[str, Any]:
+def measure_tree(
+    *, quick: bool = False, scale: float = 1.0, note: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
     """Measure every figure. `quick` leaves out the tree of 1,000,000 leaves.
 
-    `scale` shrinks prompts, trees and repeats alike (for tests); figures of a scaled run are not
-    comparable with the goals and say so.
+    `scale` shrinks prompts, trees and repeats alike, for tests; the report marks its figures, since
+    they are not comparable with the goals. `note` is called with a line after each figure.
     """
     prompt_len = max(int(PROMPT_LEN * scale), 16)
     repeats = max(int(200 * scale), 5)
+    evictions = max(int(2000 * scale), 5)
     leaves = max(int(100_000 * scale), 200)
-    figures = [
-        measure_match(prompt_len, repeats),
-        measure_insert(prompt_len, repeats),
-        measure_evict(leaves, "evict_100k_leaves", goal=20.0, repeats=max(int(2000 * scale), 5)),
+    measurements: list[Callable[[], Figure]] = [
+        lambda: measure_match(prompt_len, repeats),
+        lambda: measure_insert(prompt_len, repeats),
+        lambda: measure_evict(leaves, "evict_100k_leaves", goal=20.0, repeats=evictions),
+        lambda: measure_evict(10 * leaves, "evict_1m_leaves", goal=30.0, repeats=evictions),
+        lambda: measure_token_memory(prompt_len, prompts=max(int(256 * scale), 4)),
+        lambda: measure_grown_token_memory(prompt_len // 4, sequences=max(int(256 * scale), 4)),
+        lambda: measure_node_memory(leaves),
     ]
-    if not quick:
-        figures.append(
-            measure_evict(
-                10 * leaves, "evict_1m_leaves", goal=30.0, repeats=max(int(2000 * scale), 5)
-            )
-        )
-    figures += [
-        measure_token_memory(prompt_len, prompts=max(int(256 * scale), 4)),
-        measure_grown_token_memory(prompt_len // 4, sequences=max(int(256 * scale), 4)),
-        measure_node_memory(leaves),
-    ]
+    if quick:
+        del measurements[3]
+    figures: list[Figure] = []
+    for number, measure in enumerate(measurements, 1):
+        figures.append(measure())
+        note(f"{number} of {len(measurements) + 1}: {figures[-1].name}")
     churn = Churn() if scale == 1.0 else Churn().scaled(scale)
+    fragmentation = measure_fragmentation(churn)
     return {
         "benchmark": "tree",
         "machine": describe_machine(),
         "prompt_len": prompt_len,
         "scaled": scale != 1.0,
         "figures": [figure.as_json() for figure in figures],
-        "fragmentation": measure_fragmentation(churn),
+        "fragmentation": fragmentation,
         "all_met": all(figure.value <= figure.goal for figure in figures),
     }
 

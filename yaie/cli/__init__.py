@@ -1,1 +1,1 @@
-"""The `yaie` command line. Starting it imports neither torch nor transformers; commands do."""
+"""The `yaie` command line. Its start imports neither torch nor transformers; commands do."""

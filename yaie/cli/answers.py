@@ -1,6 +1,6 @@
-"""Where answers come from: a running server, or a model in this process. Used by `run` and `chat`.
+"""Sources of answers for `run` and `chat`: a running server, or a model in this process.
 
-Both give an `AnswerStream`: pieces of text as they come, then the finished `Answer`.
+Both return an `AnswerStream`: pieces of text as they arrive, then the finished `Answer`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from yaie.cli.sampling_options import SamplingOptions
 from yaie.types import Usage
 
 Message = dict[str, str]  # {"role": ..., "content": ...}
@@ -17,28 +18,8 @@ Question = str | list[Message]  # a raw prompt, or a conversation for the chat t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """How to answer; None leaves it to the model's own defaults."""
-
-    max_tokens: int | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] = ()
-    may_be_shorter: bool = False  # max_tokens was not typed: less will do if the context is full
-
-    def given(self) -> dict[str, Any]:
-        """The wishes that were expressed, by their name in the API."""
-        fields = ("max_tokens", "temperature", "top_p", "top_k", "seed")
-        values = {name: getattr(self, name) for name in fields}
-        given = {name: value for name, value in values.items() if value is not None}
-        return given | ({"stop": list(self.stop)} if self.stop else {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One finished answer. Times are seconds as this process saw them."""
+    """One finished answer. Times are in seconds, measured in this process."""
 
     text: str
     finish_reason: str
@@ -49,7 +30,7 @@ class Answer:
     place: str  # the device, or the server's address
 
     def as_json(self) -> dict[str, Any]:
-        """What `--json` prints."""
+        """Return the object that `--json` prints."""
         return {
             "text": self.text,
             "finish_reason": self.finish_reason,
@@ -67,7 +48,7 @@ class Answer:
         }
 
     def as_line(self) -> str:
-        """One line of statistics for a person."""
+        """Return the line of figures that `--stats` prints."""
         usage = self.usage
         share = 100 * usage.cached_tokens / max(usage.prompt_tokens, 1)
         decoding_s = self.total_s - self.first_token_s
@@ -83,9 +64,9 @@ class Answer:
 
 @dataclass(slots=True)
 class AnswerStream:
-    """Pieces of one answer as they come; `answer` is there once they are all read.
+    """Pieces of one answer as they arrive; `answer` is set after the last one.
 
-    Closing it early ends the request where it runs.
+    Closing the stream early aborts the request.
     """
 
     pieces: Generator[str, None, Answer]
@@ -95,31 +76,37 @@ class AnswerStream:
         self.answer = yield from self.pieces
 
     def finish(self) -> Answer:
-        """Read what is left and return the answer."""
+        """Read the remaining pieces and return the answer."""
         for _ in self:
             pass
         if self.answer is None:
-            raise RuntimeError("the answer was read before, and only in part")
+            raise RuntimeError("the stream was closed before its end")
         return self.answer
 
     def close(self) -> None:
-        """End the answer here."""
+        """Abort the answer."""
         with contextlib.suppress(KeyboardInterrupt):
             self.pieces.close()
 
 
 class AnswerSource(Protocol):
-    """A model that answers, here or elsewhere."""
+    """A model in this process or behind a server."""
 
     @property
     def name(self) -> str:
-        """Which model answers and where, for a person."""
+        """The model and its place, as shown to the user."""
 
-    def stream(self, question: Question, wishes: Wishes) -> AnswerStream:
+    def models(self) -> list[str]:
+        """Return the names of the models that `use_model` accepts."""
+
+    def use_model(self, name: str) -> None:
+        """Answer with another model from now on; raises a usage error for an unknown one."""
+
+    def stream(self, question: Question, options: SamplingOptions) -> AnswerStream:
         """Begin an answer."""
 
     def settle(self) -> None:
-        """All was answered: finish what the next start gains by."""
+        """Finish work that speeds up the next start, after the last answer."""
 
     def close(self) -> None:
-        """Free what the source holds."""
+        """Free the model or the connection."""

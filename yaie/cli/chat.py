@@ -1,7 +1,6 @@
-"""`yaie chat`: talk with a model. Each turn shares the KV of all turns before it.
+"""`yaie chat`: a conversation. Each turn shares the KV of all turns before it.
 
-Ctrl-C stops an answer (what was said so far stays), Ctrl-D leaves. With piped input every line is
-a turn, and the end of the input is the end of the chat.
+Ctrl-C stops an answer and keeps its text; Ctrl-D leaves. Of piped input every line is a turn.
 """
 
 from __future__ import annotations
@@ -14,85 +13,87 @@ import typer
 from yaie.cli import run as one_off
 from yaie.cli import terminal
 from yaie.cli.answers import AnswerSource
-from yaie.cli.chat_commands import ChatState, Leave, obey
+from yaie.cli.chat_commands import ChatState, Leave, complete, obey
 from yaie.cli.failures import show_failure
 from yaie.cli.options import ENGINE_FLAGS, settings_options
+from yaie.cli.sampling_options import SamplingOptions, sampling_flags
 from yaie.errors import YaieError
 
 _QUOTES = '"""'
 
 
 @settings_options(ENGINE_FLAGS, leave_out=("served_model_name",))
+@sampling_flags
 def chat(
     *,
     system: one_off.System = None,
-    max_tokens: one_off.MaxTokens = None,
-    temperature: one_off.Temperature = None,
-    top_p: one_off.TopP = None,
-    top_k: one_off.TopK = None,
-    seed: one_off.Seed = None,
-    stop: one_off.Stop = None,
+    options: SamplingOptions,
     stats: Annotated[
         bool | None, typer.Option("--stats/--no-stats", help="figures after each answer [off]")
     ] = None,
     url: one_off.Url = None,
+    api_key: one_off.ApiKey = None,
     local: one_off.Local = False,
     settings: dict[str, Any],
 ) -> None:
-    """Talk with a model. /help shows what else can be typed.
+    """Chat with a model; /help lists the commands of a chat.
 
-    Answers come from the server of --url or YAIE_BASE_URL (-m is then one of its models), else from
-    a YAIE server on 127.0.0.1:8000, else from here. --local, -m or another flag of the engine load
-    the model here.
+    The server of --url or YAIE_BASE_URL answers (-m then names one of its models), else a YAIE
+    server on 127.0.0.1:8000, else this process. --local, -m and flags of the engine load a model
+    here.
     """
-    wishes = one_off.make_wishes(
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_p=top_p,
-        top_k=top_k,
-        seed=seed,
-        stop=stop,
-    )
-    state = ChatState(wishes=wishes, system=system, show_stats=bool(stats))
-    typed_by_hand = terminal.is_terminal(sys.stdin)
-    if typed_by_hand:
-        import readline  # noqa: F401 - gives input() its history and line editing
-    with one_off.open_source(url, local, settings) as source:
+    state = ChatState(options=options, system=system, show_stats=bool(stats))
+    is_interactive = terminal.is_terminal(sys.stdin)
+    if is_interactive:
+        _prepare_line_editing()
+    with one_off.open_source(url, api_key, settings, local=local) as source:
         terminal.note(f"{source.name}. /help for help, Ctrl-D leaves")
-        converse(source, state, typed_by_hand)
+        converse(source, state, is_interactive)
         source.settle()
 
 
-def converse(source: AnswerSource, state: ChatState, typed_by_hand: bool) -> None:
-    """Take turns until the person leaves."""
+def _prepare_line_editing() -> None:
+    """Give `input()` history, line editing and the completion of commands with Tab."""
+    import readline
+
+    readline.set_completer_delims("")  # complete the whole line
+    readline.set_completer(lambda text, number: dict(enumerate(complete(text))).get(number))
+    is_libedit = "libedit" in (readline.__doc__ or "")  # of macOS
+    readline.parse_and_bind("bind ^I rl_complete" if is_libedit else "tab: complete")
+
+
+def converse(source: AnswerSource, state: ChatState, is_interactive: bool) -> None:
+    """Take turns until the user leaves."""
     while True:
         try:
-            typed = read_turn(typed_by_hand)
+            typed = read_turn(is_interactive)
         except EOFError:
-            if typed_by_hand:
+            if is_interactive:
                 print(file=sys.stderr)
             return
         except KeyboardInterrupt:
-            if not typed_by_hand:
+            if not is_interactive:
                 raise
             print(file=sys.stderr)
             terminal.note("Ctrl-D or /exit leaves")
             continue
         try:
-            if take_turn(typed.text, state, is_quoted=typed.is_quoted):
+            if take_turn(typed.text, state, source, is_quoted=typed.is_quoted):
                 answer_turn(source, state)
         except Leave:
             return
         except YaieError as error:
-            if not typed_by_hand:
+            if not is_interactive:
                 raise
-            show_failure(error)  # one turn failed; the chat goes on
+            show_failure(error)  # only this turn failed
 
 
-def take_turn(text: str, state: ChatState, *, is_quoted: bool = False) -> bool:
-    """Put what was typed into the conversation; whether the model is to answer now."""
+def take_turn(
+    text: str, state: ChatState, source: AnswerSource, *, is_quoted: bool = False
+) -> bool:
+    """Add a turn or run a command; return True if the model has to answer now."""
     if text.startswith("/") and not is_quoted:
-        return obey(text, state)
+        return obey(text, state, source)
     if not text.strip():
         return False
     state.say(text)
@@ -100,8 +101,8 @@ def take_turn(text: str, state: ChatState, *, is_quoted: bool = False) -> bool:
 
 
 def answer_turn(source: AnswerSource, state: ChatState) -> None:
-    """Stream the model's answer to the last turn, and remember it, also if it was stopped."""
-    stream = source.stream(state.conversation(), state.wishes)
+    """Stream the answer to the last turn and keep it, also if it was stopped."""
+    stream = source.stream(state.conversation(), state.options)
     pieces: list[str] = []
 
     def remembered() -> Any:
@@ -113,7 +114,7 @@ def answer_turn(source: AnswerSource, state: ChatState) -> None:
         one_off.print_pieces(remembered())
     except KeyboardInterrupt:
         print()
-        terminal.note("stopped; /regen asks again, /undo takes the question back")
+        terminal.note("stopped; /regen repeats the question, /undo removes it")
     except YaieError:
         state.give_up_question()
         raise
@@ -125,28 +126,27 @@ def answer_turn(source: AnswerSource, state: ChatState) -> None:
 
 
 class Typed(NamedTuple):
-    """A turn as it was typed; in quotes it is no command, whatever it begins with."""
+    """A turn as typed; quoted text is never a command."""
 
     text: str
     is_quoted: bool
 
 
-def read_turn(typed_by_hand: bool) -> Typed:
-    """One line, or several between triple quotes. Raises EOFError at the end of the input.
+def read_turn(is_interactive: bool) -> Typed:
+    """Read one line, or several between triple quotes. Raises EOFError at the end of the input.
 
-    The end of piped input closes quotes that are open: nobody is left to close them. A person who
-    types Ctrl-D there leaves.
+    The end of piped input closes open quotes. On a terminal Ctrl-D leaves the chat there too.
     """
-    line = _read_line("> " if typed_by_hand else "")
+    line = _read_line("> " if is_interactive else "")
     if not line.lstrip().startswith(_QUOTES):
         return Typed(line, is_quoted=False)
     rest = line.lstrip()[len(_QUOTES) :]
     lines = [rest]
     while _QUOTES not in lines[-1]:
         try:
-            lines.append(_read_line(". " if typed_by_hand else ""))
+            lines.append(_read_line(". " if is_interactive else ""))
         except EOFError:
-            if typed_by_hand:
+            if is_interactive:
                 raise
             break
     lines[-1] = lines[-1].partition(_QUOTES)[0]
@@ -158,8 +158,8 @@ def _read_line(prompt: str) -> str:
         line = sys.stdin.buffer.readline()
         if not line:
             raise EOFError
-        return one_off.decode_text(line, "what was piped in").rstrip("\r\n")
-    if not terminal.is_terminal(sys.stdout):  # then input() would write its prompt among answers
+        return one_off.decode_text(line, "piped text").rstrip("\r\n")
+    if not terminal.is_terminal(sys.stdout):  # input() would print the prompt among the answers
         print(prompt, end="", file=sys.stderr, flush=True)
         return input()
     return input(prompt)

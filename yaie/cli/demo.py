@@ -1,8 +1,8 @@
-"""`yaie demo`: what sharing prefixes saves, shown on questions that share a long system prompt.
+"""`yaie demo`: the savings of shared prefixes, on questions with one long system prompt.
 
-The same conversations go to two engines, one with the prefix cache off and one with it on, each
-batch at once and cold. The answers are compared: the cache must not change a single token.
-Shown is the run of median total time, after a warm-up.
+The same conversations run on two engines, with the prefix cache off and on, each batch at once and
+cold. The answers are compared, since the cache must not change a token. The table shows the run of
+median total time, after a warm-up.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SYSTEM_TEXT = (
     "You are the built-in model of YAIE, an inference engine for language models. ",
     "YAIE keeps one radix tree that is the cache, the batch and the attention plan at once. ",
     "A path in the tree is a token sequence, and every token of it has one slot in the pool. ",
-    "While its keys and values are held, no token is computed twice. ",
+    "While its keys and values are cached, no token is computed twice. ",
     "A prefix that many requests share is computed once, in the step in which it is first needed. ",
-    "Nodes that no live sequence needs stay until their slots are wanted by somebody else. ",
+    "Nodes that no live sequence needs stay until their slots are needed. ",
     "Answer briefly and truthfully; if you do not know something, say so. ",
 )
 _QUESTIONS = (
@@ -54,13 +54,13 @@ _QUESTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class DemoRun:
-    """One engine's batch."""
+    """One batch of an engine: its figures and its answers."""
 
     figures: BatchFigures
     outputs: list[RequestOutput]
 
     def as_json(self) -> dict[str, Any]:
-        """The figures of the table."""
+        """Return the figures of one row of the table."""
         figures = self.figures
         return {
             "prompt_tokens": figures.prompt_tokens,
@@ -80,19 +80,37 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
     settings: dict[str, Any],
 ) -> None:
-    """Questions that share a prompt, cache off against on."""
+    """Answer questions that share a prompt, with the prefix cache off and on."""
     from yaie.cli.local import load_model
 
     measured: dict[bool, list[DemoRun]] = {}
     for cache in (False, True):
         with load_model(settings | {"prefix_cache": cache}) as llm:
-            measured[cache] = [ask_all(llm, requests, run) for run in range(repeats + 1)][1:]
+            measured[cache] = measure_runs(llm, requests, repeats)
             model = f"{llm.info.model} ({llm.info.num_parameters / 1e6:.1f} M, {llm.info.device})"
+    report(model, requests, repeats, measured, as_json=as_json)
+
+
+def measure_runs(llm: LLM, requests: int, repeats: int) -> list[DemoRun]:
+    """Return the measured runs, after a warm-up."""
+    terminal.note("warm-up …")
+    ask_all(llm, requests, 0)
+    runs = []
+    for number in range(1, repeats + 1):
+        terminal.note(f"run {number} of {repeats} …")
+        runs.append(ask_all(llm, requests, number))
+    return runs
+
+
+def report(
+    model: str, requests: int, repeats: int, measured: dict[bool, list[DemoRun]], *, as_json: bool
+) -> None:
+    """Print the table or the JSON; exit with 1 if the cache changed an answer."""
     answers = requests * repeats
     same = sum(count_same_answers(*pair) for pair in zip(*measured.values(), strict=True))
     shown = {cache: median_run(runs) for cache, runs in measured.items()}
     if as_json:
-        report = {
+        found = {
             "model": model,
             "requests": requests,
             "repeats": repeats,
@@ -101,12 +119,12 @@ def demo(
             "answers": answers,
             "same_answers": same,
         }
-        print(json.dumps(report))
+        print(json.dumps(found))
     else:
         print_table(model, requests, shown)
         print(
             f"the cache changed {answers - same} of {answers} answers, {requests} in each "
-            "measured run; times are medians of the runs"
+            "run; times are of the median run"
         )
         text = shown[True].outputs[0].text.strip()
         print(f"for example: {_QUESTIONS[0]} {terminal.bold(text, sys.stdout)}")
@@ -115,7 +133,7 @@ def demo(
 
 
 def system_prompt(llm: LLM, length: int) -> str:
-    """A system prompt of about `length` tokens."""
+    """Return a system prompt of about `length` tokens."""
     tokenizer = llm.get_tokenizer()
     text, at = "", 0
     while len(tokenizer.encode(text)) < length:
@@ -125,7 +143,7 @@ def system_prompt(llm: LLM, length: int) -> str:
 
 
 def ask_all(llm: LLM, requests: int, number: int) -> DemoRun:
-    """Ask all questions at once; another number makes a system prompt that was never seen."""
+    """Run all questions at once; each number has a system prompt of its own."""
     from yaie.bench.shared_prefix import run_batch
     from yaie.types import SamplingParams
 
@@ -142,25 +160,27 @@ def ask_all(llm: LLM, requests: int, number: int) -> DemoRun:
 
 
 def median_run(runs: list[DemoRun]) -> DemoRun:
-    """The run whose total time is the (lower) median."""
+    """Return the run of (lower) median total time."""
     return sorted(runs, key=lambda run: run.figures.total_s)[(len(runs) - 1) // 2]
 
 
 def count_same_answers(off: DemoRun, on: DemoRun) -> int:
-    """How many questions got the same tokens in both runs."""
+    """Return the number of questions with the same tokens in both runs."""
     pairs = zip(off.outputs, on.outputs, strict=True)
     return sum(left.token_ids == right.token_ids for left, right in pairs)
 
 
 def print_table(model: str, requests: int, runs: dict[bool, DemoRun]) -> None:
-    """The table of the two runs."""
+    """Print the table of both runs."""
     each = runs[True].figures.prompt_tokens // requests
     print(f"{requests} requests at once, about {each:,} prompt tokens each, model {model}")
-    print(f"{'':12}{'rows computed':>15}{'reused':>9}{'TTFT p50':>11}{'TTFT p95':>11}{'total':>10}")
+    print(
+        f"{'':12}{'tokens computed':>17}{'reused':>9}{'TTFT p50':>11}{'TTFT p95':>11}{'total':>10}"
+    )
     for cache, run in runs.items():
         row = run.as_json()
         print(
-            f"  cache {'on ' if cache else 'off'} {row['prompt_rows_computed']:>15,}"
+            f"  cache {'on ' if cache else 'off'} {row['prompt_rows_computed']:>17,}"
             f"{row['reused']:>9.0%}{_ms(row['first_token_p50_s']):>11}"
             f"{_ms(row['first_token_p95_s']):>11}{_ms(row['total_s']):>10}"
         )

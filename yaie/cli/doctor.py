@@ -1,6 +1,7 @@
-"""`yaie doctor`: is this machine fit to serve, and where does every setting come from?
+"""`yaie doctor`: checks of this machine, and the source of every setting.
 
-Checks run in order and none stops the others; the last one answers with the built-in model.
+Checks run in order; each runs even if another failed. The last one is a self test with the
+built-in model.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import platform
 import socket
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError
@@ -33,7 +35,7 @@ _MARKS = {"ok": "ok  ", "warning": "note", "failed": "FAIL"}
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What one check found."""
+    """The result of one check."""
 
     name: str
     status: Status
@@ -45,7 +47,7 @@ def doctor(
 ) -> None:
     """Check this machine and the settings, and run a self test.
 
-    Exits with 1 when something is wrong that would stop a service.
+    Exits with 1 if a fault would stop a service.
     """
     checks = [run_check(name, check) for name, check in _CHECKS.items()]
     settings = settings_with_sources()
@@ -60,19 +62,25 @@ def doctor(
 
 
 def run_check(name: str, check: Callable[[], tuple[Status, str]]) -> Check:
-    """Run one check; whatever it raises is what it found."""
+    """Run one check; an exception counts as a failure."""
     try:
         status, detail = check()
     except YaieError as error:
         status, detail = "failed", error.message
-    except Exception as error:  # a doctor that falls ill on a symptom is no doctor
+    except Exception as error:  # one broken part must not hide the others
         status, detail = "failed", f"{type(error).__name__}: {error}"
     return Check(name, status, detail)
 
 
 def settings_with_sources() -> list[dict[str, Any]]:
-    """Every setting, its value, and whether it is the default or comes from the environment."""
-    from yaie.config import ENV_PREFIX, Settings, is_service_link
+    """Return every setting and variable with its value and its source."""
+    from yaie.config import (
+        CLIENT_VARIABLES,
+        ENV_PREFIX,
+        LIBRARY_VARIABLES,
+        Settings,
+        is_service_link,
+    )
 
     shown = []
     for name, field in Settings.model_fields.items():
@@ -85,7 +93,24 @@ def settings_with_sources() -> list[dict[str, Any]]:
             value = "(set)"
         source = "default" if given is None else variable
         shown.append({"name": name, "value": value, "source": source})
+    for variable in sorted(CLIENT_VARIABLES | LIBRARY_VARIABLES):  # read elsewhere, as they are
+        given = os.environ.get(variable) or None
+        source = "default" if given is None else variable
+        shown.append({"name": variable, "value": given, "source": source})
     return shown
+
+
+def show_value(name: str, value: object) -> str:
+    """Return a setting's value as a person writes it: "not set", "on", "32 GiB"."""
+    if value in (None, ""):
+        return "not set"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if name.endswith("_bytes") and isinstance(value, int):
+        for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+            if value % size == 0:
+                return f"{value // size} {unit}"
+    return f"{value:g} s" if isinstance(value, float) and name.endswith("_s") else str(value)
 
 
 def _print_report(checks: list[Check], settings: list[dict[str, Any]]) -> None:
@@ -95,7 +120,8 @@ def _print_report(checks: list[Check], settings: list[dict[str, Any]]) -> None:
         print(f"{paint[check.status](mark, sys.stdout)}  {check.name:<12} {check.detail}")
     print(terminal.bold("\nSettings", sys.stdout))
     for setting in settings:
-        print(f"  {setting['name']:<20} {setting['value']!s:<16} {setting['source']}")
+        value = show_value(setting["name"], setting["value"])
+        print(f"  {setting['name']:<20} {value:<16} {setting['source']}")
 
 
 def _check_python() -> tuple[Status, str]:
@@ -117,7 +143,7 @@ def _check_device() -> tuple[Status, str]:
     import torch
 
     if not torch.cuda.is_available():
-        return "ok", f"cpu ({os.cpu_count()} cores); no CUDA device is visible"
+        return "ok", f"cpu ({os.cpu_count()} cores), without a CUDA device"
     free, total = torch.cuda.mem_get_info()
     name = torch.cuda.get_device_name()
     return "ok", f"cuda: {name}, {free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
@@ -129,16 +155,16 @@ def _check_kernels() -> tuple[Status, str]:
     found = status()
     if found.loaded:
         return "ok", found.reason
-    return "warning", f"{found.reason}; torch serves instead, correct and slower"
+    return "warning", f"{found.reason}; torch computes instead, correct but slower"
 
 
 def _check_flashinfer() -> tuple[Status, str]:
     if importlib.util.find_spec("flashinfer") is None:
-        return "ok", "not installed; it is not needed"
+        return "ok", "not installed (optional)"
     try:
         return "ok", installed_version("flashinfer-python")
     except PackageNotFoundError:
-        return "warning", "a module of that name is there, but not as an installed package"
+        return "warning", "importable, but not an installed package"
 
 
 def _check_memory() -> tuple[Status, str]:
@@ -152,7 +178,7 @@ def _check_memory() -> tuple[Status, str]:
 
 
 def _readable_settings() -> Settings | None:
-    """The settings, or None where they are wrong, which is a check of its own."""
+    """Return the settings, or None if they are invalid (`_check_settings` reports that)."""
     from yaie.config import load_settings
 
     try:
@@ -161,7 +187,7 @@ def _readable_settings() -> Settings | None:
         return None
 
 
-_NOT_CHECKED: tuple[Status, str] = "warning", "not checked: the settings cannot be read"
+_NOT_CHECKED: tuple[Status, str] = "warning", "not checked: the settings are invalid"
 
 
 def _check_weights_cache() -> tuple[Status, str]:
@@ -182,11 +208,11 @@ def _check_settings() -> tuple[Status, str]:
 
     load_settings()
     unknown = unknown_variables()
-    return ("warning", "; ".join(unknown)) if unknown else ("ok", "all readable")
+    return ("warning", "; ".join(unknown)) if unknown else ("ok", "all valid")
 
 
 def _check_port() -> tuple[Status, str]:
-    from yaie.cli.remote import find_server
+    from yaie.cli.connection import choose_key, find_server
 
     settings = _readable_settings()
     if settings is None:
@@ -198,8 +224,9 @@ def _check_port() -> tuple[Status, str]:
         try:
             probe.bind((settings.host, settings.port))
         except OSError as error:
-            if find_server(settings.port) is not None:
-                return "ok", f"{address} is in use by a YAIE server"
+            found = find_server(settings.port, choose_key(None, is_named=False))
+            if found is not None:
+                return "ok", f"{address} is in use by {found}"
             return "warning", f"{address}: {error.strerror}; choose another with --port"
     return "ok", f"{address} is free"
 
@@ -207,12 +234,14 @@ def _check_port() -> tuple[Status, str]:
 def _check_self_test() -> tuple[Status, str]:
     from yaie import LLM, SamplingParams
 
-    with LLM(num_slots=256, max_model_len=128) as model:
-        sampling = SamplingParams(max_tokens=5, temperature=0.0, ignore_eos=True)
-        output = model.generate(["What is a radix tree?"], sampling)[0]
-    if len(output.token_ids) != 5:
-        return "failed", f"the built-in model gave {len(output.token_ids)} tokens instead of 5"
-    return "ok", f"5 tokens from the built-in model: {output.text!r}"
+    question = "What is a radix tree?"
+    with LLM(num_slots=1024, max_model_len=1024) as model:
+        sampling = SamplingParams(max_tokens=200, temperature=0.0)
+        output = model.chat([{"role": "user", "content": question}], sampling)[0]
+    text = " ".join(output.text.split())
+    if output.finish_reason != "stop" or not text:
+        return "failed", f"the built-in model did not finish its answer: {text!r}"
+    return "ok", f"{question} {textwrap.shorten(text, 120, placeholder=' …')}"
 
 
 _CHECKS: dict[str, Callable[[], tuple[Status, str]]] = {

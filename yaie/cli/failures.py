@@ -1,6 +1,6 @@
-"""How the command line fails: what, why, what to type, and an exit code; never a traceback.
+"""Errors of the command line: the fact, the reason, the fix and an exit code, without a traceback.
 
-Every command raises `CommandFailed` or one of `yaie.errors`; `main` shows it with `show_failure`.
+Commands raise `CommandFailed` or an error of `yaie.errors`; `main` prints it with `show_failure`.
 Exit codes: 0 done, 1 failed, 2 usage, 3 model, 4 memory, 5 server, 124 timeout, 130 Ctrl-C.
 """
 
@@ -17,13 +17,13 @@ from yaie.errors import NotEnoughMemory, YaieError
 
 FAILED, USAGE, SERVER_UNREACHABLE, TIMED_OUT, INTERRUPTED = 1, 2, 5, 124, 130
 
-# What to type next, by the code of an error that was raised below the command line.
+# The next step for errors raised below the command line, by code.
 _ADVICE = {
-    "model_not_found": "yaie models    (what is on this machine)",
-    "model_unsupported": "yaie models    (the architectures that are supported)",
-    "model_damaged": "yaie models    (what is on this machine)",
+    "model_not_found": "yaie models    (models on this machine, and three to start with)",
+    "model_unsupported": "yaie models    (supported architectures, and three models to start with)",
+    "model_damaged": "yaie models    (models on this machine)",
     "not_enough_memory": "a smaller --num-slots or --max-model-len",
-    "context_length_exceeded": "a shorter prompt, or a smaller --max-tokens",
+    "context_length_exceeded": "a shorter prompt",
     "bad_config": "yaie serve --help    (every setting and its values)",
     "engine_died": "yaie doctor",
     "engine_unavailable": "yaie doctor",
@@ -31,35 +31,42 @@ _ADVICE = {
 
 
 class CommandFailed(YaieError):
-    """A command cannot go on: what is wrong, why, and what to type instead."""
+    """An error of a command, with the reason and the advice printed below it."""
 
     def __init__(
-        self, what: str, *, why: str = "", advice: str = "", code: str, exit_code: int = FAILED
+        self,
+        what: str,
+        *,
+        why: str = "",
+        advice: str = "",
+        param: str | None = None,
+        code: str,
+        exit_code: int = FAILED,
     ) -> None:
-        super().__init__(what, code=code)
+        super().__init__(what, param=param, code=code)
         self.why = why
         self.advice = advice
         self.exit_code = exit_code
 
 
 def usage_error(what: str, *, why: str = "", advice: str = "yaie --help") -> CommandFailed:
-    """The command was typed wrongly: exit code 2."""
+    """Return the error of a wrong command line: exit code 2."""
     return CommandFailed(what, why=why, advice=advice, code="usage", exit_code=USAGE)
 
 
 def output_error(error: OSError) -> CommandFailed:
-    """Standard output took no more (its disk is full, or it is closed): exit code 1."""
+    """Return the error of a full or closed standard output: exit code 1."""
     return CommandFailed(f"cannot write the answer: {error.strerror or error}", code="output")
 
 
 def show_failure(error: BaseException) -> int:
-    """Print an error to stderr as at most one screen, and return the exit code it asks for."""
+    """Print an error to stderr, at most one screen, and return its exit code."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         error = NotEnoughMemory(
-            "the system gives this process no more memory; there is no more, or a limit is set "
-            "(ulimit -v, a container's)"
+            "the system refused memory; the machine is full, or a limit is set (ulimit -v, a "
+            "container's)"
         )
-    with contextlib.suppress(OSError):  # nobody takes the words (a full disk): the code still tells
+    with contextlib.suppress(OSError):  # stderr cannot be written; the exit code remains
         _show(error)
     return error.exit_code if isinstance(error, YaieError) else FAILED
 
@@ -71,20 +78,26 @@ def _show(error: BaseException) -> None:
         _print_parts(
             "internal",
             f"{type(error).__name__}: {error}",
-            "this is a fault of YAIE, not of what you typed",
-            "the same command with --debug, and report what it prints",
+            "this is a bug in YAIE",
+            "the same command with --debug, and report its output",
         )
         return
     code = error.code or error.type.removesuffix("_error")
     if isinstance(error, CommandFailed):
-        _print_parts(code, error.message, error.why, error.advice or _ADVICE.get(code, ""))
+        _print_parts(code, error.message, error.why, error.advice or _advice(error))
     else:
         what, *why = error.message.replace("\n", "; ").split("; ")
-        _print_parts(code, what, "\n".join(why), _ADVICE.get(code, ""))
+        _print_parts(code, what, "\n".join(why), _advice(error))
+
+
+def _advice(error: YaieError) -> str:
+    advice = _ADVICE.get(error.code or "", "")
+    is_shortened_by_fewer = error.code == "context_length_exceeded" and error.param == "max_tokens"
+    return f"{advice}, or a smaller --max-tokens" if is_shortened_by_fewer else advice
 
 
 def wants_traceback() -> bool:
-    """Whether the user asked for tracebacks, with --debug or YAIE_DEBUG."""
+    """Return True if --debug or YAIE_DEBUG requests tracebacks."""
     return os.environ.get("YAIE_DEBUG", "") not in ("", "0")
 
 

@@ -1,16 +1,18 @@
-"""Answers from a model in this process: `LLM`, with the settings of the flags and variables."""
+"""Answers from a model in this process: `LLM` with the settings of flags and variables."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from yaie.cli import terminal
-from yaie.cli.answers import Answer, AnswerStream, Question, Wishes
-from yaie.cli.failures import usage_error
+from yaie.cli.answers import Answer, AnswerStream, Question
+from yaie.cli.failures import USAGE, CommandFailed, usage_error
+from yaie.cli.sampling_options import SamplingOptions
 from yaie.errors import ContextLengthExceeded
 from yaie.process.gc_pause import gc_paused_then_frozen
 from yaie.types import Usage
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
     from yaie.llm import LLM, StreamPiece
 
 _SAVING_BEFORE_A_NOTE_S = 0.5
-_SAVING_S = 60.0  # gigabytes on a slow disk take longer; a server writes those
+_SAVING_S = 60.0  # enough for a small model; a server also waits for gigabytes on a slow disk
 
 
 def load_model(settings: dict[str, Any]) -> LLM:
-    """An `LLM` made from flags and `YAIE_*` variables; raises the `StartupError` of either."""
+    """Return an `LLM` made from flags and `YAIE_*` variables; raises their `StartupError`."""
     from yaie.config import BUILTIN_MODEL, load_settings
 
     config = load_settings(**settings).engine_config()
@@ -32,10 +34,34 @@ def load_model(settings: dict[str, Any]) -> LLM:
         " (a small demonstration model; -m names another)" if config.model == BUILTIN_MODEL else ""
     )
     terminal.note(f"loading {config.model}{hint} …")
-    with gc_paused_then_frozen():
+    with gc_paused_then_frozen(), _compilation_shown():
         from yaie.llm import LLM
 
         return LLM(given.pop("model"), **given)
+
+
+class _Notes(logging.Handler):
+    """Log records as notes and warnings on the terminal."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno > logging.INFO:
+            terminal.warn(record.getMessage())
+        else:
+            terminal.note(f"{record.getMessage()} …")
+
+
+@contextlib.contextmanager
+def _compilation_shown() -> Iterator[None]:
+    """Show a note while the kernel library is compiled, on the first start of a machine."""
+    log, notes = logging.getLogger("yaie.kernels"), _Notes()
+    level = log.level
+    log.addHandler(notes)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(notes)
 
 
 class ModelAnswers:
@@ -50,33 +76,44 @@ class ModelAnswers:
         info = self._llm.info
         return f"{info.model} ({info.num_parameters / 1e6:.1f} M, {info.device})"
 
-    def stream(self, question: Question, wishes: Wishes) -> AnswerStream:
+    def models(self) -> list[str]:
+        """Return the one model that is loaded."""
+        return [self._llm.info.model]
+
+    def use_model(self, name: str) -> None:
+        """Refuse every model but the loaded one."""
+        if name not in self.models():
+            raise usage_error(
+                f"this chat has loaded {self._llm.info.model} alone", advice=f"yaie chat -m {name}"
+            )
+
+    def stream(self, question: Question, options: SamplingOptions) -> AnswerStream:
         """Begin an answer; the engine runs while pieces are read."""
         if not isinstance(question, str) and not self._llm.get_tokenizer().has_chat_template:
             raise usage_error(
                 f"{self._llm.info.model} has no chat template",
-                why="it continues text and does not answer questions",
+                why="it continues text instead of answering questions",
                 advice="yaie run --raw …",
             )
-        return AnswerStream(self._pieces(question, wishes))
+        return AnswerStream(self._pieces(question, options))
 
     def settle(self) -> None:
-        """Wait for the packed weights of a first start; who does not want to presses Ctrl-C."""
+        """Wait until the packed weights of a first start are saved; Ctrl-C skips the wait."""
         with contextlib.suppress(KeyboardInterrupt):
             if not self._llm.wait_until_saved(_SAVING_BEFORE_A_NOTE_S):
-                terminal.note("keeping packed weights for the next start …")
+                terminal.note("saving packed weights for the next start …")
                 self._llm.wait_until_saved(_SAVING_S)
 
     def close(self) -> None:
         """Free the model."""
         self._llm.close()
 
-    def _pieces(self, question: Question, wishes: Wishes) -> Generator[str, None, Answer]:
+    def _pieces(self, question: Question, options: SamplingOptions) -> Generator[str, None, Answer]:
         began = time.perf_counter()
         first_s: float | None = None
         text, reason = "", "error"
         usage = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
-        for piece in self._begin(question, wishes):
+        for piece in self._begin(question, options):
             if first_s is None:
                 first_s = time.perf_counter() - began
             usage, reason = piece.usage, piece.finish_reason or reason
@@ -95,15 +132,31 @@ class ModelAnswers:
             place=info.device,
         )
 
-    def _begin(self, question: Question, wishes: Wishes) -> Generator[StreamPiece, None, None]:
-        # No wish means no limit, as in the server's chat; the default of `LLM` is 16 tokens.
-        given = {"max_tokens": None} | wishes.given()
-        if "stop" in given:
-            given["stop"] = tuple(given["stop"])
+    def _begin(
+        self, question: Question, options: SamplingOptions
+    ) -> Generator[StreamPiece, None, None]:
+        # Without max_tokens an answer is unlimited, as in the server's chat; `LLM` defaults to 16.
+        given = {"max_tokens": None} | options.given()
         sampling = dataclasses.replace(self._llm.default_sampling, **given)
         try:
             return self._llm.stream(question, sampling)
-        except ContextLengthExceeded:
-            if not wishes.may_be_shorter:
-                raise
+        except ContextLengthExceeded as error:
+            if not options.shrinks_to_fit:
+                raise self._blamed_on_the_pool(error) from None
+        try:
             return self._llm.stream(question, dataclasses.replace(sampling, max_tokens=None))
+        except ContextLengthExceeded as error:
+            raise self._blamed_on_the_pool(error) from None
+
+    def _blamed_on_the_pool(self, error: ContextLengthExceeded) -> Exception:
+        """Return the error, or one about --num-slots where the KV pool limits the context."""
+        info = self._llm.info
+        if info.max_model_len < info.num_slots:
+            return error
+        return CommandFailed(
+            f"the KV pool limits the context to {info.num_slots:,} tokens",
+            why=error.message.partition(";")[0],
+            advice=f"a larger --num-slots (now {info.num_slots:,}), or a shorter prompt",
+            code=str(error.code),
+            exit_code=USAGE,
+        )

@@ -1,7 +1,4 @@
-"""The entry point: which command is meant, and what becomes of its errors and exit code.
-
-`yaie "PROMPT"` is `yaie run`, and a bare `yaie` on a terminal is `yaie chat`.
-"""
+"""The entry point of the command line: runs a command and turns its errors into exit codes."""
 
 from __future__ import annotations
 
@@ -14,14 +11,18 @@ from typing import Annotated
 import typer
 
 from yaie.cli import bench, chat, demo, doctor, failures, models, run, serve, terminal, version
+from yaie.cli.dispatch import edit_distance, with_command
 
 _GLOBAL_FLAGS = ("--debug", "--quiet", "-q")
-_ROOT_FLAGS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
+_NEAR = 2  # edits between an unknown flag and one that is suggested
 
 app = typer.Typer(
     name="yaie",
-    help="Serve a language model, or ask it, with a radix tree that shares every common prefix.",
-    epilog='Ask at once: yaie "Why is the sky blue?"    or: cat notes.md | yaie "Summarise this"',
+    help=(
+        "Run language models; a radix tree computes every common prefix once. "
+        'yaie "PROMPT" answers a prompt; yaie alone, on a terminal, starts a chat.'
+    ),
+    epilog='Examples: yaie "Why is the sky blue?"    cat notes.md | yaie "Summarise this"',
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     pretty_exceptions_enable=False,
@@ -35,8 +36,8 @@ app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)
 app.command("version")(version.version)
 COMMANDS = ("run", "chat", "serve", "demo", "bench", "doctor", "models", "version")
-# What may follow a command, as a bare word.
-_COMMAND_ARGUMENTS = ("builtin", *(each.name for each in bench.app.registered_commands))
+# Bare words that may follow a command.
+_NAMES = ("builtin", *(each.name for each in bench.app.registered_commands))
 
 
 @app.callback(invoke_without_command=True)
@@ -45,7 +46,7 @@ def _root(
     show_version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
     _debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
     _quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No remarks, only answers and errors.")
+        bool, typer.Option("--quiet", "-q", help="Print answers and errors only.")
     ] = False,
 ) -> None:
     if show_version and context.invoked_subcommand is None:
@@ -59,21 +60,21 @@ def main() -> None:
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; errors have been shown on stderr."""
+    """Run one command line, print its errors to stderr and return its exit code."""
     try:
         typed = _take_global_flags(arguments)
-        code = app(with_command(typed), prog_name="yaie", standalone_mode=False)
+        code = app(with_command(typed, COMMANDS, _NAMES), prog_name="yaie", standalone_mode=False)
         sys.stdout.flush()
-    except BaseException as error:  # the last line of defence: one screen for a person, no trace
+    except BaseException as error:  # one screen for the user instead of a traceback
         return _exit_code_of(error)
-    if code == failures.INTERRUPTED:  # typer's word for Ctrl-C
+    if code == failures.INTERRUPTED:  # typer's code for Ctrl-C
         return _interrupted()
     return code if isinstance(code, int) else 0
 
 
 def _exit_code_of(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
-        _discard_output()  # the reader has seen enough (`yaie … | head`): that is no failure
+        _discard_output()  # the reader has closed the pipe (`yaie … | head`): a success
         return 0
     if isinstance(error, terminal.CannotWrite):
         _discard_output()
@@ -87,47 +88,8 @@ def _exit_code_of(error: BaseException) -> int:
     return failures.show_failure(error)
 
 
-def with_command(arguments: list[str]) -> list[str]:
-    """The arguments with the command that is meant in front.
-
-    Raises `CommandFailed` (usage) for a bare word that looks like a misspelt command, unless
-    more words follow as in a sentence: `yaie what is a tree` is a prompt, no misspelt `chat`.
-    """
-    if not arguments:
-        on_terminal = terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stdout)
-        return ["chat"] if on_terminal else ["run"]
-    first = arguments[0]
-    if first in COMMANDS or first.split("=")[0] in _ROOT_FLAGS:
-        return arguments
-    if first.isalpha() and not _goes_on(arguments[1:]):
-        meant = min(COMMANDS, key=lambda name: edit_distance(first.lower(), name))
-        if edit_distance(first.lower(), meant) <= 2:
-            rest = " ".join(arguments)
-            raise failures.usage_error(
-                f"no command {first!r}. Did you mean `yaie {meant}`?",
-                why=f"to send it as a prompt: yaie run {rest}",
-                advice=f"yaie {' '.join([meant, *arguments[1:]])}",
-            )
-    return ["run", *arguments]
-
-
-def _goes_on(rest: list[str]) -> bool:
-    """Whether these words go on with a sentence rather than with a command's own arguments."""
-    return bool(rest) and rest[0].isalpha() and rest[0] not in _COMMAND_ARGUMENTS
-
-
-def edit_distance(left: str, right: str) -> int:
-    """How many letters must be inserted, removed or replaced to get from one to the other."""
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        diagonal, row[0] = row[0], i
-        for j, b in enumerate(right, 1):
-            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (a != b))
-    return row[-1]
-
-
 def _take_global_flags(arguments: Sequence[str]) -> list[str]:
-    """Obey --debug and --quiet wherever they stand before `--`, and take them out."""
+    """Apply --debug and --quiet anywhere before `--`, and return the other arguments."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     before = arguments[:end]
     if "--debug" in before:
@@ -140,17 +102,22 @@ def _take_global_flags(arguments: Sequence[str]) -> list[str]:
 def _as_usage_error(error: typer.TyperException) -> failures.CommandFailed:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "yaie"
+    possible = getattr(error, "possibilities", None)
+    if possible:  # typer suggests distant flags as well
+        typed = getattr(error, "option_name", "")
+        near = [flag for flag in possible if edit_distance(typed, flag) <= _NEAR]
+        error.possibilities = near  # type: ignore[attr-defined]
     return failures.usage_error(error.format_message(), advice=f"{path} --help")
 
 
 def _discard_output() -> None:
-    """Let Python's last flush of what is still in the buffer find somebody who takes it."""
+    """Send the rest of the output buffer to the null device, so that Python's last flush works."""
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - a device, not a file
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _interrupted() -> int:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C shall not cut the clean-up
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not interrupt the clean-up
     if terminal.is_terminal(sys.stderr):
         print(file=sys.stderr)
     return failures.INTERRUPTED

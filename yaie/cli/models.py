@@ -1,4 +1,7 @@
-"""`yaie models`: what can be served here. Reads headers only, so it is quick and needs no torch."""
+"""`yaie models`: models on this machine, models to start with, and supported architectures.
+
+Reads file headers only, without torch.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,12 @@ from typing import Annotated
 import typer
 
 from yaie.cli import terminal
+from yaie.models.starters import CONTEXT, STARTERS, Starter
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model on this machine, and the reason if it cannot be served."""
+    """A model on this machine. Sizes are in bytes."""
 
     name: str
     folder: str
@@ -25,39 +29,51 @@ class LocalModel:
     num_parameters: int
     nbytes: int
     dtype: str
-    quantization: str  # how linear layers are stored, such as "int4 by gptq"; empty: as dtype
-    refused: str  # empty: it is served
+    quantization: str  # of stored linear layers, such as "int4 by gptq"; empty: as dtype
+    refused: str  # the reason; empty for a supported model
 
 
 def models(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
 ) -> None:
-    """List models on this machine and supported architectures."""
+    """List models on this machine, models to start with, and supported architectures."""
     from yaie.models.support import SUPPORTED
 
     local = [inspect_model(name, folder) for name, folder in local_folders()]
     if as_json:
-        supported = [asdict(entry) for entry in SUPPORTED]
-        print(json.dumps({"models": [asdict(m) for m in local], "supported": supported}))
+        report = {
+            "models": [asdict(model) for model in local],
+            "to_start_with": [
+                asdict(starter) | {"memory_bytes": starter.memory_bytes} for starter in STARTERS
+            ],
+            "supported": [asdict(entry) for entry in SUPPORTED],
+        }
+        print(json.dumps(report))
         return
     print(terminal.bold("On this machine", sys.stdout))
     for model in local:
-        print(f"  {model.name:<34} {_describe(model)}")
+        print(f"  {model.name:<36} {_describe(model)}")
+    print(terminal.bold("\nTo start with", sys.stdout), "(downloaded by: yaie serve NAME)")
+    for starter in STARTERS:
+        print(f"  {starter.repository:<36} {_describe_starter(starter)}")
     print(terminal.bold("\nSupported architectures", sys.stdout))
     for entry in SUPPORTED:
         print(f"  {entry.architecture:<24} {entry.known_as}")
-    terminal.note('\nask one: yaie -m NAME "…"    any folder in Hugging Face layout works too')
+    terminal.note(
+        '\ntry one: yaie -m NAME "…"    NAME may be any folder or Hugging Face repository with '
+        "safetensors"
+    )
 
 
 def local_folders() -> list[tuple[str, Path]]:
-    """(name, folder) of the built-in model and of every model in the Hugging Face cache."""
+    """Return name and folder of the built-in model and of each model in the Hugging Face cache."""
     from huggingface_hub import constants
 
     from yaie.config import BUILTIN_MODEL
 
     found: list[tuple[str, Path]] = []
     builtin = importlib.util.find_spec("yaie.models.builtin")
-    if builtin is not None and builtin.origin is not None:  # a folder alone is no package
+    if builtin is not None and builtin.origin is not None:  # skip a namespace package
         package = importlib.import_module("yaie.models.builtin")
         found.append((BUILTIN_MODEL, Path(package.BUILTIN_MODEL_DIR)))
     cache = Path(constants.HF_HUB_CACHE)
@@ -70,7 +86,7 @@ def local_folders() -> list[tuple[str, Path]]:
 
 
 def inspect_model(name: str, folder: Path) -> LocalModel:
-    """What the folder holds, and whether YAIE would serve it."""
+    """Describe a model folder, with the reason if YAIE refuses it."""
     from yaie.errors import StartupError
     from yaie.models.checkpoint import read_config
     from yaie.models.folder import open_folder
@@ -92,16 +108,24 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
             quantization = f"{layout.stored_kind} by {layout.stored.method}"
     except StartupError as error:
         refused = error.message
-    except OSError as error:  # one folder that may not be read hides no other
+    except OSError as error:  # an unreadable folder must not hide the others
         refused = f"{folder} cannot be read: {error.strerror}"
     return LocalModel(
         name, str(folder), architecture, num_parameters, nbytes, dtype, quantization, refused
     )
 
 
+def _describe_starter(starter: Starter) -> str:
+    download, memory = starter.weight_bytes / 1e9, starter.memory_bytes / 1e9
+    return (
+        f"{download:.1f} GB to download, {memory:.1f} GB of memory with {CONTEXT:,} tokens of "
+        f"context; {starter.known_for}"
+    )
+
+
 def _describe(model: LocalModel) -> str:
     if model.refused:
-        return f"not served: {model.refused}"
+        return f"not supported: {model.refused}"
     return (
         f"{model.architecture}, {model.num_parameters / 1e6:,.1f} M parameters, "
         f"{model.nbytes / 1e6:,.1f} MB in {model.quantization or model.dtype}"

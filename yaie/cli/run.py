@@ -1,6 +1,6 @@
-"""`yaie run`, which is also `yaie "PROMPT"`: one answer on stdout, then the end.
+"""`yaie run`, also spelt `yaie "PROMPT"`: one answer on stdout.
 
-Never interactive: what is piped in is read, and nothing is asked.
+Never interactive: piped text is part of the prompt.
 """
 
 from __future__ import annotations
@@ -18,45 +18,22 @@ from typing import Annotated, Any
 import typer
 
 from yaie.cli import terminal
-from yaie.cli.answers import Answer, AnswerSource, Message, Question, Wishes
+from yaie.cli.answers import Answer, AnswerSource, Message, Question
 from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
-from yaie.cli.options import (
-    ENGINE_FLAGS,
-    parse_count,
-    settings_options,
-    warn_of_unknown_variables,
-)
+from yaie.cli.options import ENGINE_FLAGS, settings_options, warn_of_unknown_variables
+from yaie.cli.sampling_options import SamplingOptions, sampling_flags
 
-DEFAULT_MAX_TOKENS = 512
-LONGEST_TIMEOUT_S = 10**9  # about 30 years, which every system's timer can count
+LONGEST_TIMEOUT_S = 10**9  # about 30 years, within the range of every system's timer
 
 System = Annotated[str | None, typer.Option("--system", "-s", help="system prompt", metavar="TEXT")]
 Url = Annotated[
     str | None,
-    typer.Option("--url", help="ask this OpenAI-compatible server [YAIE_BASE_URL]", metavar="URL"),
+    typer.Option("--url", help="an OpenAI-compatible server [YAIE_BASE_URL]", metavar="URL"),
 ]
-Local = Annotated[bool, typer.Option("--local", help="answer in this process, ask no server")]
-MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tokens",
-        "-n",
-        parser=parse_count,
-        metavar="N",
-        help="longest answer, in tokens [512]",
-    ),
-]
-Temperature = Annotated[
-    float | None, typer.Option("--temperature", "-t", help="0 is greedy [the model's]", metavar="T")
-]
-TopP = Annotated[float | None, typer.Option("--top-p", help="nucleus [the model's]", metavar="P")]
-TopK = Annotated[
-    int | None, typer.Option("--top-k", help="the k most likely [the model's]", metavar="K")
-]
-Seed = Annotated[int | None, typer.Option("--seed", help="repeat the same draws", metavar="N")]
-Stop = Annotated[
-    list[str] | None,
-    typer.Option("--stop", help="end before this text; repeatable", metavar="TEXT"),
+Local = Annotated[bool, typer.Option("--local", help="answer in this process, without a server")]
+ApiKey = Annotated[
+    str | None,
+    typer.Option("--api-key", help="the server's key [YAIE_API_KEY, OPENAI_API_KEY]"),
 ]
 Stats = Annotated[
     bool | None,
@@ -65,10 +42,11 @@ Stats = Annotated[
 
 
 @settings_options(ENGINE_FLAGS, leave_out=("served_model_name",))
+@sampling_flags
 def run(
     prompt: Annotated[
         list[str] | None,
-        typer.Argument(help="what to ask; joined with piped text", metavar="PROMPT"),
+        typer.Argument(help="the prompt; piped text is put before it", metavar="PROMPT"),
     ] = None,
     *,
     system: System = None,
@@ -76,51 +54,39 @@ def run(
         list[Path] | None,
         typer.Option("--file", "-f", help="text put before the prompt; repeatable", metavar="PATH"),
     ] = None,
-    max_tokens: MaxTokens = None,
-    temperature: Temperature = None,
-    top_p: TopP = None,
-    top_k: TopK = None,
-    seed: Seed = None,
-    stop: Stop = None,
+    options: SamplingOptions,
     raw: Annotated[bool, typer.Option("--raw", help="no chat template: continue the text")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object at the end")] = False,
     stats: Stats = None,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", help="give up after so many seconds", metavar="S")
+        float | None, typer.Option("--timeout", help="stop after this many seconds", metavar="S")
     ] = None,
     url: Url = None,
+    api_key: ApiKey = None,
     local: Local = False,
     settings: dict[str, Any],
 ) -> None:
-    """Answer one prompt; also: yaie "PROMPT".
+    """Answer one prompt; also spelt: yaie "PROMPT".
 
-    The prompt is the text of -f files, then piped text, then PROMPT. It is answered by the server
-    of --url or YAIE_BASE_URL (-m is then one of its models), else by a YAIE server on
-    127.0.0.1:8000, else here. --local, -m or another flag of the engine load the model here.
+    The prompt is the text of -f files, then piped text, then PROMPT. The server of --url or
+    YAIE_BASE_URL answers (-m then names one of its models), else a YAIE server on 127.0.0.1:8000,
+    else this process. --local, -m and flags of the engine load a model here.
 
-    What is piped in is read to its end also beside PROMPT: in a loop that reads lines, add
+    Piped text is read to its end even if PROMPT is given. In a loop that reads lines, add
     </dev/null.
     """
     if raw and system:
         raise usage_error(
-            "--raw and --system do not go together",
-            why="a system prompt is a part of the chat template, and --raw uses none",
+            "--raw and --system exclude each other",
+            why="--raw skips the chat template, which holds the system prompt",
             advice="put the text at the front of the prompt",
         )
-    wishes = make_wishes(
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_p=top_p,
-        top_k=top_k,
-        seed=seed,
-        stop=stop,
-    )
     with contextlib.ExitStack() as stack:
         stack.enter_context(time_limit(timeout))
-        text = read_prompt(prompt or [], file or [])  # what is piped in may be long in coming
+        text = read_prompt(prompt or [], file or [])  # a slow pipe counts as well
         question: Question = text if raw else conversation(system, text)
-        source = stack.enter_context(open_source(url, local, settings))
-        stream = source.stream(question, wishes)
+        source = stack.enter_context(open_source(url, api_key, settings, local=local))
+        stream = source.stream(question, options)
         try:
             if not as_json:
                 print_pieces(stream)
@@ -128,8 +94,7 @@ def run(
         finally:
             stream.close()
         if as_json:
-            # Where stdout is no UTF-8, letters are escaped here as JSON has it, and not by the
-            # stream.
+            # Outside UTF-8, characters become JSON escapes here instead of the stream's escapes.
             plain = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
             print(json.dumps(answer.as_json(), ensure_ascii=plain), flush=True)
         show_stats(answer, stats)
@@ -138,43 +103,18 @@ def run(
 
 
 def show_stats(answer: Answer, wanted: bool | None) -> None:
-    """The line of figures; None: where a person looks."""
+    """Print the line of figures; None: only on a terminal."""
     if wanted:
         print(answer.as_line(), file=sys.stderr)
     elif wanted is None:
         terminal.note(answer.as_line())
 
 
-def make_wishes(
-    *,
-    max_tokens: int | None,
-    temperature: float | None,
-    top_p: float | None,
-    top_k: int | None,
-    seed: int | None,
-    stop: list[str] | None,
-) -> Wishes:
-    """Wishes from flags. Raises `InvalidRequest` for a value that no model can follow."""
-    from yaie.types import SamplingParams
-
-    wishes = Wishes(
-        max_tokens=DEFAULT_MAX_TOKENS if max_tokens is None else max_tokens,
-        temperature=temperature,
-        top_p=top_p,
-        top_k=top_k,
-        seed=seed,
-        stop=tuple(stop or ()),
-        may_be_shorter=max_tokens is None,
-    )
-    SamplingParams(**wishes.given())  # refused here, before a model is loaded for nothing
-    return wishes
-
-
 def read_prompt(words: list[str], files: list[Path]) -> str:
-    """The files, then what is piped in, then the words, parted by blank lines."""
+    """Return the files, the piped text and the words, separated by blank lines."""
     parts = [read_text(path) for path in files]
     if sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty():
-        parts.append(decode_text(sys.stdin.buffer.read(), "what was piped in"))
+        parts.append(decode_text(sys.stdin.buffer.read(), "piped text"))
     parts.append(" ".join(words))
     text = "\n\n".join(part.strip("\n") for part in parts if part.strip())
     if not text:
@@ -183,7 +123,7 @@ def read_prompt(words: list[str], files: list[Path]) -> str:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file; a clear refusal if it cannot be read or is no text."""
+    """Return the text of a file; raises a usage error if it is unreadable or not UTF-8."""
     try:
         return decode_text(path.read_bytes(), str(path))
     except OSError as error:
@@ -193,25 +133,25 @@ def read_text(path: Path) -> str:
 
 
 def decode_text(data: bytes, name: str) -> str:
-    """The text that was given as bytes; a clear refusal if it is none. `name`: what it is."""
+    """Return the text of bytes; raises a usage error with `name` if they are not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise usage_error(
             f"{name} is not UTF-8 text",
-            why=f"byte {error.start} cannot be read",
+            why=f"byte {error.start} cannot be decoded",
             advice="iconv -t utf-8",
         ) from None
 
 
 def conversation(system: str | None, text: str) -> list[Message]:
-    """A conversation of one question."""
+    """Return a conversation of one question."""
     first = [{"role": "system", "content": system}] if system else []
     return [*first, {"role": "user", "content": text}]
 
 
 def print_pieces(pieces: Iterable[str]) -> None:
-    """Write pieces to stdout as they come, and end the last line."""
+    """Write pieces to stdout as they arrive, and end the last line."""
     last = ""
     for piece in pieces:
         sys.stdout.write(piece)
@@ -223,23 +163,20 @@ def print_pieces(pieces: Iterable[str]) -> None:
 
 
 @contextlib.contextmanager
-def open_source(url: str | None, local: bool, settings: dict[str, Any]) -> Iterator[AnswerSource]:
-    """Where the answer comes from: the named server, one found on this machine, or this process."""
+def open_source(
+    url: str | None, api_key: str | None, settings: dict[str, Any], *, local: bool
+) -> Iterator[AnswerSource]:
+    """Open the named server, a YAIE server found on this machine, or a model in this process."""
     named = url or os.environ.get("YAIE_BASE_URL")
     if url and local:
-        raise usage_error("--url and --local do not go together", advice="one of them")
+        raise usage_error("--url and --local exclude each other", advice="one of them")
     warn_of_unknown_variables()
     source: AnswerSource | None = None
     if named and not local:
-        from yaie.cli.remote import ServerAnswers
-
         _refuse_engine_flags(named, settings)
-        source = ServerAnswers(named, settings.get("model"))
+        source = _server(named, settings.get("model"), api_key, is_named=True)
     elif not local and not settings and not os.environ.get("YAIE_MODEL"):
-        from yaie.cli.remote import ServerAnswers, find_server
-
-        found = find_server()
-        source = ServerAnswers(found) if found else None
+        source = _found_server(api_key)
     if source is None:
         from yaie.cli.local import ModelAnswers
 
@@ -250,31 +187,47 @@ def open_source(url: str | None, local: bool, settings: dict[str, Any]) -> Itera
         source.close()
 
 
+def _server(url: str, model: str | None, api_key: str | None, *, is_named: bool) -> AnswerSource:
+    from yaie.cli.connection import choose_key
+    from yaie.cli.remote import ServerAnswers
+
+    return ServerAnswers(url, model, key=choose_key(api_key, is_named=is_named))
+
+
+def _found_server(api_key: str | None) -> AnswerSource | None:
+    from yaie.cli import connection
+
+    found = connection.find_server(key=connection.choose_key(api_key, is_named=False))
+    return _server(found.url, None, api_key, is_named=False) if found else None
+
+
 def _refuse_engine_flags(url: str, settings: dict[str, Any]) -> None:
     flags = [f"--{name.replace('_', '-')}" for name in settings if name != "model"]
     if flags:
         raise usage_error(
             f"{', '.join(flags)} cannot be set for the server at {url}",
-            why="these are settings of a model in this process; a server has its own",
+            why="these flags configure a model in this process; a server has its own settings",
             advice="--local, or the same command without them",
         )
 
 
 class _TimeIsUp(BaseException):
-    """The alarm rang. No `Exception`: whatever is cut off must not take it for a fault of its own
-    and go on, as the engine does when a step fails."""
+    """The alarm of `time_limit`.
+
+    Derived from BaseException, so that the engine does not handle it as the failure of a step.
+    """
 
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Leave the block with exit code 124 when it takes longer than so many seconds."""
+    """Leave the block with exit code 124 after this many seconds; None: without limit."""
     if seconds is None:
         yield
         return
     if not 0 < seconds <= LONGEST_TIMEOUT_S:  # also refuses NaN
         raise usage_error(
             f"--timeout must be greater than 0 and at most {LONGEST_TIMEOUT_S:,}, got {seconds:g}",
-            why="it is in seconds; without it there is no limit",
+            why="it is in seconds; without it the time is unlimited",
             advice="--timeout 60",
         )
 

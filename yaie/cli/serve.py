@@ -1,7 +1,7 @@
-"""`yaie serve`: the same service as `uvicorn server.api:app`, with flags, and the port bound first.
+"""`yaie serve`: the service of `uvicorn server.api:app`, with flags and a port bound first.
 
-The app's own lifespan starts and supervises the engine; here the settings are read, the port is
-taken, and an engine that cannot start becomes one message and an exit code.
+The app's lifespan starts and supervises the engine. This module reads the settings, binds the port,
+checks the model, and turns an engine that cannot start into one error and an exit code.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import resource
 import signal
 import socket
 import sys
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from yaie.cli.connection import choose_key, find_server
 from yaie.cli.failures import CommandFailed, usage_error
 from yaie.cli.options import (
     ENGINE_FLAGS,
@@ -31,16 +31,16 @@ from yaie.process.gc_pause import gc_paused_then_frozen
 if TYPE_CHECKING:
     from yaie.config import Settings
 
-# After the requests in flight were answered: for what clients have not sent or read to its end.
+# After the drain, for clients that have not sent or read all of their data.
 CLOSE_S = 5
-MOST_FILES = 65_536  # connections among them
+MAX_FILES = 65_536  # open files, connections included
 
 
 @settings_options((*ENGINE_FLAGS, *SERVER_FLAGS))
 def serve(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="as --model", show_default=False),
+        typer.Argument(metavar="MODEL", help="same as --model", show_default=False),
     ] = None,
     *,
     settings: dict[str, Any],
@@ -49,7 +49,7 @@ def serve(
     from yaie.config import load_settings
 
     if name is not None:
-        if not name.strip():  # as a path it would be the folder one stands in
+        if not name.strip():  # as a path it would be the current folder
             raise usage_error("MODEL is empty", advice="yaie serve    (the built-in model)")
         if settings.get("model", name) != name:
             raise usage_error(
@@ -65,24 +65,21 @@ def serve(
 
 
 def check_model(model: str) -> None:
-    """Refuse a model that is missing, damaged or unsupported before anything is started.
+    """Refuse a model that is missing, damaged or unsupported, before anything is started.
 
-    One that has to be downloaded is left to the service, which answers probes meanwhile.
+    The weights of a repository are not downloaded here: the service does so and answers health
+    probes meanwhile.
     """
-    from huggingface_hub import constants
+    from yaie.models.folder import names_repository, open_folder, resolve_model_path
 
-    from yaie.config import BUILTIN_MODEL
-    from yaie.models.folder import cached_repositories, open_folder
-
-    here = model == BUILTIN_MODEL or Path(model).expanduser().exists()
-    is_path = model.startswith((".", "/", "~")) or model.count("/") > 1
-    if not (here or is_path or constants.HF_HUB_OFFLINE or model in cached_repositories()):
-        return
-    open_folder(model)
+    if names_repository(model):
+        resolve_model_path(model, with_weights=False)
+    else:
+        open_folder(model)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Take the address, or say why not. Nobody can connect before the server listens."""
+    """Bind the address; clients cannot connect before the server listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -96,15 +93,17 @@ def bind(host: str, port: int) -> socket.socket:
 
 def _cannot_listen(host: str, port: int, error: OSError) -> CommandFailed:
     if error.errno == errno.EADDRINUSE:
+        is_here = host in ("127.0.0.1", "0.0.0.0", "localhost")
+        holder = find_server(port, choose_key(None, is_named=False)) if is_here else None
         return CommandFailed(
             f"port {port} on {host} is taken",
-            why="another program listens there",
+            why=f"{holder or 'another program'} listens there",
             advice=f"--port {port + 1}, or --port 0 for any free one",
             code="port-taken",
         )
     advice = "--host 127.0.0.1 for this machine alone, or --host 0.0.0.0 for all its addresses"
     if error.errno == errno.EACCES:
-        advice = "--port 8000: ports below 1024 may be closed to all users but root"
+        advice = "--port 8000: ports below 1024 may be reserved for root"
     return CommandFailed(
         f"cannot listen on {host}:{port}",
         why=error.strerror or str(error),
@@ -114,7 +113,9 @@ def _cannot_listen(host: str, port: int, error: OSError) -> CommandFailed:
 
 
 def introduce(settings: Settings, listener: socket.socket) -> None:
-    """The first lines on stderr: where, what, and something to try."""
+    """Print the first lines on stderr: the address, the model and a request to try."""
+    from yaie.config import BUILTIN_MODEL
+
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     reachable = "127.0.0.1" if host in ("0.0.0.0", "::") else shown
@@ -123,36 +124,42 @@ def introduce(settings: Settings, listener: socket.socket) -> None:
     question = '[{"role": "user", "content": "What is a radix tree?"}]'
     body = f'{{"model": "{name}", "messages": {question}}}'
     print(
-        f"YAIE on http://{shown}:{port} serves {name}; /readiness says when it is loaded\n"
+        f"YAIE on http://{shown}:{port} will serve {name} when it is loaded (see /readiness)\n"
         f"try: curl http://{reachable}:{port}/v1/chat/completions{key} "
         f"-H 'Content-Type: application/json' -d '{body}'",
         file=sys.stderr,
         flush=True,
     )
+    if settings.model == BUILTIN_MODEL:
+        print(
+            f"note: {BUILTIN_MODEL} is a small demonstration model, trained on chats; "
+            "/v1/completions (plain continuation) gives poor text",
+            file=sys.stderr,
+        )
     if not settings.api_keys and host not in ("127.0.0.1", "::1"):
-        print("warning: anyone who reaches this port may use it; set --api-key", file=sys.stderr)
+        print("warning: every client of this port may use it; set --api-key", file=sys.stderr)
 
 
 def _prepare_process() -> None:
-    """Let there be as many connections as the system allows, and drain when the terminal closes."""
+    """Raise the limit of open files, and drain when the terminal closes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    # Under nohup it is ignored, and stays so.
+    # nohup ignores the signal, which must stay so.
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _stop_by_hangup)
 
 
 def _stop_by_hangup(number: int, frame: FrameType | None) -> None:
-    """Drain as at SIGTERM, once: a shell passes the signal on, and the system sends it again."""
+    """Drain as at SIGTERM, once: a closing terminal sends SIGHUP several times."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.raise_signal(signal.SIGTERM)
 
 
 def run_server(settings: Settings, listener: socket.socket) -> None:
-    """Serve until a signal; raises the error of an engine that cannot start."""
+    """Serve until a signal. Raises the error of an engine that cannot start."""
     with gc_paused_then_frozen():
         import uvicorn
 

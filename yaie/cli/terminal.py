@@ -1,7 +1,6 @@
-"""What the command line may print, and where: answers on stdout, everything else on stderr.
+"""Output of the command line: answers on stdout, notes, warnings and errors on stderr.
 
-Notes for people go to stderr and only when it is a terminal, warnings always; --quiet stops both.
-Colour respects NO_COLOR.
+Notes appear on a terminal only, warnings always; --quiet stops both. Colour respects NO_COLOR.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ _quiet = False
 
 
 class CannotWrite(OSError):
-    """Standard output takes no more: its disk is full, or it is closed."""
+    """Standard output is full or closed."""
 
 
 class _Output(io.FileIO):
-    """Standard output, whose errors can be told from those of other files."""
+    """Standard output with an error class of its own."""
 
     def write(self, data: Any, /) -> int:
         try:
@@ -31,11 +30,11 @@ class _Output(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Make the standard streams of this process usable, whatever the shell made of them."""
+    """Make the standard streams usable: open closed ones, and escape unencodable characters."""
     _open_closed_streams()
-    # What the encoding has no bytes for is written as an escape, as on stderr: an answer that was
-    # computed is not thrown away for one letter, and which letter it was can still be read, where
-    # a `?` would hide it. Other handlers were chosen on purpose (PYTHONIOENCODING=ascii:replace).
+    # A character outside the encoding is written as an escape, as on stderr: one character must not
+    # cost the whole answer, and an escape keeps it readable, unlike `?`. Other handlers were chosen
+    # by the user (PYTHONIOENCODING=ascii:replace).
     chosen = sys.stdout.errors not in ("strict", "surrogateescape")
     unbuffered = getattr(sys.stdout, "write_through", False)  # python -u
     sys.stdout = io.TextIOWrapper(
@@ -48,14 +47,15 @@ def prepare_streams() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Put something where a standard stream is closed (`>&-`), lest a file or socket gets there.
+    """Open the null device in place of closed standard streams (`>&-`), None in Python.
 
-    Python has None for such a stream. In the order of their numbers: the lowest free one is given.
+    A file or socket would otherwise get their numbers. They are opened in the order of their
+    numbers, since the system assigns the lowest free one.
     """
     if sys.stdin is None:
         sys.stdin = _open_null(os.O_RDONLY, "r")
     if sys.stdout is None:
-        sys.stdout = _open_null(os.O_RDONLY, "w")  # for reading: then writing fails, as it should
+        sys.stdout = _open_null(os.O_RDONLY, "w")  # read-only, so that writing fails
     if sys.stderr is None:
         sys.stderr = _open_null(os.O_WRONLY, "w")
 
@@ -63,54 +63,54 @@ def _open_closed_streams() -> None:
 def _open_null(flags: int, mode: Literal["r", "w"]) -> TextIO:
     number = os.open(os.devnull, flags)
     os.set_inheritable(number, True)
-    return os.fdopen(number, mode, encoding="utf-8", closefd=False)  # the number stays taken
+    return os.fdopen(number, mode, encoding="utf-8", closefd=False)  # the number stays in use
 
 
 def be_quiet() -> None:
-    """Show no notes or warnings from now on (--quiet); answers and errors are still shown."""
+    """Suppress notes and warnings from now on (--quiet)."""
     global _quiet  # noqa: PLW0603 - one process, one terminal
     _quiet = True
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at (or types into) this stream; False for a closed one."""
+    """Return True if the stream is open and a terminal."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def notes_are_shown() -> bool:
-    """Whether notes go anywhere: stderr is a terminal and --quiet was not given."""
+    """Return True if stderr is a terminal and --quiet was not given."""
     return not _quiet and is_terminal(sys.stderr)
 
 
 def note(text: str) -> None:
-    """A remark for a person: dim, on stderr, and only if it is a terminal."""
+    """Print a dim remark to stderr if it is a terminal."""
     if notes_are_shown():
         print(dim(text, sys.stderr), file=sys.stderr, flush=True)
 
 
 def warn(text: str) -> None:
-    """A warning, on stderr also where that is no terminal: what was typed has no effect."""
+    """Print a warning to stderr, also to a file or pipe."""
     if not _quiet:
         print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
 def dim(text: str, stream: TextIO) -> str:
-    """The text in the terminal's dim style where the stream can show it."""
+    """Return the text in the terminal's dim style; unchanged where the stream has no styles."""
     return _styled(text, "2", stream)
 
 
 def bold(text: str, stream: TextIO) -> str:
-    """The text in bold where the stream can show it."""
+    """Return the text in bold; unchanged where the stream has no styles."""
     return _styled(text, "1", stream)
 
 
 def red(text: str, stream: TextIO) -> str:
-    """The text in red where the stream can show it."""
+    """Return the text in red; unchanged where the stream has no styles."""
     return _styled(text, "31", stream)
 
 
 def green(text: str, stream: TextIO) -> str:
-    """The text in green where the stream can show it."""
+    """Return the text in green; unchanged where the stream has no styles."""
     return _styled(text, "32", stream)
 
 

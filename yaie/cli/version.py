@@ -1,4 +1,4 @@
-"""`yaie version`: which YAIE this is."""
+"""`yaie version`: the version of the installed package."""
 
 from __future__ import annotations
 

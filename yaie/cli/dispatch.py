@@ -1,0 +1,99 @@
+"""The command of a command line: one that was typed, or `run` for a prompt, or `chat`.
+
+A prompt is best quoted: one argument with a space in it is always a prompt. Unquoted, the first
+word decides. It is taken for a mistyped command, and refused with advice, if
+- it is a command of similar programs (`pull`, `list`, `ps`, ...) followed by at most one more word;
+- it is nearly spelt like a command of YAIE and stands alone, or before flags, a path or a name;
+- it is one edit away from a command of YAIE and one more word follows.
+All other lines are prompts, in particular sentences of three words or more.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+
+from yaie.cli import terminal
+from yaie.cli.failures import CommandFailed, usage_error
+
+ROOT_FLAGS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
+_HELP = ("help", "--help", "-h")
+
+_START = "a model is downloaded by `yaie serve NAME` or `yaie -m NAME`, at its first use"
+_LIST = "`yaie models` lists the models on this machine"
+_REMOVE = "models are in the Hugging Face cache; `hf cache rm model/NAME` removes one"
+_RUNNING = "`yaie doctor` finds a server on this machine; its /v1/models lists its model"
+_STOP = "Ctrl-C or SIGTERM stops `yaie serve`"
+_EMBED = "embeddings are not supported"
+
+# Commands of Ollama, llm, vLLM and git-like programs, with YAIE's way to the same end.
+_FOREIGN = {
+    "pull": (_START, "yaie serve Qwen/Qwen3-0.6B"),
+    "download": (_START, "yaie serve Qwen/Qwen3-0.6B"),
+    "install": (_START, "yaie serve Qwen/Qwen3-0.6B"),
+    "start": ("`yaie serve` starts the server", "yaie serve"),
+    "list": (_LIST, "yaie models"),
+    "ls": (_LIST, "yaie models"),
+    "show": (_LIST, "yaie models"),
+    "ps": (_RUNNING, "yaie doctor"),
+    "status": (_RUNNING, "yaie doctor"),
+    "rm": (_REMOVE, "hf cache ls"),
+    "remove": (_REMOVE, "hf cache ls"),
+    "stop": (_STOP, "Ctrl-C in the terminal of `yaie serve`"),
+    "embed": (_EMBED, "yaie --help"),
+    "create": ("models are Hugging Face folders, used as they are", "yaie serve ./FOLDER"),
+    "push": ("models are not published from here", "yaie --help"),
+    "logs": ("the server logs to standard error", "yaie serve 2> yaie.log"),
+}
+
+
+def with_command(
+    arguments: list[str], commands: Collection[str], names: Collection[str | None] = ()
+) -> list[str]:
+    """Return the arguments with their command in front.
+
+    `commands` are YAIE's commands; `names` are words that may follow a command. Raises a usage
+    error for a first word that is taken for a mistyped command.
+    """
+    if not arguments:
+        on_terminal = terminal.is_terminal(sys.stdin) and terminal.is_terminal(sys.stdout)
+        return ["chat"] if on_terminal else ["run"]
+    first, *rest = arguments
+    if first in _HELP and (not rest or rest[0] in commands):
+        return [*rest, "--help"]
+    if first in commands or first.split("=")[0] in ROOT_FLAGS:
+        return arguments
+    words = [word for word in rest if not word.startswith("-")]
+    if first in _FOREIGN and len(words) <= 1:
+        why, advice = _FOREIGN[first]
+        raise _no_command(arguments, why, advice)
+    meant = min(commands, key=lambda name: edit_distance(first.lower(), name))
+    if first.isalpha() and edit_distance(first.lower(), meant) <= _tolerance(rest, names):
+        what = f"did you mean `yaie {meant}`?"
+        raise _no_command(arguments, what, " ".join(["yaie", meant, *rest]))
+    return ["run", *arguments]
+
+
+def _tolerance(rest: list[str], names: Collection[str | None]) -> int:
+    """Return the edits by which a first word may differ from the command that is meant."""
+    if not rest or not rest[0].isalpha() or rest[0] in names:
+        return 2
+    return 1 if len(rest) == 1 else 0
+
+
+def _no_command(arguments: list[str], why: str, advice: str) -> CommandFailed:
+    return usage_error(
+        f"no command {arguments[0]!r}; {why}",
+        why=f"to send it as a prompt: yaie run {' '.join(arguments)}",
+        advice=advice,
+    )
+
+
+def edit_distance(left: str, right: str) -> int:
+    """Return the number of characters to insert, remove or replace between two words."""
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        diagonal, row[0] = row[0], i
+        for j, b in enumerate(right, 1):
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (a != b))
+    return row[-1]

@@ -1,0 +1,127 @@
+"""The sampling flags of `run` and `chat`; a chat's `/set` changes the same options."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+
+from yaie.cli.options import parse_count
+from yaie.types import SamplingParams
+
+DEFAULT_MAX_TOKENS = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingOptions:
+    """Fields of `SamplingParams` that a person can set; None leaves one to the model's defaults.
+
+    The annotation of each is its flag.
+    """
+
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--max-tokens",
+            "-n",
+            parser=parse_count,
+            metavar="N",
+            help=f"longest answer, in tokens [{DEFAULT_MAX_TOKENS}]",
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None,
+        typer.Option("--temperature", "-t", help="0 is greedy [the model's]", metavar="T"),
+    ] = None
+    top_p: Annotated[
+        float | None, typer.Option("--top-p", help="nucleus sampling [the model's]", metavar="P")
+    ] = None
+    top_k: Annotated[
+        int | None,
+        typer.Option("--top-k", help="sample from the k most likely [the model's]", metavar="K"),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="repeat the same samples", metavar="N")
+    ] = None
+    stop: Annotated[
+        list[str] | None,
+        typer.Option("--stop", help="end before this text; repeatable", metavar="TEXT"),
+    ] = None
+    shrinks_to_fit: bool = False  # max_tokens is our default: a full context may shorten it
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are set, by their name in the API."""
+        values = {name: getattr(self, name) for name in NAMES}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def changed(self, name: str, value: Any) -> SamplingOptions:
+        """Return the options with one of them set, or with None left to the model.
+
+        Raises `InvalidRequest` for a value out of range.
+        """
+        shrinks = self.shrinks_to_fit and name != "max_tokens"
+        changed = dataclasses.replace(self, shrinks_to_fit=shrinks, **{name: value})
+        SamplingParams(**changed.given())
+        return changed
+
+
+_SAMPLING_FIELDS = {field.name for field in dataclasses.fields(SamplingParams)}
+NAMES = tuple(
+    field.name for field in dataclasses.fields(SamplingOptions) if field.name in _SAMPLING_FIELDS
+)
+_FLAGS = {
+    name: hint
+    for name, hint in get_type_hints(SamplingOptions, include_extras=True).items()
+    if name in NAMES
+}
+
+
+def parse_option(name: str, text: str) -> Any:
+    """Return one option's value as typed after `/set`.
+
+    Raises ValueError or `typer.BadParameter` for text of another type.
+    """
+    hint, flag = get_args(_FLAGS[name])
+    kind = flag.parser or get_args(hint)[0]
+    return [text] if kind == list[str] else kind(text)
+
+
+def make_options(values: Mapping[str, Any]) -> SamplingOptions:
+    """Return the options of the flags; None means that a flag was not typed.
+
+    Raises `InvalidRequest` for a value out of range, before a model is loaded in vain.
+    """
+    typed = {name: value for name, value in values.items() if value not in (None, [])}
+    options = SamplingOptions(
+        **{"max_tokens": DEFAULT_MAX_TOKENS} | typed, shrinks_to_fit="max_tokens" not in typed
+    )
+    SamplingParams(**options.given())
+    return options
+
+
+def sampling_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the sampling flags in place of its parameter `options`."""
+    own = inspect.signature(command, eval_str=True).parameters
+    flags = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+        for name, hint in _FLAGS.items()
+    ]
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in own.items():
+        parameters += flags if name == "options" else [parameter]
+
+    @functools.wraps(command)
+    def with_options(**values: Any) -> None:
+        typed = {name: values.pop(name) for name in NAMES}
+        command(**values, options=make_options(typed))
+
+    keyword_only = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    with_options.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {p.name: p.annotation for p in parameters}
+    del with_options.__wrapped__
+    return with_options
