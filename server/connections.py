@@ -1,8 +1,11 @@
-"""What one connection may cost: how long a request's head may be, and how long nothing may happen.
+"""Limits of one connection: size of a request's head and idle time.
 
-The base of `server.protocol`. uvicorn's fast parser takes heads without end, lets a connection wait
-for ever for a request that began, and tells only the newest of several requests on a connection
-that their client is gone. A body's size is limited in `server.middleware`.
+Base of `server.protocol`. uvicorn's fast parser accepts heads of any length, waits forever for the
+rest of a request, and reports a disconnect only to the newest of several pipelined requests. The
+size of a body is limited in `server.middleware`.
+
+Overrides private methods of uvicorn's protocol: `pyproject.toml` pins its minor version, and a test
+compares the code that this was written for.
 """
 
 from __future__ import annotations
@@ -18,42 +21,43 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from server.errors import HeadTooLarge, RequestIncomplete, error_body
 from yaie.errors import InvalidRequest, YaieError
 
-# Of a head, or of what else comes without a byte of a body.
+# Of a head, or of any other bytes that belong to no body.
 MAX_HEAD_BYTES = 64 * 1024
-# For a request to begin, for the rest of its head, for the next bytes of its body, and for a client
-# to take the end of its answers. Twice as long for 64 KiB of one, as `server.streaming` gives up
-# first.
-SILENCE_S = 60.0
-# Requests that wait behind the one that is being answered. Behind more of them nothing is read, so
-# that it is not seen either that the client has left.
-MOST_QUEUED = 16
-# Without it the system takes megabytes of an answer and is then silent until a third of them went.
+# Until a request begins, until the rest of its head, between parts of its body, and until a client
+# takes the end of its responses. Twice as long for 64 KiB of a response: `server.streaming` times
+# out first.
+IDLE_TIMEOUT_S = 60.0
+# Pipelined requests behind the one in progress. With more of them reading is paused, so that a
+# disconnect goes unnoticed too.
+MAX_PIPELINED = 16
+# By default the system buffers megabytes of a response and reports the socket writable again only
+# after a third of them is gone.
 _UNSENT_BYTES = 64 * 1024
-_TOO_LARGE = f"the head of the request has more than {MAX_HEAD_BYTES} bytes; send less"
+_HEAD_TOO_LARGE = f"the request head has more than {MAX_HEAD_BYTES} bytes; send less"
 _REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large"}
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Ends connections that cost more than a request is worth.
+    """HTTP/1.1 connection that ends when it costs more than a request is worth.
 
-    uvicorn's parser calls the methods `on_...` for what it reads, of one request after the other,
-    while the first of them is being answered.
+    uvicorn's parser calls the `on_...` methods for pipelined requests while the first of them is
+    in progress.
     """
 
-    _answering: RequestResponseCycle | None = None  # or answered last
-    _num_bytes_of_head = 0  # of the target and of the headers that are whole
-    _num_bytes_behind = 0  # received since then, of which the parser has not told anything
-    _is_in_head = _is_in_body = False  # of a request that is being read
-    _is_deaf = False  # nothing more is read, as something was refused
-    _last_progress_at = 0.0  # when there last was no need to wait for the client
-    _silence: asyncio.TimerHandle | None = None
-    _unread: asyncio.TimerHandle | None = None
+    _latest_started: RequestResponseCycle | None = None  # in progress, or completed last
+    _num_head_bytes = 0  # of the target and of complete headers
+    _num_unparsed_bytes = 0  # received after the last callback of the parser
+    _is_in_head = _is_in_body = False  # of the request that is being read
+    _ignores_input = False  # after a refusal
+    _active_at = 0.0  # loop time at which the server last did not wait for the client
+    _idle_timer: asyncio.TimerHandle | None = None
+    _unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there; it must soon say what it wants."""
+        """Begin to wait for a request."""
         super().connection_made(transport)
-        self._last_progress_at = self.loop.time()
-        self._silence = self.loop.call_later(SILENCE_S, self._look_for_silence)
+        self._active_at = self.loop.time()
+        self._idle_timer = self.loop.call_later(IDLE_TIMEOUT_S, self._check_idle)
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):
             with contextlib.suppress(OSError, AttributeError):  # not TCP
                 connection = transport.get_extra_info("socket")
@@ -61,12 +65,12 @@ class BoundedProtocol(HttpToolsProtocol):
                 connection.setsockopt(*option, _UNSENT_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell every request on the connection, not only the one that came last."""
-        for timer in (self._silence, self._unread):
+        """Report the disconnect to every request of the connection; uvicorn tells the newest."""
+        for timer in (self._idle_timer, self._unread_timer):
             if timer is not None:
                 timer.cancel()
         queued = (cycle for cycle, _ in self.pipeline)
-        for cycle in itertools.chain(filter(None, [self._answering]), queued):
+        for cycle in itertools.chain(filter(None, [self._latest_started]), queued):
             if not cycle.response_complete:
                 cycle.disconnected = True
             cycle.message_event.set()
@@ -74,140 +78,145 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, unless too much has come for nothing."""
-        if self._is_deaf:
+        """Parse received bytes, and refuse a head that grows too large."""
+        if self._ignores_input:
             return
-        self._num_bytes_behind += len(data)
+        self._num_unparsed_bytes += len(data)
         self.feed(data)
-        if self._has_large_head and not self._is_deaf:
-            self._refuse(HeadTooLarge(_TOO_LARGE))
+        if self._has_large_head and not self._ignores_input:
+            self._refuse(HeadTooLarge(_HEAD_TOO_LARGE))
 
     def feed(self, data: bytes) -> None:
-        """Parse what came."""
+        """Parse received bytes."""
         super().data_received(data)
 
     def on_message_begin(self) -> None:
-        """The first byte of a request was read."""
+        """Note the first byte of a request."""
         self._is_in_head = True
-        self._progress()
+        self._note_progress()
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
-        """A part of a target was read."""
+        """Count a part of a request target."""
         self._count(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header was read, or a trailer: nobody has asked for one, and it must not pass for a
-        header."""
+        """Count and add a header; count and drop a trailer, which must not pass for a header."""
         self._count(len(name) + len(value) + 4)
         if self._is_in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The head of a request is whole: it is answered, or waits for its turn."""
+        """Start a request whose head is complete, or queue it."""
         if self._has_large_head:
-            raise ValueError(_TOO_LARGE)  # ends the parsing, and `send_400_response` is called
+            # Ends the parsing; `send_400_response` is called next.
+            raise ValueError(_HEAD_TOO_LARGE)
         super().on_headers_complete()
         self._is_in_head, self._is_in_body = False, True
-        self._progress()
+        self._note_progress()
         if self.expect_100_continue:
-            # An answer that needs no body leaves it open whether one comes.
+            # After a response that needs no body, the client may or may not send one.
             self.cycle.keep_alive = False
-        if len(self.pipeline) <= MOST_QUEUED:
-            self.flow.resume_reading()  # or it is not seen that the client leaves
+        if len(self.pipeline) <= MAX_PIPELINED:
+            self.flow.resume_reading()  # notices a disconnect
 
     def on_body(self, body: bytes) -> None:
-        """A part of a body was read."""
-        self._progress()
+        """Note a part of a body."""
+        self._note_progress()
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """A whole request was read."""
+        """Note the end of a request."""
         self._is_in_body = False
-        self._progress()
+        self._note_progress()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """An answer was written; the client may have waited for it before it asks again."""
-        self._last_progress_at = self.loop.time()
+        """Restart the idle timeout: the client may have waited for this response."""
+        self._active_at = self.loop.time()
         super().on_response_complete()
+        if self._is_in_head:  # uvicorn's keep-alive timeout is for a connection without a request
+            self._unset_keepalive_if_required()
 
     def send_400_response(self, msg: str) -> None:
-        """What came is no HTTP, or not as the parser knows it."""
+        """Refuse bytes that the parser rejected."""
         if self._has_large_head:
-            self._refuse(HeadTooLarge(_TOO_LARGE))
+            self._refuse(HeadTooLarge(_HEAD_TOO_LARGE))
         else:
-            self._refuse(InvalidRequest("this is no HTTP/1.1 request, or one with a mistake"))
+            self._refuse(InvalidRequest("this is not a valid HTTP/1.1 request"))
 
     def pause_writing(self) -> None:
-        """The client must take some of what was written; answers come in small pieces."""
+        """Give the client a time limit for reading the buffered part of a response."""
         super().pause_writing()
-        self._unread = self.loop.call_later(2 * SILENCE_S, self.transport.abort)
+        self._unread_timer = self.loop.call_later(2 * IDLE_TIMEOUT_S, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It has."""
+        """Lift the time limit."""
         super().resume_writing()
-        if self._unread is not None:
-            self._unread.cancel()
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: object) -> None:
-        self._answering = cycle
+        self._latest_started = cycle
         super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
 
     def _count(self, num_bytes: int) -> None:
-        self._num_bytes_of_head += num_bytes
-        self._num_bytes_behind = 0
+        self._num_head_bytes += num_bytes
+        self._num_unparsed_bytes = 0
 
     @property
     def _has_large_head(self) -> bool:
-        return self._num_bytes_of_head + self._num_bytes_behind > MAX_HEAD_BYTES
+        return self._num_head_bytes + self._num_unparsed_bytes > MAX_HEAD_BYTES
 
-    def _progress(self) -> None:
-        """A request gets on; what has been read of it was worth its bytes."""
-        self._num_bytes_of_head = self._num_bytes_behind = 0
-        self._last_progress_at = self.loop.time()
+    def _note_progress(self) -> None:
+        """Restart the idle timeout and the count of a head's bytes."""
+        self._num_head_bytes = self._num_unparsed_bytes = 0
+        self._active_at = self.loop.time()
 
-    def _look_for_silence(self) -> None:
-        """Called until the connection is lost."""
-        if self.transport.is_closing():  # but there is something left that the client must take
-            self._silence = self.loop.call_later(SILENCE_S, self.transport.abort)
+    def _check_idle(self) -> None:
+        """End an idle connection; runs until the connection is lost."""
+        if self.transport.is_closing():  # the client has yet to read the end of a response
+            self._idle_timer = self.loop.call_later(IDLE_TIMEOUT_S, self.transport.abort)
             return
         now = self.loop.time()
-        # It is the client that is waited for, unless an answer, or reading on, is our own part.
-        if self.flow.read_paused or (self._unanswered and not self._is_reading_what_it_answers):
-            self._last_progress_at = now
-        left_s = self._last_progress_at + SILENCE_S - now
+        # A response in progress, or a pause in reading, is the server's time and not the client's.
+        if self.flow.read_paused or (self._in_progress and not self._is_reading_body_in_progress):
+            self._active_at = now
+        left_s = self._active_at + IDLE_TIMEOUT_S - now
         if left_s <= 0:
-            left_s = SILENCE_S
+            left_s = IDLE_TIMEOUT_S
             if self._is_in_head or self._is_in_body:
-                what = f"nothing more of the request came for {SILENCE_S:g} seconds"
-                self._refuse(RequestIncomplete(what))
+                self._refuse(
+                    RequestIncomplete(
+                        f"the rest of the request did not arrive within {IDLE_TIMEOUT_S:g} s"
+                    )
+                )
             else:
                 self.transport.close()
-        self._silence = self.loop.call_later(left_s, self._look_for_silence)
+        self._idle_timer = self.loop.call_later(left_s, self._check_idle)
 
     @property
-    def _unanswered(self) -> RequestResponseCycle | None:
-        """What is being answered now."""
-        answering = self._answering
-        return None if answering is None or answering.response_complete else answering
+    def _in_progress(self) -> RequestResponseCycle | None:
+        """Request whose response is not complete."""
+        latest = self._latest_started
+        return None if latest is None or latest.response_complete else latest
 
     @property
-    def _is_reading_what_it_answers(self) -> bool:
-        return self._is_in_body and self.cycle is self._answering
+    def _is_reading_body_in_progress(self) -> bool:
+        return self._is_in_body and self.cycle is self._latest_started
 
     def _refuse(self, error: YaieError) -> None:
-        """Read nothing more; say why, where that can be said, and close.
+        """Ignore further input, answer with the error and close.
 
-        Whole requests before what is refused are answered first, and then there is no saying why:
-        the client would take it for the answer to one of them.
+        Complete requests before the refused bytes are answered first. The error is then left out:
+        the client would take it for the response to one of them.
         """
-        self._is_deaf = True
-        first = self._unanswered
-        if first is not None and not self._is_reading_what_it_answers:
+        self._ignores_input = True
+        first = self._in_progress
+        if first is not None and not self._is_reading_body_in_progress:
             if self._is_in_body:
-                self.pipeline.popleft()  # the one that came last
+                self.pipeline.popleft()  # the incomplete request
             last = self.pipeline[0][0] if self.pipeline else first
             last.keep_alive = False
             return

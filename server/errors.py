@@ -61,6 +61,13 @@ class WrongMediaType(errors.InvalidRequest):
     code = "unsupported_media_type"
 
 
+class HttpVersionNotSupported(errors.InvalidRequest):
+    """The client speaks another version of HTTP."""
+
+    status = 505
+    code = "http_version_not_supported"
+
+
 class RequestTimedOut(YaieError):
     """The request took longer than the server allows; it was ended."""
 

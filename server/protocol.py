@@ -1,9 +1,8 @@
-"""HTTP as `yaie serve` speaks it: uvicorn's own protocol, which takes no offer of another one.
+"""HTTP/1.1 protocol of `yaie serve`: uvicorn's, with upgrade offers ignored and HTTP/2 refused.
 
-What a connection may cost is bounded in `server.connections`.
-
-The JDK's client offers `Upgrade: h2c` with every plain request. A server may answer in HTTP/1.1 all
-the same (RFC 9110, 7.8), but uvicorn's parser ends behind such a header, and the body is lost.
+The JDK's client sends `Upgrade: h2c` with every plain request. A server may ignore the offer and
+answer in HTTP/1.1 (RFC 9110, 7.8), but uvicorn's parser stops behind such a header and loses the
+body.
 """
 
 from __future__ import annotations
@@ -13,48 +12,72 @@ import contextlib
 import httptools
 
 from server.connections import BoundedProtocol
+from server.http2 import PREFACE, Http2Refusal
 
 
 class HttpProtocol(BoundedProtocol):
-    """Reads a request that offers another protocol as one that does not."""
+    """Connection that reads a request with an upgrade offer as one without."""
+
+    _start = b""  # first bytes of the connection, as long as they may be HTTP/2's preface
+    _is_http1 = False
+    _http2: Http2Refusal | None = None
 
     def feed(self, data: bytes) -> None:
-        """Parse what came. A head with an offer is parsed once more, without it."""
+        """Parse received bytes; a head with an offer is parsed a second time without it."""
         self._unset_keepalive_if_required()
+        if not self._is_http1:
+            data = self._tell_version(data)
         rest = memoryview(data)
         try:
             while rest:
                 rest = self._parse(rest)
         except httptools.HttpParserError as error:
-            self.logger.warning("a request that cannot be read: %s", error)
+            self.logger.warning("unreadable request: %s", error)
             self.send_400_response(str(error))
 
+    def _tell_version(self, data: bytes) -> bytes:
+        """Return the bytes to parse as HTTP/1.1, none while the version is unknown or HTTP/2."""
+        if self._http2 is None:
+            self._start += data
+            if not self._start.startswith(PREFACE):
+                if PREFACE.startswith(self._start):
+                    return b""
+                self._is_http1 = True
+                return self._start
+            self._http2 = Http2Refusal()
+            data = self._start[len(PREFACE) :]
+        if refusal := self._http2.feed(data):
+            self._ignores_input = True
+            self.transport.write(refusal)
+            self.transport.close()
+        return b""
+
     def _parse(self, data: memoryview) -> memoryview:
-        """What is left behind a head with an offer; nothing where there is none."""
+        """Return the bytes behind a head with an offer; empty without an offer."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as end:
             if self._has_offer():
                 head = self._head_without_offer()
                 self.parser = httptools.HttpRequestParser(self)
-                with contextlib.suppress(AttributeError):  # as uvicorn sets it, if it is there
+                with contextlib.suppress(AttributeError):  # set by uvicorn too where it exists
                     self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
                 self.parser.feed_data(head)
                 return data[end.args[0] :]
         return data[:0]
 
     def on_headers_complete(self) -> None:
-        """Begin to answer, unless the head is about to be parsed again."""
+        """Start the request, unless its head is about to be parsed again."""
         if not self._has_offer():
             super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The body is whole; a head that is about to be parsed again has none yet."""
+        """End the request, unless its head is about to be parsed again."""
         if not self._has_offer():
             super().on_message_complete()
 
     def _has_offer(self) -> bool:
-        # Behind the head of a CONNECT the parser ends too, whatever it offers.
+        # The parser stops behind a CONNECT head too, with or without an offer.
         return self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT"
 
     def _head_without_offer(self) -> bytes:

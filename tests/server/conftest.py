@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -9,11 +10,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from server.app import create_app
 from tests.server.real_server import Server
 from tests.server.scripted_client import ScriptedClient
+from tests.server.wire import VirtualLoop, Wire
+from tests.server.wire_app import make_app as make_wire_app
 from yaie.config import Settings
 from yaie.errors import YaieError
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
@@ -91,3 +95,25 @@ def start(model: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     for server in started:
         server.process.kill()
         server.process.wait()
+
+
+@pytest.fixture
+def app() -> Starlette:
+    """Application of the protocol tests."""
+    return make_wire_app()
+
+
+@pytest.fixture
+def connect(app: Starlette) -> Iterator[Callable[[], Wire]]:
+    """Opens connections that share one virtual time."""
+    loop = VirtualLoop()
+    yield lambda: Wire(loop, app)
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    loop.run_until_complete(asyncio.sleep(0))
+    loop.close()
+
+
+@pytest.fixture
+def wire(connect: Callable[[], Wire]) -> Wire:
+    return connect()

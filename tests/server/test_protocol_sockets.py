@@ -1,0 +1,152 @@
+"""Connections of `yaie serve` over real sockets, whose buffers the kernel fills."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPResponse
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+
+from server import connections
+from server.protocol import HttpProtocol
+from tests.server.test_protocol import BODY, LENGTH, OFFER, SENT, post
+from tests.server.wire_app import NUM_PIECES, make_app
+
+pytestmark = pytest.mark.integration
+WAIT_S = 30
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def served() -> Starlette:
+    return make_app()
+
+
+@pytest.fixture(scope="module")
+def server(served: Starlette) -> Iterator[uvicorn.Server]:
+    """A server in a thread."""
+    config = uvicorn.Config(served, http=HttpProtocol, ws="none", log_level="error", lifespan="off")
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        run = server.serve(sockets=[listener])
+        thread = threading.Thread(target=lambda: asyncio.run(run), daemon=True)
+        thread.start()
+        wait_until(lambda: server.started)
+        yield server
+        server.should_exit = True
+        thread.join(WAIT_S)
+
+
+@pytest.fixture(scope="module")
+def port(server: uvicorn.Server) -> int:
+    found: int = server.servers[0].sockets[0].getsockname()[1]
+    return found
+
+
+@pytest.fixture
+def connection(port: int) -> Iterator[socket.socket]:
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), WAIT_S)) as found:
+        yield found
+
+
+def answer(connection: socket.socket) -> tuple[int, Any]:
+    """Status and JSON of the next response."""
+    response = HTTPResponse(connection)
+    response.begin()
+    return response.status, json.loads(response.read())
+
+
+def test_an_upgrade_offer_is_answered_in_http_1(connection: socket.socket) -> None:
+    for _ in range(2):
+        connection.sendall(post() + LENGTH + BODY)
+        assert answer(connection) == (200, SENT)
+
+
+def test_many_pipelined_offers_are_answered(connection: socket.socket) -> None:
+    get = f"GET /m HTTP/1.1\r\nHost: h\r\n{OFFER}\r\n".encode()
+    threading.Thread(target=connection.sendall, args=(get * 3000,), daemon=True).start()
+    received = bytearray()
+    while received.count(b"HTTP/1.1 200 ") < 3000:
+        part = connection.recv(1 << 20)
+        assert part, received[-500:]
+        received += part
+
+
+def test_an_endless_head_is_refused_while_it_is_sent(connection: socket.socket) -> None:
+    again = b"X: a\r\n" * 3000
+    received = b""
+    with contextlib.suppress(ConnectionError):
+        connection.sendall(b"GET /m HTTP/1.1\r\n")
+        for _ in range((8 << 20) // len(again)):
+            connection.settimeout(0.001)
+            with contextlib.suppress(TimeoutError):
+                received = connection.recv(4096)
+                break
+            connection.settimeout(WAIT_S)
+            connection.sendall(again)
+    assert b" 431 " in received
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl")
+def test_curl_shows_why_http_2_is_refused(port: int) -> None:
+    command = ["curl", "-s", "-m", str(WAIT_S), "--http2-prior-knowledge"]
+    run = subprocess.run(
+        [*command, f"http://127.0.0.1:{port}/health"], capture_output=True, text=True, check=False
+    )
+    if "option" in run.stderr:
+        pytest.skip("this curl speaks no HTTP/2")
+    assert json.loads(run.stdout)["error"]["code"] == "http_version_not_supported"
+
+
+@pytest.mark.parametrize("last", ["garbage\r\n\r\n", "half-close", ""])
+def test_clients_that_read_nothing_are_disconnected(
+    server: uvicorn.Server, port: int, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever part of the response the system has buffered."""
+    monkeypatch.setattr(connections, "IDLE_TIMEOUT_S", 0.7)
+    started = server.server_state.total_requests
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for num_bytes in range(60_000, 3_000_000, 300_000):
+            client = stack.enter_context(contextlib.closing(socket.socket()))
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", port))
+            client.sendall(b"GET /much?n=%d HTTP/1.1\r\nHost: here\r\n\r\n" % num_bytes)
+            clients.append(client)
+        wait_until(lambda: server.server_state.total_requests - started == len(clients))
+        for client in clients:
+            if last == "half-close":
+                client.shutdown(socket.SHUT_WR)
+            else:
+                client.sendall(last.encode())
+        wait_until(lambda: not server.server_state.connections)
+
+
+def test_the_system_buffers_little_of_a_large_response(port: int, served: Starlette) -> None:
+    """Unread parts must stay visible to the server, or slow reading looks like none."""
+    with contextlib.closing(socket.socket()) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", port))
+        client.sendall(b"GET /pieces HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+        client.settimeout(WAIT_S)
+        response = client.makefile("rb")
+        response.read(1 << 20)  # 16 pieces, after which the server has filled the buffers again
+        assert served.state.num_pieces < 16 + 32
+        assert len(response.read()) > (NUM_PIECES - 16) * 65536
