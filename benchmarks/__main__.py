@@ -19,6 +19,8 @@ app = typer.Typer(
 )
 app.command("peers")(commands.peers)
 app.command("models")(commands.models)
+app.command("record")(commands.record)
+app.command("chart")(commands.chart)
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

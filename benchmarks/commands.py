@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shlex
 import signal
 import sys
@@ -108,6 +109,36 @@ def peers(
             is_good &= _measure(facts, chosen, fitting, options, path)
     if not is_good:
         raise typer.Exit(1)
+
+
+def record(
+    report: Annotated[Path, typer.Argument(help="JSON file that `peers` wrote")],
+    series: Annotated[str, typer.Option(help="name of the figures: model and machine")],
+) -> None:
+    """Add a report to benchmarks/results.ndjson, in place of the series' same workloads."""
+    import subprocess
+
+    from benchmarks import results
+
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    found = json.loads(report.read_text(encoding="utf-8"))
+    print(f"{results.record(found, series, commit)} records added to {results.PATH}")
+
+
+def chart(
+    series: Annotated[str, typer.Argument(help="name of recorded figures")],
+    out: Annotated[Path, typer.Option(help="SVG file")],
+) -> None:
+    """Draw the recorded figures of a series as bars."""
+    from benchmarks import results
+    from benchmarks.peers.chart import draw_chart
+
+    reports = results.to_reports(results.read())
+    if series not in reports:
+        raise usage_error(f"there is no series {series!r}", advice=f"one of {', '.join(reports)}")
+    out.write_text(draw_chart(reports[series]), encoding="utf-8")
 
 
 def _plan(

@@ -34,7 +34,7 @@ def of_this_machine() -> tuple[str, ...]:
     found = [name for name, needed in X86_64.items() if has.issuperset(needed)]
     if INTEL in _described("vendor_id") and "bf16" in found:
         # Float32 products were 1.1 (one row) to 1.7 times (32 rows) as fast as bf16 ones on a Xeon
-        # without AMX: docs/benchmarks/cpu.md. csrc/kernels.cpp has the same rule.
+        # without AMX: docs/benchmarks/results.md. csrc/kernels.cpp has the same rule.
         found.remove("bf16")
         found.insert(found.index("vnni") + 1, "bf16")
     return (*found, PORTABLE)
