@@ -54,6 +54,7 @@ PURE = (
     "yaie.attention.plan",
     "yaie.attention.tiles",
     "yaie.engine.request",
+    "yaie.engine.loop",
     "yaie.engine.policy",
     "yaie.engine.capacity",
     "yaie.engine.deltas",

@@ -73,16 +73,7 @@ class ScriptedCore:
         if kind == RAISE_IN_ADD:
             raise KeyError("a bug in add")
         if kind == REFUSE:
-            self._outcomes.append(
-                TokenDelta(
-                    request_id=request.request_id,
-                    submission=request.submission,
-                    index=0,
-                    finish_reason="error",
-                    error=ContextLengthExceeded("refused as asked", param="messages").to_wire(),
-                )
-            )
-            return
+            raise ContextLengthExceeded("refused as asked", param="messages")
         self._running[request.request_id] = request
         for index in range(request.sampling.n):
             self._drawn[request.request_id, index] = 0

@@ -11,6 +11,7 @@ from tests.client.scripted_core import ScriptedCore
 from yaie.client import worker
 from yaie.client.messages import PromptPart, Shutdown, ToChild, ToParent, pack_add
 from yaie.config import EngineConfig
+from yaie.engine.loop import EngineLoop
 from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 
@@ -46,7 +47,7 @@ class Script:
 
 def served(script: Script, kind: type[ReadyCore] = ReadyCore) -> ReadyCore:
     core = kind(EngineConfig(model="scripted"))
-    worker._serve(script, core, [])  # type: ignore[arg-type]
+    worker._serve(script, EngineLoop(core), [])  # type: ignore[arg-type]
     return core
 
 

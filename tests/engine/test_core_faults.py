@@ -15,10 +15,11 @@ from tests.tiny_model import VOCAB_SIZE
 from yaie.attention.plan import StepPlan
 from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
+from yaie.engine.loop import EngineLoop
 from yaie.engine.sampling_state import SamplingState
-from yaie.errors import InvariantViolated, RequestFailed
+from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.node import as_tokens
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.types import GenerationRequest
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -100,36 +101,34 @@ def test_a_forward_that_fails_ends_its_members_and_nobody_else(
             core.step()
 
 
-def refusal(core: EngineCore, request: GenerationRequest) -> TokenDelta:
-    core.add(request)
-    deltas = core.step()
-    assert [delta.index for delta in deltas] == list(range(request.sampling.n))
+def refusal(core: EngineCore, request: GenerationRequest) -> YaieError:
+    with pytest.raises(YaieError) as refused:
+        core.add(request)
     assert not core.has_work
-    assert all(delta.finish_reason == "error" for delta in deltas)
-    return deltas[0]
+    return refused.value
 
 
 def test_refusals_say_what_is_wrong(make_core: MakeCore) -> None:
     core = make_core(max_model_len=64, max_running=4)
     empty = refusal(core, ask("r", ()))
-    assert (empty.error.status, empty.error.param) == (400, "prompt")
+    assert (empty.status, empty.param) == (400, "prompt")
     for token in (VOCAB_SIZE, -1):
         outside = refusal(core, ask("r", (5, token, 6)))
-        assert (outside.error.status, outside.error.param) == (400, "prompt")
-        assert str(token) in outside.error.message
-        assert str(VOCAB_SIZE - 1) in outside.error.message
+        assert (outside.status, outside.param) == (400, "prompt")
+        assert str(token) in outside.message
+        assert str(VOCAB_SIZE - 1) in outside.message
     for name, value in (("stop_token_ids", (VOCAB_SIZE,)), ("logit_bias", {VOCAB_SIZE: 1.0})):
         outside = refusal(core, ask("r", (5,), **{name: value}))
-        assert (outside.error.status, outside.error.param) == (400, name)
+        assert (outside.status, outside.param) == (400, name)
     long = refusal(core, ask("r", tokens_of(0, 64), max_tokens=None))
-    assert long.error.code == "context_length_exceeded"
-    assert "64" in long.error.message
+    assert long.code == "context_length_exceeded"
+    assert "64" in long.message
     both = refusal(core, ask("r", tokens_of(0, 50), max_tokens=15, n=2))
-    assert (both.error.code, both.error.param) == ("context_length_exceeded", "max_tokens")
+    assert (both.code, both.param) == ("context_length_exceeded", "max_tokens")
     for number in ("50", "15", "64", "14"):
-        assert number in both.error.message
+        assert number in both.message
     many = refusal(core, ask("r", (5,), n=5))
-    assert (many.error.status, many.error.param) == (400, "n")
+    assert (many.status, many.param) == (400, "n")
     assert core.stats.num_failed == core.stats.num_requests == 8
     assert len(run(core, ask("fine", tokens_of(0, 50), max_tokens=14)).tokens("fine")) == 14
 
@@ -137,12 +136,13 @@ def test_refusals_say_what_is_wrong(make_core: MakeCore) -> None:
 def test_a_full_queue_is_told_at_once(make_core: MakeCore) -> None:
     """Of five at once one runs and two wait; while one waits beside it, the line is two long."""
     core = make_core(max_waiting=2, max_running=1)
+    loop = EngineLoop(core)
     for number in range(5):
-        core.add(ask(f"r{number}", tokens_of(number, 20)))
+        loop.submit(ask(f"r{number}", tokens_of(number, 20)))
     answers = Answers()
-    answers.take(core.step())
-    core.add(ask("r5", tokens_of(5, 20)))
-    answers.take(core.step())
+    answers.take(loop.step())
+    loop.submit(ask("r5", tokens_of(5, 20)))
+    answers.take(loop.step())
     for number in (3, 4, 5):
         last = answers.last(f"r{number}")
         assert (last.error.status, last.error.code) == (429, "overloaded")
@@ -153,18 +153,19 @@ def test_a_full_queue_is_told_at_once(make_core: MakeCore) -> None:
 
 def test_a_burst_that_has_room_is_no_queue(make_core: MakeCore) -> None:
     core = make_core(max_waiting=1, max_running=8)
-    for number in range(8):
-        core.add(ask(f"r{number}", tokens_of(number, 20)))
-    answers = run(core)
+    answers = run(core, *(ask(f"r{number}", tokens_of(number, 20)) for number in range(8)))
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(8))
 
 
 def test_a_request_takes_a_place_for_each_of_its_sequences(make_core: MakeCore) -> None:
     """One runs, one waits, and the third is one too many."""
     core = make_core(max_waiting=1, max_running=8)
-    for number in range(3):
-        core.add(ask(f"r{number}", tokens_of(number, 20), n=8, temperature=1.0))
-    answers = run(core)
+    three = (ask(f"r{number}", tokens_of(number, 20), n=8, temperature=1.0) for number in range(3))
+    loop, answers = EngineLoop(core), Answers()
+    for request in three:
+        loop.submit(request)
+    while loop.has_work:
+        answers.take(loop.step())
     assert answers.last("r2").error.code == "overloaded"
     assert all(len(answers.tokens(f"r{number}", 7)) == 6 for number in range(2))
 
@@ -175,9 +176,8 @@ def test_free_places_are_no_room_where_the_pool_has_none(make_core: MakeCore) ->
         core.add(ask(f"r{number}", tokens_of(number, 90)))
     answers = Answers()
     answers.take(core.step())
-    core.add(ask("late", tokens_of(3, 20)))
-    answers.take(core.step())
-    assert answers.last("late").error.code == "overloaded"
+    with pytest.raises(Overloaded):
+        core.add(ask("late", tokens_of(3, 20)))
     while core.has_work:
         answers.take(core.step())
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(2))

@@ -1,8 +1,7 @@
 """The engine as its users see it, wherever it runs.
 
-Implemented by `ProcessClient` (the server: the engine is a child process that may die and is
-restarted) and `InProcessClient` (one process, for programs with an event loop of their own). `LLM`
-has no event loop and uses `StepDriver` instead.
+Implemented by `ProcessClient`: the engine is a child process of the server that may die and is
+restarted. `LLM` has no event loop and uses `StepDriver` instead.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
-from yaie.client.core import Core, refusal
+from yaie.engine.loop import Core, EngineLoop
 from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
 from yaie.types import EngineStats, GenerationRequest, TokenDelta
 
@@ -26,7 +26,6 @@ class Inbox:
         self.deltas: deque[TokenDelta] = deque()
         # Which sequences of which requests the engine still works on.
         self.unfinished: dict[str, set[int]] = {}
-        self.has_left_siblings = False  # of a sequence that failed; they are to be aborted
 
     def put(self, delta: TokenDelta) -> None:
         """Keep a delta; a request is forgotten with the end of its last sequence."""
@@ -43,10 +42,10 @@ class StepDriver:
     """Shares one core between the threads of this process."""
 
     def __init__(self, core: Core) -> None:
-        self._core: Core | None = core
+        self._loop: EngineLoop | None = EngineLoop(core)
         self._changed = threading.Condition()
         self._stepper: int | None = None  # the thread that steps
-        self._close_after_step: Core | None = None
+        self._close_after_step: EngineLoop | None = None
         self._inboxes: dict[str, Inbox] = {}
         # What callers ask of the core, in order; done by whoever steps next.
         self._commands: deque[GenerationRequest | tuple[str, int | None]] = deque()
@@ -110,11 +109,10 @@ class StepDriver:
                 for request_id in inbox.unfinished:
                     self._inboxes.pop(request_id, None)
                     self._commands.append((request_id, None))
-                if not inbox.unfinished and not inbox.has_left_siblings:
+                if not inbox.unfinished:
                     return
                 inbox.unfinished = {}
-                inbox.has_left_siblings = False
-                if self._stepper is not None or self._core is None or self._failure:
+                if self._stepper is not None or self._loop is None or self._failure:
                     return
                 if not self._commands:  # somebody's step has seen to it
                     return
@@ -124,8 +122,8 @@ class StepDriver:
 
     def wait_until_saved(self, timeout_s: float | None) -> bool:
         """See `LLM.wait_until_saved`."""
-        core = self._core
-        return core is None or core.wait_until_saved(timeout_s)
+        loop = self._loop
+        return loop is None or loop.core.wait_until_saved(timeout_s)
 
     def close(self) -> None:
         """Wait for a step in progress, then close the core; callers that wait get an error.
@@ -134,28 +132,28 @@ class StepDriver:
         core is closed at the end of its step, after this has returned.
         """
         with self._changed:
-            core, self._core = self._core, None  # nobody begins another step
+            loop, self._loop = self._loop, None  # nobody begins another step
             if self._stepper == threading.get_ident():
-                self._close_after_step = core or self._close_after_step
+                self._close_after_step = loop or self._close_after_step
                 return
             while self._stepper is not None:
                 self._changed.wait()
             self._forget_callers()
-        if core is not None:
-            core.close()
+        if loop is not None:
+            loop.core.close()
 
     def _forget_callers(self) -> None:
         self._inboxes.clear()
         self._commands.clear()
         self._changed.notify_all()
 
-    def _require_open(self) -> Core:
-        core = self._core  # read once: a signal's handler may close the driver at any time
-        if core is None:
+    def _require_open(self) -> EngineLoop:
+        loop = self._loop  # read once: a signal's handler may close the driver at any time
+        if loop is None:
             raise EngineUnavailable("this LLM is closed; make a new one to go on")
         if self._failure:
             raise self._died()
-        return core
+        return loop
 
     def _died(self) -> EngineDied:
         return EngineDied(f"{self._failure}; this LLM cannot go on, make a new one")
@@ -164,12 +162,12 @@ class StepDriver:
         """One step by this thread, which has set `_stepper`, for somebody who waits."""
         deltas: list[TokenDelta] = []
         try:
-            core = self._require_open()
-            if not self._commands and not core.has_work:
+            loop = self._require_open()
+            if not self._commands and not loop.has_work:
                 raise InvariantViolated(
                     "the engine has nothing to do, but requests are not answered"
                 )
-            self._compute(core, deltas)
+            self._compute(loop, deltas)
         finally:
             with self._changed:
                 self._stepper = None
@@ -179,32 +177,23 @@ class StepDriver:
                     self._forget_callers()
                 self._changed.notify_all()
             if closing is not None:
-                closing.close()
+                closing.core.close()
 
-    def _compute(self, core: Core, deltas: list[TokenDelta]) -> None:
+    def _compute(self, loop: EngineLoop, deltas: list[TokenDelta]) -> None:
         try:
-            deltas += self._obey(core)
-            if core.has_work:
-                deltas += core.step()
-            self._stats = core.stats
+            while self._commands:
+                command = self._commands.popleft()
+                if isinstance(command, GenerationRequest):
+                    loop.submit(command)
+                else:
+                    loop.abort(*command)
+            deltas += loop.step()
+            self._stats = loop.core.stats
         except BaseException as error:
             self._failure = f"a step of the engine failed: {type(error).__name__}: {error}"
             if not isinstance(error, Exception):
                 raise
             raise self._died() from error
-
-    def _obey(self, core: Core) -> list[TokenDelta]:
-        refused: list[TokenDelta] = []
-        while self._commands:
-            command = self._commands.popleft()
-            if not isinstance(command, GenerationRequest):
-                core.abort(*command)
-                continue
-            try:
-                core.add(command)
-            except Exception as error:  # a fault of one request, whatever it is
-                refused.append(refusal(command.request_id, command.submission, error))
-        return refused
 
     def _route(self, deltas: list[TokenDelta]) -> None:
         for delta in deltas:
@@ -214,9 +203,6 @@ class StepDriver:
             inbox.put(delta)
             if delta.request_id not in inbox.unfinished:
                 self._inboxes.pop(delta.request_id, None)
-                if delta.finish_reason == "error":  # its other sequences may still run
-                    self._commands.append((delta.request_id, None))
-                    inbox.has_left_siblings = True
 
 
 class HeldInterrupts:

@@ -24,23 +24,16 @@ class PendingRequest:
         self._unfinished = set(range(request.sampling.n))
         self._queue: asyncio.Queue[TokenDelta | YaieError] = asyncio.Queue()
         self._failed = False
-        self._has_error = False
 
     @property
     def wants_more(self) -> bool:
         """Whether the caller is owed anything."""
         return bool(self._unfinished) and not self._failed
 
-    @property
-    def may_still_run(self) -> bool:
-        """Whether the engine may hold sequences of it: then leaving it means aborting it."""
-        return self.wants_more or self._has_error
-
     def put(self, delta: TokenDelta) -> None:
         """Keep a delta for the caller."""
         if delta.finish_reason == "error":
             self._unfinished.clear()  # an error ends the request, not one sequence of it
-            self._has_error = True
         elif delta.finish_reason is not None:
             self._unfinished.discard(delta.index)
         self._queue.put_nowait(delta)

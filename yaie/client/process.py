@@ -163,7 +163,7 @@ class ProcessClient:
                 yield delta
         finally:
             self._in_flight.close(pending)
-            if pending.may_still_run and life is self._life:
+            if pending.wants_more and life is self._life:
                 self._gathering.release()  # it may not have been sent yet
                 self._note_sent()
                 life.send(Abort(request.request_id))

@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from yaie.client.core import Core, load_engine_core, refusal
+from yaie.client.core import load_engine_core
 from yaie.client.messages import (
     Abort,
     Add,
@@ -36,10 +36,10 @@ from yaie.client.messages import (
     unpack_request,
 )
 from yaie.config import EngineConfig
+from yaie.engine.loop import Core, EngineLoop
 from yaie.errors import InvalidRequest, StartupError
 from yaie.process.gc_pause import gc_paused_then_frozen
 from yaie.process.log_format import LOG_FORMAT
-from yaie.types import TokenDelta
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> 
         return EXIT_FATAL
     channel.send(Ready(core.info, core.stats))
     try:
-        _serve(channel, core, early)
+        _serve(channel, EngineLoop(core), early)
     except ParentGoneError:
         raise
     except Exception as error:
@@ -136,34 +136,31 @@ def _first_messages(channel: Channel) -> list[ToChild]:
     return messages
 
 
-def _serve(channel: Channel, core: Core, early: list[ToChild]) -> None:
-    refused: list[TokenDelta] = []
+def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
     incoming: Iterator[ToChild] = iter(early)
     while True:
         has_obeyed = False
         for message in incoming:
             if isinstance(message, Shutdown):
                 return
-            _obey(core, message, refused)
+            _obey(loop, message)
             has_obeyed = True
-        if core.has_work or has_obeyed:  # what was sent is acknowledged: a hung engine is silent
-            deltas = core.step() if core.has_work else []
-            for part in in_parts(Deltas(refused + deltas, core.stats)):
+        if loop.has_work or has_obeyed:  # every message is acknowledged: a hung engine is silent
+            for part in in_parts(Deltas(loop.step(), loop.core.stats)):
                 channel.send(part)
-            refused.clear()
-        incoming = channel.receive(wait=not core.has_work and not core.use_idle_moment())
+        incoming = channel.receive(wait=not loop.has_work and not loop.core.use_idle_moment())
 
 
-def _obey(core: Core, message: ToChild, refused: list[TokenDelta]) -> None:
+def _obey(loop: EngineLoop, message: ToChild) -> None:
     if isinstance(message, Add):
         try:
-            core.add(unpack_request(message))
-        except Exception as error:
-            if not isinstance(error, InvalidRequest):
-                logger.exception("request %s could not be added", message.request_id)
-            refused.append(refusal(message.request_id, message.submission, error))
+            request = unpack_request(message)
+        except InvalidRequest as error:
+            loop.refuse(message.request_id, message.submission, error)
+        else:
+            loop.submit(request)
     elif isinstance(message, Abort):
-        core.abort(message.request_id, message.index)
+        loop.abort(message.request_id, message.index)
 
 
 def _end_with_parent(sock: socket.socket) -> None:

@@ -24,7 +24,7 @@ from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
-from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError, request_error
+from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.native.packed_weights import PackedWeightsWriter
@@ -80,9 +80,10 @@ class EngineCore:
     # -- requests -------------------------------------------------------------------------------
 
     def add(self, request: GenerationRequest) -> None:
-        """Take a request. One that cannot be done is refused by a delta of the next step.
+        """Queue a request.
 
-        Raises `RequestFailed` if a request of the same id is still alive.
+        Raises `InvalidRequest` or `Overloaded` for a request that cannot be run, `RequestFailed`
+        if a request of the same id is still alive.
         """
         if request.request_id in self.scheduler:
             raise RequestFailed(f"a request with the id {request.request_id!r} is still running")
@@ -90,10 +91,12 @@ class EngineCore:
             self.scheduler.add(self._make_request(request))
         except Exception as error:
             self._num_refused += 1
-            self._pending += _refusals(request, error)
+            if not isinstance(error, YaieError):
+                log.exception("request %s could not be added", request.request_id)
+            raise
 
     def abort(self, request_id: str, index: int | None = None) -> None:
-        """End a request or one of its sequences; unknown ids are no error."""
+        """End a request or one of its sequences; ignore an unknown id."""
         self._pending += self.scheduler.abort(request_id, index)
 
     @property
@@ -289,22 +292,6 @@ def _add_prompt_logprobs(
                 f"the logprobs of the prompt failed: {type(error).__name__}: {error}"
             )
     return errors
-
-
-def _refusals(request: GenerationRequest, error: Exception) -> list[TokenDelta]:
-    """The end of every sequence of a request that was not taken."""
-    if not isinstance(error, YaieError):
-        log.error("a request could not be taken", exc_info=error)
-    return [
-        TokenDelta(
-            request_id=request.request_id,
-            submission=request.submission,
-            index=index,
-            finish_reason="error",
-            error=request_error(error),
-        )
-        for index in range(request.sampling.n)
-    ]
 
 
 def _describe(config: EngineConfig, executor: Executor) -> EngineInfo:

@@ -1,0 +1,93 @@
+"""`EngineLoop`: commands become calls of the core, faults become deltas of their request.
+
+The one loop of the engine: the worker process of the server and `LLM` run it. Pure and
+synchronous; the caller decides when to step. One thread at a time may call it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from yaie.errors import request_error
+from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+
+
+class Core(Protocol):
+    """Interface of `yaie.engine.core.EngineCore`, whose module imports torch."""
+
+    info: EngineInfo
+
+    @property
+    def has_work(self) -> bool:
+        """True if a step would compute or report anything."""
+
+    @property
+    def stats(self) -> EngineStats:
+        """Counters and gauges as of the last step."""
+
+    def add(self, request: GenerationRequest) -> None:
+        """Queue a request. Raises the error of a request that cannot be run."""
+
+    def abort(self, request_id: str, index: int | None = None) -> None:
+        """End a request or one of its sequences; ignore an unknown id."""
+
+    def step(self) -> list[TokenDelta]:
+        """Compute one step."""
+
+    def use_idle_moment(self) -> bool:
+        """Prepare later steps for a millisecond or two; return False if there is nothing to do."""
+
+    def wait_until_saved(self, timeout_s: float | None = None) -> bool:
+        """Wait for packed weights that are being written to disk; return False on timeout."""
+
+    def close(self) -> None:
+        """Free the model and the pool; cut short the writing of packed weights."""
+
+
+class EngineLoop:
+    """A core together with the errors of requests that it did not take."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self._refusals: list[TokenDelta] = []  # reported by the next step
+
+    @property
+    def has_work(self) -> bool:
+        """True if a step would compute or report anything."""
+        return bool(self._refusals) or self.core.has_work
+
+    def submit(self, request: GenerationRequest) -> None:
+        """Give a request to the core; a fault becomes the request's error in the next step."""
+        try:
+            self.core.add(request)
+        except Exception as error:  # whatever it is, the other requests go on
+            self.refuse(request.request_id, request.submission, error)
+
+    def refuse(self, request_id: str, submission: int, error: Exception) -> None:
+        """Answer a request with an error in the next step."""
+        self._refusals.append(
+            TokenDelta(
+                request_id=request_id,
+                submission=submission,
+                index=0,
+                finish_reason="error",
+                error=request_error(error),
+            )
+        )
+
+    def abort(self, request_id: str, index: int | None = None) -> None:
+        """End a request or one of its sequences; ignore an unknown id."""
+        self.core.abort(request_id, index)
+
+    def step(self) -> list[TokenDelta]:
+        """Compute one step, if there is work, and return everything there is to report.
+
+        The error of one sequence ends its whole request: the other sequences are aborted at once.
+        Raises if the step itself fails; the core is of no further use then.
+        """
+        deltas = self.core.step() if self.core.has_work else []
+        for delta in deltas:
+            if delta.error is not None:
+                self.core.abort(delta.request_id)
+        refusals, self._refusals = self._refusals, []
+        return refusals + deltas
