@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from yaie.cli.main import COMMANDS, app
-from yaie.config import CLIENT_VARIABLES, LIBRARY_VARIABLES, Settings
+from yaie.config import CLIENT_VARIABLES, LIBRARY_VARIABLES, SETTINGS
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,7 +59,7 @@ def test_paths_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", TEXTS)
 def test_variables_are_settings(page: str) -> None:
-    known = {f"YAIE_{name.upper()}" for name in Settings.model_fields}
+    known = {each.variable for each in SETTINGS.values()}
     known |= CLIENT_VARIABLES | LIBRARY_VARIABLES
     found = set(_VARIABLE.findall(TEXTS[page]))
     assert found <= known, f"{page} names {sorted(found - known)}"
@@ -98,17 +98,21 @@ def test_the_table_of_settings_is_the_settings() -> None:
     rows = re.findall(
         r"^\| `(YAIE_\w+)` \| ([^|]+) \| ([^|]+) \|$", TEXTS["docs/operations.md"], re.MULTILINE
     )
+    settings = {each.variable: each for each in SETTINGS.values()}
     named = [variable for variable, _, _ in rows]
-    expected = [f"YAIE_{name.upper()}" for name in Settings.model_fields]
-    assert named == [*expected, *sorted(CLIENT_VARIABLES), *sorted(LIBRARY_VARIABLES)]
-    for variable, default, _ in rows:
-        field = Settings.model_fields.get(variable.removeprefix("YAIE_").lower())
-        if field is None or field.default in (None, ""):
-            assert "`" not in default, f"{variable} has no default of its own"
+    assert named == [*settings, *sorted(CLIENT_VARIABLES), *sorted(LIBRARY_VARIABLES)]
+    for variable, default, meaning in rows:
+        if variable not in settings:
+            continue
+        each = settings[variable]
+        if each.default in (None, ""):
+            assert default.strip() == (each.about.unset or "none"), variable
         else:
-            assert default.strip() == f"`{field.default!s}`".replace("True", "true").replace(
-                "False", "false"
-            )
+            shown = str(each.default).lower() if each.kind is bool else str(each.default)
+            assert default.strip() == f"`{shown}`", variable
+        plain = meaning.replace("`", "").replace("'", "")
+        assert plain.startswith(each.about.meaning.replace("'", "")), variable
+        assert all(f"`{choice}`" in meaning for choice in each.choices), variable
 
 
 @pytest.mark.parametrize("page", TEXTS)

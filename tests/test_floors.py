@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
     "yaie.types": 0,
     "yaie.config": 0,
+    "yaie.setting": 0,
     "yaie.errors": 0,
     "yaie.process": 0,
     "yaie.text": 1,

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from yaie.config import LEAST_CONTEXT, EngineConfig
+from yaie.config import ENGINE_SETTINGS, LEAST_CONTEXT, EngineConfig
 from yaie.errors import ConfigError, InvalidRequest
 from yaie.types import SamplingParams
 
@@ -86,13 +86,9 @@ def test_lists_are_taken_where_tuples_are_kept() -> None:
     assert SamplingParams(stop="a").stop == ("a",)  # type: ignore[arg-type]
 
 
-COUNTS = [
-    *("num_slots", "max_model_len", "max_step_rows", "max_running", "max_waiting", "threads"),
-    "weights_cache_bytes",
-]
-
-
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize(
+    "name", [name for name, each in ENGINE_SETTINGS.items() if each.kind is int]
+)
 def test_counts_of_the_engine_have_bounds(name: str) -> None:
     least = LEAST_CONTEXT if name in ("num_slots", "max_model_len") else 1
     for too_small in {0, least - 1}:

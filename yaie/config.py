@@ -1,30 +1,21 @@
-"""Settings: one name each, the same as a flag, as `YAIE_*` and as a Python keyword.
+"""Settings: one name each, as a flag, as `YAIE_*` and as a Python keyword.
 
-`EngineConfig` is what the engine needs; it crosses to the engine process as it is. `Settings` adds
-what the server needs and reads the environment. "auto" is resolved by the loader and reported in
-`EngineInfo`; nothing else is decided twice.
+`EngineConfig` has the settings of the engine and travels to the engine process as it is.
+`Settings` adds those of the server; `load_settings` reads the environment. The loader resolves
+"auto", and `EngineInfo` reports the result.
 """
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
-
-from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, field_validator
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-)
+from typing import Annotated, Literal
 
 from yaie.errors import ConfigError
-
-ENV_PREFIX = "YAIE_"
+from yaie.setting import ENV_PREFIX, About, settings_of
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 Quantization = Literal["int8", "int4"]
@@ -33,69 +24,108 @@ Device = Literal["auto", "cpu", "cuda"]
 Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
 Eviction = Literal["lru", "lfu", "cost"]
 AttentionBackendName = Literal["auto", "reference", "cpu"]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 BUILTIN_MODEL = "builtin"
 
 LARGEST_COUNT = 2**31 - 1  # of tokens, rows and requests: more than any machine holds
-LARGEST_SIZE = 2**63 - 1  # in bytes: what travels to the engine
-LEAST_CONTEXT = 2  # tokens: one that is asked, and one that is answered
+LARGEST_SIZE = 2**63 - 1  # in bytes: the largest integer that travels to the engine
+LEAST_CONTEXT = 2  # tokens: one of the prompt and one of the answer
 MAX_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """What one engine is made from. Lengths and sizes are in tokens."""
+    """Settings of one engine. Lengths and sizes are in tokens.
 
-    model: str = BUILTIN_MODEL  # "builtin", a folder, or a Hugging Face repository id
-    served_model_name: str | None = None  # None: as `model`
-    dtype: Dtype = "auto"
-    quantization: Quantization | None = None  # of the weights at load; None: as they are
-    kv_dtype: KVDtype = "auto"  # of the KV pool: as the model, or int8 for half the memory
-    device: Device = "auto"
-    num_slots: int | None = None  # size of the KV pool; None: from free memory
-    max_model_len: int | None = None  # None: the model's own, at most num_slots
-    max_step_rows: int = 2048  # rows computed in one step
-    max_running: int = 256  # live sequences
-    max_waiting: int = 4096  # requests without room; beyond it one is refused with 429
-    policy: Policy = "prefix-aware"
-    eviction: Eviction = "lru"
-    prefix_cache: bool = True  # False: nothing is shared between requests (for comparison)
-    threads: int | None = None  # torch threads; None: all cores
-    attention_backend: AttentionBackendName = "auto"  # the best that the device has
-    exact: bool = False  # logits do not depend on batch, chunks and cache, to the last bit
-    audit: bool = False  # check every invariant after every step
-    weights_cache: str = "auto"  # where packed weights are kept: "auto", "off", or a folder
-    weights_cache_bytes: int = 32 * 1024**3  # the most that the folder may hold
+    Raises:
+        ConfigError: a value has the wrong type or is out of range.
+    """
+
+    model: Annotated[
+        str, About("'builtin', a folder, or a Hugging Face repository id", short="-m")
+    ] = BUILTIN_MODEL
+    served_model_name: Annotated[
+        str | None, About("name under which the model is served", unset="as the model")
+    ] = None
+    dtype: Annotated[Dtype, About("numeric type of the model")] = "auto"
+    quantization: Annotated[
+        Quantization | None, About("quantize the weights at load", unset="as they are")
+    ] = None
+    kv_dtype: Annotated[KVDtype, About("numeric type of the KV pool", unset="as the model")] = (
+        "auto"
+    )
+    device: Annotated[Device, About("device of the model")] = "auto"
+    num_slots: Annotated[
+        int | None,
+        About(
+            "size of the KV pool in tokens",
+            least=LEAST_CONTEXT,
+            most=LARGEST_COUNT,
+            unset="from free memory",
+        ),
+    ] = None
+    max_model_len: Annotated[
+        int | None,
+        About(
+            "longest prompt plus answer in tokens",
+            least=LEAST_CONTEXT,
+            most=LARGEST_COUNT,
+            unset="the model's",
+        ),
+    ] = None
+    max_step_rows: Annotated[
+        int, About("rows (tokens) computed in one step", least=1, most=LARGEST_COUNT)
+    ] = 2048
+    max_running: Annotated[int, About("live sequences at a time", least=1, most=LARGEST_COUNT)] = (
+        256
+    )
+    max_waiting: Annotated[
+        int,
+        About(
+            "waiting requests beyond those that fit into the next step; more get a 429",
+            least=1,
+            most=LARGEST_COUNT,
+        ),
+    ] = 4096
+    policy: Annotated[Policy, About("order of admission")] = "prefix-aware"
+    eviction: Annotated[Eviction, About("order of eviction from the cache")] = "lru"
+    prefix_cache: Annotated[bool, About("share the KV of common prefixes between requests")] = True
+    threads: Annotated[
+        int | None,
+        About(
+            "threads that compute",
+            least=1,
+            most=MAX_THREADS,
+            unset="all cores, or a container's share of them",
+        ),
+    ] = None
+    attention_backend: Annotated[
+        AttentionBackendName, About("implementation of attention", unset="the best for the device")
+    ] = "auto"
+    exact: Annotated[
+        bool, About("batch-invariant logits: the same bits in any batch, cold or warm; slower")
+    ] = False
+    audit: Annotated[bool, About("check every invariant after every step; slow")] = False
+    weights_cache: Annotated[
+        str,
+        About(
+            "folder for packed weights, which speed up the next start, or off",
+            unset="~/.cache/yaie/packed",
+        ),
+    ] = "auto"
+    weights_cache_bytes: Annotated[
+        int, About("largest size of that folder", least=1, most=LARGEST_SIZE)
+    ] = 32 * 1024**3
 
     def __post_init__(self) -> None:
-        if not self.model.strip():  # as a path it would be the folder one stands in
+        for name, each in ENGINE_SETTINGS.items():
+            each.check(getattr(self, name))
+        if not self.model.strip():  # as a path it would be the working directory
             raise ConfigError(
                 f"no model is named; give a folder, a repository id or {BUILTIN_MODEL!r}",
                 param="model",
             )
-        for name, choices in (
-            ("dtype", get_args(Dtype)),
-            ("quantization", get_args(Quantization)),
-            ("kv_dtype", get_args(KVDtype)),
-            ("device", get_args(Device)),
-            ("policy", get_args(Policy)),
-            ("eviction", get_args(Eviction)),
-            ("attention_backend", get_args(AttentionBackendName)),
-        ):
-            value = getattr(self, name)
-            if value is None and name == "quantization":
-                continue
-            if value not in choices:
-                raise ConfigError(
-                    f"{name} is {value!r}; it must be one of {', '.join(choices)}", param=name
-                )
-        for name, largest in _COUNTS.items():
-            value = getattr(self, name)
-            least = LEAST_CONTEXT if name in ("num_slots", "max_model_len") else 1
-            if value is not None and value < least:
-                raise ConfigError(f"{name} is {value}; it must be at least {least}", param=name)
-            if value is not None and value > largest:
-                raise ConfigError(f"{name} is {value}; it must be at most {largest}", param=name)
 
     @property
     def model_name(self) -> str:
@@ -103,15 +133,96 @@ class EngineConfig:
         return self.served_model_name or self.model
 
 
-_COUNTS = {
-    "num_slots": LARGEST_COUNT,
-    "max_model_len": LARGEST_COUNT,
-    "max_step_rows": LARGEST_COUNT,
-    "max_running": LARGEST_COUNT,
-    "max_waiting": LARGEST_COUNT,
-    "threads": MAX_THREADS,
-    "weights_cache_bytes": LARGEST_SIZE,
-}
+ENGINE_SETTINGS = settings_of(EngineConfig)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(EngineConfig):
+    """Settings of the service: those of the engine, and those of the server."""
+
+    host: Annotated[str, About("address to listen on")] = "127.0.0.1"
+    port: Annotated[int, About("port to listen on; 0 takes any free one", least=0, most=65535)] = (
+        8000
+    )
+    api_key: Annotated[str | None, About("key that clients must send; commas separate several")] = (
+        None
+    )
+    max_body_bytes: Annotated[int, About("largest request body", least=1024, most=LARGEST_SIZE)] = (
+        10 * 1024**2
+    )
+    request_timeout_s: Annotated[
+        float, About("longest time of one request in seconds", above=0)
+    ] = 600.0
+    drain_s: Annotated[float, About("seconds for running requests at shutdown", least=0)] = 30.0
+    stall_s: Annotated[
+        float, About("seconds without a step after which an engine with work is restarted", above=0)
+    ] = 300.0
+    log_level: Annotated[LogLevel, About("least severe messages to log")] = "info"
+    cors_origins: Annotated[
+        str, About("origins that browsers may call from; commas separate several")
+    ] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, each in SERVER_SETTINGS.items():
+            each.check(getattr(self, name))
+        if self.api_key and not self.api_keys:
+            raise ConfigError(
+                f"api_key (--api-key, YAIE_API_KEY) is {self.api_key!r}, which holds no key, so "
+                "that anyone could use the server; give a key, or several separated by commas, or "
+                "leave it empty to require none",
+                param="api_key",
+            )
+
+    def engine_config(self) -> EngineConfig:
+        """Return the settings of the engine."""
+        return EngineConfig(**{name: getattr(self, name) for name in ENGINE_SETTINGS})
+
+    @property
+    def api_keys(self) -> tuple[str, ...]:
+        """The accepted API keys; an empty tuple admits every client."""
+        return tuple(key.strip() for key in (self.api_key or "").split(",") if key.strip())
+
+
+SETTINGS = settings_of(Settings)
+SERVER_SETTINGS = {name: each for name, each in SETTINGS.items() if name not in ENGINE_SETTINGS}
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings from keyword arguments, then from the environment.
+
+    Text is parsed; choices are accepted in any case. An override of None and an empty variable
+    count as unset.
+
+    Raises:
+        ConfigError: an override is unknown, or a value is wrong; the message names its source.
+    """
+    for name in overrides:
+        if name not in SETTINGS:
+            raise ConfigError(f"{name} is not a setting{_nearest(name, SETTINGS)}", param=name)
+    values, problems = {}, []
+    for name, each in SETTINGS.items():
+        given, source = overrides.get(name), each.flag
+        if given is None:
+            given, source = variable_value(each.variable), each.variable
+        if given is None:
+            continue
+        values[name] = each.parse(given) if isinstance(given, str) else given
+        try:
+            each.check(values[name], source)
+        except ConfigError as error:
+            problems.append(error.message)
+    if problems:
+        raise ConfigError("; ".join(problems))
+    return Settings(**values)  # type: ignore[arg-type]
+
+
+def variable_value(variable: str) -> str | None:
+    """Return a variable of the environment; None if it is empty or set by Kubernetes."""
+    value = os.environ.get(variable)
+    if not value or is_service_link(variable, value):  # compose files set empty variables
+        return None
+    return value
 
 
 _SERVICE_LINK = re.compile(
@@ -121,165 +232,35 @@ _SERVICE_ADDRESS = re.compile(r"(tcp|udp|sctp)://.*")
 
 
 def is_service_link(variable: str, value: str) -> bool:
-    """Whether Kubernetes set this variable: for a service `yaie` or `yaie-…`, in every pod.
+    """Return True if Kubernetes set this variable, for a service `yaie` or `yaie-*`.
 
-    `YAIE_PORT` is then an address, as `tcp://10.96.1.2:8000`, and not the setting.
+    `YAIE_PORT` then is an address such as `tcp://10.96.1.2:8000`, not the setting.
     """
     if _SERVICE_LINK.fullmatch(variable):
         return True
     return variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(value) is not None
 
 
-class _Environment(EnvSettingsSource):
-    """The `YAIE_*` variables, except an address that Kubernetes put into `YAIE_PORT`."""
-
-    def __call__(self) -> dict[str, Any]:
-        found = super().__call__()
-        if is_service_link(f"{ENV_PREFIX}PORT", str(found.get("port", ""))):
-            del found["port"]
-        return found
-
-
-class Settings(BaseSettings):
-    """Everything the service can be told, from `YAIE_*` variables or keyword arguments."""
-
-    model_config = SettingsConfigDict(
-        env_prefix=ENV_PREFIX,
-        env_ignore_empty=True,  # compose files make empty variables of those that are not set
-        extra="forbid",
-        frozen=True,
-    )
-
-    model: str = BUILTIN_MODEL
-    served_model_name: str | None = None
-    dtype: Dtype = "auto"
-    quantization: Quantization | None = None
-    kv_dtype: KVDtype = "auto"
-    device: Device = "auto"
-    num_slots: int | None = Field(default=None, ge=LEAST_CONTEXT, le=LARGEST_COUNT)
-    max_model_len: int | None = Field(default=None, ge=LEAST_CONTEXT, le=LARGEST_COUNT)
-    max_step_rows: int = Field(default=2048, ge=1, le=LARGEST_COUNT)
-    max_running: int = Field(default=256, ge=1, le=LARGEST_COUNT)
-    max_waiting: int = Field(default=4096, ge=1, le=LARGEST_COUNT)
-    policy: Policy = "prefix-aware"
-    eviction: Eviction = "lru"
-    prefix_cache: bool = True
-    threads: int | None = Field(default=None, ge=1, le=MAX_THREADS)
-    attention_backend: AttentionBackendName = "auto"
-    exact: bool = False
-    audit: bool = False
-    weights_cache: str = "auto"
-    weights_cache_bytes: int = Field(default=32 * 1024**3, ge=1, le=LARGEST_SIZE)
-
-    host: str = "127.0.0.1"
-    port: int = Field(default=8000, ge=0, le=65535)
-    api_key: str | None = None  # several: separated by commas
-    max_body_bytes: int = Field(default=10 * 1024 * 1024, ge=1024, le=LARGEST_SIZE)
-    request_timeout_s: float = Field(default=600.0, gt=0)
-    drain_s: float = Field(default=30.0, ge=0)
-    stall_s: float = Field(default=300.0, gt=0)  # work waiting but no step finished: restart
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    cors_origins: str = ""  # separated by commas; empty: none
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Where the settings come from; the first source that has one wins."""
-        return init_settings, _Environment(settings_cls), dotenv_settings, file_secret_settings
-
-    @field_validator(
-        "dtype",
-        "quantization",
-        "kv_dtype",
-        "device",
-        "policy",
-        "eviction",
-        "attention_backend",
-        "log_level",
-        mode="wrap",
-    )
-    @classmethod
-    def _in_any_case(cls, choice: object, validate: ValidatorFunctionWrapHandler) -> object:
-        if isinstance(choice, str):
-            with contextlib.suppress(ValidationError):
-                return validate(choice.lower())
-        return validate(choice)  # whose error shows what was written
-
-    @field_validator("api_key")
-    @classmethod
-    def _holds_a_key(cls, api_key: str | None) -> str | None:
-        if api_key and not _split_keys(api_key):
-            # No ValueError: of that pydantic would make an error that is not ours.
-            raise ConfigError(
-                f"api_key (--api-key, YAIE_API_KEY) is {api_key!r}, which holds no key; anyone "
-                "could use the server; give a key, or several separated by commas, or nothing at "
-                "all to ask for none",
-                param="api_key",
-            )
-        return api_key
-
-    def engine_config(self) -> EngineConfig:
-        """The engine's part of the settings."""
-        names = EngineConfig.__dataclass_fields__
-        return EngineConfig(**{name: getattr(self, name) for name in names})
-
-    @property
-    def api_keys(self) -> tuple[str, ...]:
-        """The accepted API keys; none means that no key is asked for."""
-        return _split_keys(self.api_key or "")
-
-
-def _split_keys(api_key: str) -> tuple[str, ...]:
-    return tuple(key.strip() for key in api_key.split(",") if key.strip())
-
-
-def load_settings(**overrides: object) -> Settings:
-    """Read the environment; keyword arguments win over it.
-
-    Raises `ConfigError` that names the setting, its value and what it may be.
-    """
-    given = {name: value for name, value in overrides.items() if value is not None}
-    try:
-        return Settings(**given)  # type: ignore[arg-type]
-    except ValidationError as error:
-        raise ConfigError(_explain(error, given)) from None
-
-
-def _explain(error: ValidationError, given: dict[str, object]) -> str:
-    lines = []
-    for problem in error.errors():
-        name = str(problem["loc"][0]) if problem["loc"] else "settings"
-        flag = f"--{name.replace('_', '-')}"
-        source = flag if name in given else f"{ENV_PREFIX}{name.upper()}"
-        lines.append(f"{source} is {problem.get('input')!r}: {problem['msg']}")
-    return "; ".join(lines)
-
-
-def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
-    """One warning for each `YAIE_*` variable that is no setting, with the nearest name.
-
-    None for what Kubernetes says of its services: nobody meant it as a setting.
-    """
-    environment = dict(os.environ) if environment is None else environment
-    known = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields}
-    known |= CLIENT_VARIABLES | LIBRARY_VARIABLES
-    warnings = []
-    for name, value in sorted(environment.items()):
-        if not name.startswith(ENV_PREFIX) or name in known or is_service_link(name, value):
-            continue
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        warnings.append(f"{name} is not a setting and was ignored{hint}")
-    return warnings
-
-
-# Read by the command line only: where a running server is, and whether to show tracebacks.
+# Read by the command line: the address of a running server, and the display of tracebacks.
 CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_DEBUG"})
 # Read by the kernel library (`yaie.kernels.loader`): off, or the instruction set to use.
 LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})
+
+
+def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
+    """Return a warning for each `YAIE_*` variable that is not a setting, with the nearest name.
+
+    Variables that Kubernetes sets for services are left out.
+    """
+    environment = dict(os.environ) if environment is None else environment
+    known = {each.variable for each in SETTINGS.values()} | CLIENT_VARIABLES | LIBRARY_VARIABLES
+    return [
+        f"{name} is not a setting and was ignored{_nearest(name, known)}"
+        for name, value in sorted(environment.items())
+        if name.startswith(ENV_PREFIX) and name not in known and not is_service_link(name, value)
+    ]
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

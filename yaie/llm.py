@@ -19,11 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import msgspec
-
 from yaie.client.core import load_engine_core
 from yaie.client.driver import Inbox, StepDriver
-from yaie.config import BUILTIN_MODEL, LARGEST_COUNT, EngineConfig
+from yaie.config import BUILTIN_MODEL, ENGINE_SETTINGS, LARGEST_COUNT, EngineConfig
 from yaie.engine.validation import validate_request
 from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
 from yaie.models.folder import open_folder
@@ -302,16 +300,11 @@ class LLM:
 def _engine_config(settings: dict[str, Any]) -> EngineConfig:
     """Raises `ConfigError` for an unknown name, a wrong type or a value out of range."""
     for name in settings:
-        if name not in EngineConfig.__dataclass_fields__:
-            near = difflib.get_close_matches(name, EngineConfig.__dataclass_fields__, n=1)
+        if name not in ENGINE_SETTINGS:
+            near = difflib.get_close_matches(name, ENGINE_SETTINGS, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ConfigError(f"{name} is not a setting of the engine{hint}", param=name)
-    with contextlib.suppress(TypeError):  # a wrong type is told below
-        EngineConfig(**settings)  # says more about a wrong choice than the next line
-    try:
-        return msgspec.convert(settings, EngineConfig)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"a setting has the wrong type: {error}") from None
+    return EngineConfig(**settings)
 
 
 def _name_of(model: object) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from yaie.config import Settings
+from yaie.config import SETTINGS
 from yaie.errors import InvalidRequest
 
 Precision = Literal["bf16", "int8", "int4"]
@@ -107,7 +107,7 @@ def _find_yaie(setting: str) -> Callable[[Path], Path | None]:
     """This YAIE, if it has the setting that the variant is about."""
 
     def find(home: Path) -> Path | None:
-        return Path(sys.executable) if setting in Settings.model_fields else None
+        return Path(sys.executable) if setting in SETTINGS else None
 
     return find
 

@@ -16,7 +16,7 @@ from yaie.cli.doctor import (
     settings_with_sources,
     show_value,
 )
-from yaie.config import Settings
+from yaie.config import SETTINGS
 from yaie.errors import ConfigError
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
@@ -39,7 +39,7 @@ def test_each_setting_is_shown_with_its_source_and_no_secret(
     monkeypatch.delenv("YAIE_EVICTION", raising=False)
     shown = {setting["name"]: setting for setting in settings_with_sources()}
     variables = ["YAIE_BASE_URL", "YAIE_DEBUG", "YAIE_KERNELS"]
-    assert list(shown) == [*Settings.model_fields, *variables]
+    assert list(shown) == [*SETTINGS, *variables]
     assert shown["policy"] == {"name": "policy", "value": "lpm", "source": "YAIE_POLICY"}
     assert shown["eviction"] == {"name": "eviction", "value": "lru", "source": "default"}
     assert "sesame" not in json.dumps(shown)

@@ -1,4 +1,4 @@
-"""Flags, variables and settings are the same things under the same names."""
+"""Flags of the settings, counts as people write them, and limits of a command."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ import contextlib
 import inspect
 import math
 import signal
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
 from yaie.cli import terminal
-from yaie.cli.doctor import settings_with_sources
 from yaie.cli.failures import CommandFailed
+from yaie.cli.main import app
 from yaie.cli.options import (
     ENGINE_FLAGS,
-    KNOWN_VARIABLES,
-    SERVER_FLAGS,
     parse_count,
     settings_options,
     warn_of_unknown_variables,
 )
 from yaie.cli.run import LONGEST_TIMEOUT_S, time_limit
 from yaie.cli.sampling_options import make_options
-from yaie.config import (
-    CLIENT_VARIABLES,
-    LIBRARY_VARIABLES,
-    EngineConfig,
-    Settings,
-    load_settings,
-    unknown_variables,
+from yaie.config import SETTINGS
+from yaie.errors import InvalidRequest
+from yaie.setting import Setting
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=lambda setting: setting.name)
+def test_every_setting_is_a_flag_of_serve(setting: Setting) -> None:
+    serve = getattr(typer.main.get_command(app), "commands", {})["serve"]
+    (option,) = [each for each in serve.params if each.name == setting.name]
+    assert option.opts[0] == setting.flag and option.default is None
+    assert option.help.startswith(setting.about.meaning) and option.help.endswith("]")
+    assert all(choice in option.help for choice in setting.choices)
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("max_running", "[256]"),
+        ("prefix_cache", "[on]"),
+        ("weights_cache_bytes", "[32GiB]"),
+        ("request_timeout_s", "[600]"),
+        ("api_key", "[none]"),
+        ("num_slots", "[from free memory]"),
+        ("kv_dtype", "[auto: as the model]"),
+    ],
 )
-from yaie.errors import ConfigError, InvalidRequest
-from yaie.kernels import loader
-
-
-def test_every_setting_is_a_flag_and_every_flag_a_setting() -> None:
-    flags = [flag.name for flag in (*ENGINE_FLAGS, *SERVER_FLAGS)]
-    assert sorted(flags) == sorted(Settings.model_fields)
-    assert {flag.name for flag in ENGINE_FLAGS} == set(EngineConfig.__dataclass_fields__)
-
-
-@pytest.mark.parametrize("flag", [*ENGINE_FLAGS, *SERVER_FLAGS], ids=lambda flag: flag.name)
-def test_a_flags_kind_fits_its_setting(flag: Any) -> None:
-    kind = {parse_count: "int", bool: "bool", float: "float", str: "str"}[flag.kind]
-    annotation = str(Settings.model_fields[flag.name].annotation)
-    if "Literal" not in annotation:
-        assert kind in annotation
+def test_defaults_are_shown_as_people_read_them(name: str, default: str) -> None:
+    assert SETTINGS[name].help.endswith(default)
 
 
 @pytest.mark.parametrize(
@@ -90,65 +90,6 @@ def test_only_what_was_typed_is_handed_on() -> None:
     untyped = {flag.name: None for flag in ENGINE_FLAGS if flag.name != "audit"}
     command(prompt="hi", **untyped | {"dtype": "float32"})
     assert seen == {"dtype": "float32", "prompt": "hi"}
-
-
-def test_a_flag_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("YAIE_MAX_STEP_ROWS", "64")
-    monkeypatch.setenv("YAIE_POLICY", "fcfs")
-    settings = load_settings(max_step_rows=128)
-    assert (settings.max_step_rows, settings.policy) == (128, "fcfs")
-
-
-@pytest.mark.parametrize(
-    "name", [flag.name for flag in (*ENGINE_FLAGS, *SERVER_FLAGS) if flag.kind is parse_count]
-)
-def test_a_count_beyond_what_the_engine_can_be_told_is_a_wrong_setting(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(f"YAIE_{name.upper()}", str(2**64))
-    with pytest.raises(ConfigError, match=f"YAIE_{name.upper()} is .* less than or equal to"):
-        load_settings()
-
-
-def test_an_empty_variable_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in Settings.model_fields:
-        monkeypatch.delenv(f"YAIE_{name.upper()}", raising=False)
-    default = load_settings()
-    for name in Settings.model_fields:
-        monkeypatch.setenv(f"YAIE_{name.upper()}", "")
-    assert load_settings() == default
-    shown = {setting["name"]: setting["source"] for setting in settings_with_sources()}
-    assert {shown[name] for name in Settings.model_fields} == {"default"}
-    monkeypatch.setenv(loader.VARIABLE, "")
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    found = loader.Loader(prebuilt=Path("none")).status()
-    assert "no-such-compiler" in found.reason  # the option was accepted, as `auto` is
-
-
-@pytest.mark.parametrize("blank", [" ", ",", "\n", " , \t,"])
-def test_a_key_that_is_set_but_blank_does_not_open_the_server(
-    blank: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("YAIE_API_KEY", raising=False)
-    for make in (Settings, load_settings):
-        with pytest.raises(ConfigError, match="holds no key") as failure:
-            make(api_key=blank)
-        assert failure.value.exit_code == 2
-        assert "YAIE_API_KEY" in failure.value.message and "--api-key" in failure.value.message
-    monkeypatch.setenv("YAIE_API_KEY", blank)
-    with pytest.raises(ConfigError, match="holds no key"):
-        load_settings()
-
-
-@pytest.mark.parametrize(
-    ("given", "keys"),
-    [(None, ()), ("", ()), ("k\n", ("k",)), (" a , b,", ("a", "b")), ("sécond", ("sécond",))],
-)
-def test_keys_are_separated_by_commas_and_an_empty_text_is_none(
-    given: str | None, keys: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("YAIE_API_KEY", raising=False)
-    assert Settings(api_key=given).api_keys == keys
 
 
 @pytest.mark.parametrize("seconds", ["nan", "inf", "-inf", "-1", "0", "1e300", "-0.0"])
@@ -193,104 +134,12 @@ def test_sampling_options_are_those_that_were_typed() -> None:
     assert not typed.shrinks_to_fit
 
 
-@pytest.mark.parametrize("name", ["request_timeout_s", "drain_s", "stall_s"])
-@pytest.mark.parametrize("value", ["nan", "-inf", "-1"])
-def test_a_time_that_is_no_number_is_a_wrong_setting(name: str, value: str) -> None:
-    with pytest.raises(ConfigError, match=f"--{name.replace('_', '-')} is '{value}'"):
-        load_settings(**{name: value})
-
-
-SERVICE_LINKS = {  # what Kubernetes puts into every pod beside services "yaie" and "yaie-chat"
-    "YAIE_SERVICE_HOST": "10.96.1.2",
-    "YAIE_SERVICE_PORT": "8000",
-    "YAIE_SERVICE_PORT_HTTP": "8000",
-    "YAIE_PORT": "tcp://10.96.1.2:8000",
-    "YAIE_PORT_8000_TCP": "tcp://10.96.1.2:8000",
-    "YAIE_PORT_8000_TCP_PROTO": "tcp",
-    "YAIE_PORT_8000_TCP_PORT": "8000",
-    "YAIE_PORT_8000_TCP_ADDR": "10.96.1.2",
-    "YAIE_CHAT_SERVICE_HOST": "10.96.1.3",
-    "YAIE_CHAT_PORT": "udp://10.96.1.3:53",
-    "YAIE_CHAT_PORT_53_UDP_ADDR": "10.96.1.3",
-}
-
-
-def test_what_kubernetes_says_of_its_services_is_no_setting(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("os.environ", SERVICE_LINKS | {"YAIE_POLICY": "lpm"})
-    settings = load_settings()
-    assert (settings.port, settings.policy) == (8000, "lpm")
-    assert load_settings(port=8005).port == 8005
-    shown = {setting["name"]: setting for setting in settings_with_sources()}
-    assert shown["port"] == {"name": "port", "value": 8000, "source": "default"}
-    assert unknown_variables() == []
-    monkeypatch.setattr("yaie.cli.terminal._quiet", False)
-    warn_of_unknown_variables()
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("value", ["8000/tcp", "http://10.96.1.2:8000", "tcp:8000", "10.96.1.2"])
-def test_only_a_port_that_kubernetes_would_write_is_taken_for_one(
-    value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("YAIE_PORT", value)
-    with pytest.raises(ConfigError, match="YAIE_PORT is "):
-        load_settings()
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("YAIE_SERVER_PORT", "8000"), ("YAIE_PORTS", "8000"), ("YAIE_SERVICE_NAME", "yaie")],
-)
-def test_a_wrong_name_that_looks_like_kubernetes_is_warned_about(name: str, value: str) -> None:
-    (warning,) = unknown_variables({name: value})
-    assert warning.startswith(f"{name} is not a setting")
-
-
-def test_a_port_that_kubernetes_would_write_is_no_keyword() -> None:
-    with pytest.raises(ConfigError, match="--port is 'tcp:"):
-        load_settings(port="tcp://10.96.1.2:8000")
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("log_level", "INFO"),
-        ("dtype", "BFloat16"),
-        ("quantization", "INT8"),
-        ("kv_dtype", "Int8"),
-        ("device", "CPU"),
-        ("policy", "FCFS"),
-        ("eviction", "LRU"),
-        ("attention_backend", "Reference"),
-    ],
-)
-def test_a_choice_may_be_written_in_capitals(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert getattr(load_settings(**{name: value}), name) == value.lower()
-    monkeypatch.setenv(f"YAIE_{name.upper()}", value)
-    assert getattr(load_settings(), name) == value.lower()
-    monkeypatch.setenv(f"YAIE_{name.upper()}", "NONSENSE")
-    with pytest.raises(ConfigError, match=f"YAIE_{name.upper()} is 'NONSENSE'"):
-        load_settings()
-
-
-def test_variables_that_are_known_at_once_are_all_settings_or_read_elsewhere() -> None:
-    assert unknown_variables(dict.fromkeys(KNOWN_VARIABLES, "")) == []
-    missing = (CLIENT_VARIABLES | LIBRARY_VARIABLES) - KNOWN_VARIABLES
-    assert not missing, "a question to a server would import the settings"
-
-
-def test_a_variable_that_is_no_setting_is_warned_about(
+def test_an_unknown_variable_gives_a_warning(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("os.environ", {"YAIE_POLICY": "lpm", "HOME": "/"})
     monkeypatch.setattr("yaie.cli.terminal._quiet", False)
-    with monkeypatch.context() as without_settings:
-        without_settings.setitem(sys.modules, "yaie.config", None)
-        warn_of_unknown_variables()
+    warn_of_unknown_variables()
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr("os.environ", {"YAIE_MODLE": "x"})
     warn_of_unknown_variables()

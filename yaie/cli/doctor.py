@@ -74,24 +74,15 @@ def run_check(name: str, check: Callable[[], tuple[Status, str]]) -> Check:
 
 def settings_with_sources() -> list[dict[str, Any]]:
     """Return every setting and variable with its value and its source."""
-    from yaie.config import (
-        CLIENT_VARIABLES,
-        ENV_PREFIX,
-        LIBRARY_VARIABLES,
-        Settings,
-        is_service_link,
-    )
+    from yaie.config import CLIENT_VARIABLES, LIBRARY_VARIABLES, SETTINGS, variable_value
 
     shown = []
-    for name, field in Settings.model_fields.items():
-        variable = f"{ENV_PREFIX}{name.upper()}"
-        given = os.environ.get(variable) or None  # an empty one is not set
-        if given is not None and is_service_link(variable, given):
-            given = None
-        value = field.default if given is None else given
+    for name, setting in SETTINGS.items():
+        given = variable_value(setting.variable)
+        value = setting.default if given is None else given
         if name in _SECRET_SETTINGS and value:
             value = "(set)"
-        source = "default" if given is None else variable
+        source = "default" if given is None else setting.variable
         shown.append({"name": name, "value": value, "source": source})
     for variable in sorted(CLIENT_VARIABLES | LIBRARY_VARIABLES):  # read elsewhere, as they are
         given = os.environ.get(variable) or None
