@@ -141,6 +141,6 @@ def test_step_without_logits(subject: Subject) -> None:
 def test_geometry_is_what_the_config_promised(subject: Subject) -> None:
     loaded = subject.loaded
     shapes = pool_shapes(loaded.specs)
-    assert shapes == estimate_pool_shapes(loaded.hf_config)
-    assert loaded.kv_bytes_per_token == bytes_per_token(shapes, loaded.kv_dtype)
-    assert loaded.num_slots * loaded.kv_bytes_per_token == subject.runner.pool.nbytes
+    assert shapes == estimate_pool_shapes(loaded.model.config)
+    assert loaded.metadata.kv_bytes_per_token == bytes_per_token(shapes, loaded.kv_dtype)
+    assert loaded.num_slots * loaded.metadata.kv_bytes_per_token == subject.runner.pool.nbytes

@@ -12,7 +12,14 @@ from tests.conformance.zoo import CASES, WINDOW
 from yaie.attention.spec import AttentionSpec
 from yaie.errors import ModelUnsupported
 from yaie.models.attention_hook import IMPLEMENTATION, register
-from yaie.models.geometry import check_layer_types, layer_of, pool_shapes, probe_geometry
+from yaie.models.geometry import (
+    check_layer_types,
+    layer_of,
+    pool_shapes,
+    probe_geometry,
+    read_sizes,
+)
+from yaie.models.metadata import ModelSizes
 
 CPU = torch.device("cpu")
 
@@ -51,6 +58,19 @@ def test_every_attention_module_knows_its_layer() -> None:
     model, specs = probed("llama")
     layers = [layer_of(layer.self_attn) for layer in model.model.layers]
     assert layers == [spec.layer for spec in specs] == [0, 1, 2, 3]
+
+
+def test_sizes_are_those_of_the_widest_layer() -> None:
+    model, specs = probed("gemma4")
+    widest = max(spec.key_width for spec in specs)
+    assert min(spec.key_width for spec in specs) < widest
+    assert read_sizes(model.config) == ModelSizes(
+        hidden=model.config.hidden_size,
+        inner=model.config.intermediate_size,
+        head=widest,
+        num_heads=model.config.num_attention_heads,
+        vocab=model.config.vocab_size,
+    )
 
 
 def use_one_layer_twice(model: Any) -> None:

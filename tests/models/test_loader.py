@@ -35,17 +35,17 @@ def test_what_is_reported(folder: Path) -> None:
     loaded = load_model(config(folder))
     weights = load_file(folder / "model.safetensors")
     assert loaded.path == folder
-    assert loaded.architecture == "LlamaForCausalLM"
+    assert loaded.metadata.architecture == "LlamaForCausalLM"
     assert loaded.dtype == torch.float32
     assert loaded.device.type == "cpu"
     assert loaded.vocab_size == SMALL["vocab_size"]
     assert loaded.max_model_len == SMALL["max_position_embeddings"]
     assert loaded.num_slots == 256
-    assert loaded.kv_bytes_per_token == KV_BYTES_PER_TOKEN
-    assert loaded.num_parameters == sum(tensor.numel() for tensor in weights.values())
-    assert loaded.weight_bytes == 4 * loaded.num_parameters
-    assert loaded.eos_token_ids == (2, 5)
-    assert loaded.default_sampling == {"temperature": 0.6, "top_k": 20}
+    assert loaded.metadata.kv_bytes_per_token == KV_BYTES_PER_TOKEN
+    assert loaded.metadata.num_parameters == sum(tensor.numel() for tensor in weights.values())
+    assert loaded.metadata.weight_bytes == 4 * loaded.metadata.num_parameters
+    assert loaded.metadata.eos_token_ids == (2, 5)
+    assert loaded.metadata.default_sampling == {"temperature": 0.6, "top_k": 20}
     assert [spec.layer for spec in loaded.specs] == [0, 1]
     assert not loaded.model.training
 
@@ -56,7 +56,7 @@ def test_tied_weights_are_one_tensor_and_count_once(tmp_path: Path) -> None:
     assert model.lm_head.weight.data_ptr() == model.model.embed_tokens.weight.data_ptr()
     stored = load_file(tmp_path / "m" / "model.safetensors")
     assert "lm_head.weight" not in stored
-    assert loaded.num_parameters == sum(tensor.numel() for tensor in stored.values())
+    assert loaded.metadata.num_parameters == sum(tensor.numel() for tensor in stored.values())
 
 
 @pytest.mark.parametrize("stored", [torch.float32, torch.bfloat16, torch.float16])
@@ -67,7 +67,7 @@ def test_dtype(tmp_path: Path, stored: torch.dtype, wanted: str) -> None:
     expected = stored if wanted == "auto" else getattr(torch, wanted)
     assert loaded.dtype == expected
     assert {parameter.dtype for parameter in loaded.model.parameters()} == {expected}
-    assert loaded.kv_bytes_per_token == KV_BYTES_PER_TOKEN // 4 * expected.itemsize
+    assert loaded.metadata.kv_bytes_per_token == KV_BYTES_PER_TOKEN // 4 * expected.itemsize
 
 
 @pytest.mark.parametrize("kv_dtype", ["auto", "float32", "bfloat16", "float16", "int8"])
@@ -77,7 +77,7 @@ def test_the_pool_may_have_a_dtype_of_its_own(pristine: Path, kv_dtype: str) -> 
     assert loaded.kv_dtype is getattr(torch, "float32" if kv_dtype == "auto" else kv_dtype)
     scales = 2 * 2 * 4 if kv_dtype == "int8" else 0  # layers, keys and values, float32
     expected = KV_BYTES_PER_TOKEN // 4 * loaded.kv_dtype.itemsize + scales
-    assert loaded.kv_bytes_per_token == expected
+    assert loaded.metadata.kv_bytes_per_token == expected
 
 
 def test_no_pool_of_fp8(pristine: Path) -> None:
@@ -147,7 +147,7 @@ def never_built(monkeypatch: pytest.MonkeyPatch) -> None:
     def build(*_: object, **__: object) -> None:
         raise AssertionError("weights were read")
 
-    monkeypatch.setattr(loader, "_build", build)
+    monkeypatch.setattr(loader, "build_model", build)
 
 
 @pytest.mark.usefixtures("never_built")
@@ -183,7 +183,9 @@ def test_not_enough_memory_tells_a_number_that_would_fit(
     with pytest.raises(NotEnoughMemory) as refused:
         load_model(config(folder, num_slots=10**7))
     fits = int(refused.value.message.rsplit("--num-slots", 1)[1].split()[0])
-    monkeypatch.setattr(loader, "_build", lambda *_, **__: pytest.skip("it would be built now"))
+    monkeypatch.setattr(
+        loader, "build_model", lambda *_, **__: pytest.skip("it would be built now")
+    )
     with pytest.raises(pytest.skip.Exception):
         load_model(config(folder, num_slots=fits))
 
@@ -208,8 +210,8 @@ BIAS = "model.layers.0.self_attn.q_proj.bias"
             f"{NAME} is [0-9]+ x [0-9]+, but the config makes it [0-9]+ x [0-9]+ .1 such",
         ),
         (lambda t: t.update({BIAS: torch.ones(64)}), f"hold {BIAS} .1 such tensors., which Llama"),
-        (lambda t: t[NAME].fill_(float("nan")), f"{NAME} holds numbers that are not finite"),
-        (lambda t: t[NAME][3].fill_(float("inf")), f"{NAME} holds numbers that are not finite"),
+        (lambda t: t[NAME].fill_(float("nan")), f"{NAME} holds non-finite numbers"),
+        (lambda t: t[NAME][3].fill_(float("inf")), f"{NAME} holds non-finite numbers"),
     ],
 )
 def test_damaged_weights(

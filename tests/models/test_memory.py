@@ -7,30 +7,30 @@ import mmap
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoConfig
 
 import yaie.kernels
-from yaie.config import BUILTIN_MODEL, EngineConfig
+from yaie.config import EngineConfig
 from yaie.errors import NotEnoughMemory
-from yaie.models.folder import resolve_model_path
-from yaie.models.loader import plan_for
-from yaie.models.memory import (
+from yaie.models.memory import MappedFiles, free_bytes, trim_heap
+from yaie.models.memory_plan import (
     GIB,
     KEYS_IN_SPAN,
-    MappedFiles,
     exact_bytes,
-    free_bytes,
+    plan_for,
     plan_memory,
     shown,
-    trim_heap,
 )
+from yaie.models.metadata import ModelSizes
 from yaie.process import cgroups
+
+SIZES = ModelSizes(hidden=256, inner=768, head=32, num_heads=8, vocab=4_096)
 
 
 def plan(**changes: Any) -> Any:
@@ -39,7 +39,7 @@ def plan(**changes: Any) -> Any:
         "weights": 2 * GIB,
         "activations": GIB // 2,
         "kv_bytes_per_token": 64 * 1024,
-        "max_model_len": 4096,
+        "context_len": 4096,
         "num_slots": None,
         "device": "cpu",
     }
@@ -117,8 +117,8 @@ def test_a_pool_takes_a_share_of_what_is_left() -> None:
 
 def test_an_automatic_pool_is_bounded() -> None:
     assert plan(free=500 * GIB).num_slots == 8 * GIB // (64 * 1024)
-    assert plan(free=500 * GIB, kv_bytes_per_token=16, max_model_len=128).num_slots == 64 * 1024
-    small = plan(free=500 * GIB, kv_bytes_per_token=16, max_model_len=8192)
+    assert plan(free=500 * GIB, kv_bytes_per_token=16, context_len=128).num_slots == 64 * 1024
+    small = plan(free=500 * GIB, kv_bytes_per_token=16, context_len=8192)
     assert small.num_slots == 64 * 8192
 
 
@@ -147,22 +147,21 @@ def test_exact_attention_is_planned_for() -> None:
     assert f"kKeysInSpan = {KEYS_IN_SPAN};" in kernels
     sizes = {
         length: exact_bytes(
-            max_step_rows=2_048, max_model_len=length, num_heads=32, value_width=128
+            replace(SIZES, num_heads=32, head=128), max_step_rows=2_048, max_model_len=length
         )
         for length in (1, KEYS_IN_SPAN, KEYS_IN_SPAN + 1, 8 * KEYS_IN_SPAN)
     }
     one = 2_048 * 32 * 130 * 4
     assert list(sizes.values()) == [one, one, 2 * one, 8 * one]
-    of_model = AutoConfig.from_pretrained(resolve_model_path(BUILTIN_MODEL))
     usual, exact = (
         plan_for(
             EngineConfig(num_slots=4_096, max_step_rows=256, exact=wanted),
-            of_model,
+            SIZES,
             free=10 * GIB,
             weights=0,
             kv_bytes_per_token=3072,
-            max_model_len=4_096,
-            device=torch.device("cpu"),
+            context_len=4_096,
+            device="cpu",
         )
         for wanted in (False, True)
     )

@@ -155,7 +155,9 @@ def test_tied_embeddings_are_the_rounded_head(tmp_path: Path) -> None:
 def test_packed_weights_take_a_quarter_and_an_eighth(tmp_path: Path) -> None:
     make_llama(tmp_path, hidden_size=256, intermediate_size=512, num_attention_heads=4)
     sizes = [
-        load_model(EngineConfig(model=str(tmp_path), num_slots=64, quantization=kind)).weight_bytes  # type: ignore[arg-type]
+        load_model(
+            EngineConfig(model=str(tmp_path), num_slots=64, quantization=kind)
+        ).metadata.weight_bytes  # type: ignore[arg-type]
         for kind in (None, "int8", "int4")
     ]
     assert sizes[1] < 0.3 * sizes[0]
@@ -168,7 +170,7 @@ def test_a_share_that_is_left_as_it_is_is_told(
 ) -> None:
     """Experts, and nearly all of GPT-2: only its head is rounded, which is at int8."""
     loaded = load_case(name, tmp_path, "int4")
-    assert loaded.quantization == reported
+    assert loaded.metadata.quantization == reported
     model: Any = loaded.model
     embedding = model.get_input_embeddings().weight
     plain = sum(p.numel() for p in model.parameters() if p is not embedding)
@@ -176,14 +178,14 @@ def test_a_share_that_is_left_as_it_is_is_told(
     rounded = sum(weight.values.numel() for weight in weights if weight is not None)
     share = round(100 * plain / (plain + rounded))
     assert share > 60
-    assert f"leaves {share} % of the weights" in caplog.text
+    assert f"leaves {share} % of the weights unquantized" in caplog.text
 
 
 def test_nothing_is_told_where_all_is_rounded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert load_case("llama", tmp_path, "int4").quantization == "int4"
-    assert "as they are" not in caplog.text
+    assert load_case("llama", tmp_path, "int4").metadata.quantization == "int4"
+    assert "unquantized" not in caplog.text
 
 
 def test_an_unknown_kind_is_refused_with_those_there_are() -> None:

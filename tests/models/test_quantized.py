@@ -117,7 +117,7 @@ def linears(loaded: LoadedModel) -> list[str]:
 def test_integers_that_are_kept(family: str, kind: Kind, tmp_path: Path) -> None:
     loaded = check(CASE[family], kind, tmp_path)
     assert len(linears(loaded)) == 7 * CASE[family].config().num_hidden_layers
-    assert loaded.quantization == f"int{kind.bits}"
+    assert loaded.metadata.quantization == f"int{kind.bits}"
 
 
 @pytest.mark.parametrize(("kind", "reason"), WIDENED, ids=str)
@@ -127,7 +127,7 @@ def test_integers_that_no_kernel_holds_are_widened(
     with caplog.at_level(logging.INFO):
         loaded = check(CASE["llama"], kind, tmp_path)
     assert linears(loaded) == []
-    assert loaded.quantization is None
+    assert loaded.metadata.quantization is None
     assert "28 quantized layers are widened to torch.float32" in caplog.text
     assert reason in caplog.text
 
@@ -147,14 +147,14 @@ def test_integers_that_no_kernel_holds_are_widened(
     ids=str,
 )
 def test_other_families(family: str, kind: Kind, kept: str | None, tmp_path: Path) -> None:
-    assert check(CASE[family], kind, tmp_path).quantization == kept
+    assert check(CASE[family], kind, tmp_path).metadata.quantization == kept
 
 
 @pytest.mark.parametrize("family", ["qwen3-moe", "mixtral"])
 def test_a_quantized_router_is_widened(family: str, tmp_path: Path) -> None:
     """In transformers it is no linear layer; checkpoints made without a rule for it have it so."""
     loaded = check(CASE[family], Kind("pack-quantized", 4, 32), tmp_path, routers=True)
-    assert loaded.quantization == "int4"
+    assert loaded.metadata.quantization == "int4"
 
 
 @pytest.mark.parametrize("bits", [4, 8])
@@ -181,7 +181,7 @@ def test_layers_behind_the_last_are_left_out(
     layout = read_stored_layout(read_config(quantized), read_checkpoint(quantized))
     assert layout is not None
     assert len(layout.layers) == 28
-    assert layout.num_parameters == loaded.num_parameters
+    assert layout.num_parameters == loaded.metadata.num_parameters
 
 
 @pytest.mark.parametrize("kind", [KEPT[0], KEPT[6], KEPT[8], KEPT[13], WIDENED[7][0]], ids=str)
@@ -240,18 +240,18 @@ def test_sizes_are_those_of_the_integers(kind: Kind, packed: bool, tmp_path: Pat
     quantized, widened = write_pair(CASE["llama"], kind, tmp_path)
     loaded = load(quantized, attention_backend="auto" if packed else "reference")
     plain = load(widened)
-    assert loaded.num_parameters == plain.num_parameters
+    assert loaded.metadata.num_parameters == plain.metadata.num_parameters
     modules = [m for m in loaded.model.modules() if isinstance(m, QuantizedLinear)]
     weights = sum(m.in_features * m.out_features for m in modules)
     groups = sum(m.out_features * (m.in_features // (kind.group or m.in_features)) for m in modules)
     scale = 2 if packed and kind.bits == 4 else 4
     each = scale if kind.symmetric else scale + 1
     integers = weights * (kind.bits if packed else 8) // 8 + groups * each
-    assert loaded.weight_bytes == plain.weight_bytes - 4 * weights + integers
+    assert loaded.metadata.weight_bytes == plain.metadata.weight_bytes - 4 * weights + integers
     layout = read_stored_layout(read_config(quantized), read_checkpoint(quantized))
     assert layout is not None
-    assert layout.nbytes(4, packed=packed) == loaded.weight_bytes  # what the plan counted
-    assert layout.num_parameters == loaded.num_parameters
+    assert layout.nbytes(4, packed=packed) == loaded.metadata.weight_bytes  # what the plan counted
+    assert layout.num_parameters == loaded.metadata.num_parameters
 
 
 def test_rules_by_module(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_rules_by_module(tmp_path: Path) -> None:
     loaded = load(quantized)
     expected = logits_of_widened(widened, loaded)
     torch.testing.assert_close(logits_of(loaded), expected, atol=1e-4, rtol=1e-4)
-    assert loaded.quantization == "int4+int8"
+    assert loaded.metadata.quantization == "int4+int8"
     assert len(linears(loaded)) == 24
 
 
@@ -336,7 +336,7 @@ def test_a_quantized_head_is_widened(tmp_path: Path) -> None:
 
 def test_rounding_at_load_takes_what_the_checkpoint_left_plain(tmp_path: Path) -> None:
     quantized, _ = write_pair(CASE["llama"], Kind("gptq", 8, 32), tmp_path)
-    assert load(quantized, quantization="int8").quantization == "int8"
+    assert load(quantized, quantization="int8").metadata.quantization == "int8"
     loaded = load(quantized, quantization="int8")
     assert len(linears(loaded)) == 28 + 1  # and the head
 
@@ -374,7 +374,7 @@ def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 config = EngineConfig(model=sys.argv[1], dtype="float32", num_slots=64, device="cpu")
 before = peak()
 loaded = load_model(config)
-print(peak() - before, loaded.num_parameters)
+print(peak() - before, loaded.metadata.num_parameters)
 """
 
 

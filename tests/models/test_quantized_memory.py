@@ -20,7 +20,7 @@ from yaie.engine.loading import load_executor
 from yaie.engine.native_executor import NativeExecutor
 from yaie.errors import NotEnoughMemory
 from yaie.kernels.loader import load as load_library
-from yaie.models import loader
+from yaie.models import loader, memory_plan
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.native.decoder import NativeDecoder
 from yaie.models.quantization.weights import QuantizedLinear
@@ -38,13 +38,13 @@ needs_library = pytest.mark.skipif(
 def planned(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The bytes of weights in each plan that is made."""
     weights: list[int] = []
-    plan_memory = loader.plan_memory
+    plan_memory = memory_plan.plan_memory
 
     def note(**sizes: Any) -> Any:
         weights.append(sizes["weights"])
         return plan_memory(**sizes)
 
-    monkeypatch.setattr(loader, "plan_memory", note)
+    monkeypatch.setattr(memory_plan, "plan_memory", note)
     yield weights
 
 
@@ -76,7 +76,7 @@ def test_without_the_kernel_library(
     save(CASE[name], CASE[name].build(), tmp_path)
     loaded = load(tmp_path, quantization=kind, attention_backend="reference")
     assert loaded.model is not None
-    assert set(planned) == {loaded.weight_bytes} == {held(loaded.model)}
+    assert set(planned) == {loaded.metadata.weight_bytes} == {held(loaded.model)}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
@@ -87,7 +87,7 @@ def test_of_a_quantized_checkpoint(dtype: str, tmp_path: Path, planned: list[int
     backend = "auto" if dtype == "float16" else "reference"
     loaded = load(folder, dtype=dtype, attention_backend=backend)
     assert loaded.model is not None
-    assert set(planned) == {loaded.weight_bytes} == {held(loaded.model)}
+    assert set(planned) == {loaded.metadata.weight_bytes} == {held(loaded.model)}
 
 
 @needs_library
@@ -118,7 +118,7 @@ def test_an_original_that_runs_after_all_is_not_packed(
     loaded = runner.loaded
     assert runner.name == "transformers"
     assert loaded.model is not None
-    assert planned[-1] == loaded.weight_bytes == held(loaded.model) > planned[0]
+    assert planned[-1] == loaded.metadata.weight_bytes == held(loaded.model) > planned[0]
 
 
 def test_a_model_moves_to_its_device_once_it_is_rounded(
@@ -169,12 +169,12 @@ def test_rounding_is_refused_where_there_is_no_room_for_it(
     folder = make_llama(tmp_path, stored, **wide, vocab_size=2000, tie_word_embeddings=is_tied)
     settings: dict[str, Any] = {"quantization": kind, "dtype": "bfloat16", "max_model_len": 2}
     most = peak(monkeypatch, folder, **settings)
-    monkeypatch.setattr(loader, "activation_bytes", lambda **_: 0)
-    build = loader._build
-    monkeypatch.setattr(loader, "_build", lambda *_, **__: pytest.fail("weights were read"))
+    monkeypatch.setattr(memory_plan, "activation_bytes", lambda *_, **__: 0)
+    build = loader.build_model
+    monkeypatch.setattr(loader, "build_model", lambda *_, **__: pytest.fail("weights were read"))
     monkeypatch.setattr(loader, "free_bytes", lambda _: most - 1)
     with pytest.raises(NotEnoughMemory):
         load(folder, **settings)
-    monkeypatch.setattr(loader, "_build", build)
+    monkeypatch.setattr(loader, "build_model", build)
     monkeypatch.setattr(loader, "free_bytes", lambda _: most * 3 // 2)
     load(folder, **settings)

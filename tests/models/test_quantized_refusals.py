@@ -18,7 +18,7 @@ from tests.models.folders import edit_json
 from tests.models.quantized import Kind, write_pair
 from tests.models.test_quantized import load
 from yaie.errors import ModelUnsupported, NotEnoughMemory
-from yaie.models import loader
+from yaie.models import loader, memory_plan
 from yaie.models.checkpoint import read_checkpoint, read_config
 from yaie.models.quantization import reading
 from yaie.models.quantization.formats import SERVED, stored_quantization
@@ -263,7 +263,7 @@ def test_plain_weights_beside_integers_that_are_none_of_them(tmp_path: Path) -> 
         "audio.router.scale": torch.ones(2),
     }
     rewrite(widened, lambda tensors: tensors.update(others))
-    assert load(widened).quantization is None
+    assert load(widened).metadata.quantization is None
 
 
 @pytest.mark.usefixtures("never_built")
@@ -336,7 +336,7 @@ def test_memory_that_would_hold_the_integers_only_once_they_are_packed(
     layout = read_stored_layout(read_config(folder), read_checkpoint(folder))
     assert layout is not None
     free = layout.loading_nbytes(4) - 1
-    monkeypatch.setattr(loader, "activation_bytes", lambda **_: 0)
+    monkeypatch.setattr(memory_plan, "activation_bytes", lambda *_, **__: 0)
     monkeypatch.setattr(loader, "free_bytes", lambda _: free)
     with pytest.raises(NotEnoughMemory, match="while its weights are read they take"):
         load(folder, num_slots=2, max_model_len=2)
@@ -364,7 +364,7 @@ def test_an_order_that_is_not_needed_may_be_missing(tmp_path: Path) -> None:
     settings = GPTQ.config() | {"desc_act": True, "static_groups": True}
     edit_json(folder / "config.json", quantization_config=settings)
     rewrite(folder, without("g_idx"))
-    assert load(folder).quantization == "int4"
+    assert load(folder).metadata.quantization == "int4"
 
 
 @pytest.mark.parametrize("change", [without("weight_g_idx"), filled("weight_g_idx", -1)])
@@ -375,7 +375,7 @@ def test_compressed_tensors_leave_out_an_order_that_was_never_found(
     folder, _ = write_pair(LLAMA, CT_ORDERED, tmp_path)
     rewrite(folder, change)
     with caplog.at_level(logging.INFO):
-        assert load(folder).quantization == "int4"
+        assert load(folder).metadata.quantization == "int4"
     assert "27 quantized layers are widened" in caplog.text
 
 
@@ -386,7 +386,7 @@ def test_what_awqs_first_tools_wrote(tmp_path: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config))
     settings = {"zero_point": True, "q_group_size": 32, "w_bit": 4, "version": "GEMM"}
     (folder / "quant_config.json").write_text(json.dumps(settings))
-    assert load(folder).quantization == "int4"
+    assert load(folder).metadata.quantization == "int4"
 
 
 def test_a_layer_that_cannot_be_read_is_named(
@@ -411,7 +411,7 @@ def test_the_config_of_a_folder_is_told_by_its_file(tmp_path: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config))
     del settings["quant_method"]
     (folder / "quantize_config.json").write_text(json.dumps(settings))
-    assert load(folder).quantization == "int4"
+    assert load(folder).metadata.quantization == "int4"
     (folder / "quantize_config.json").write_text(json.dumps(settings | {"bits": 3}))
     with pytest.raises(ModelUnsupported, match="have 3 bits"):
         load(folder)

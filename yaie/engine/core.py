@@ -16,6 +16,7 @@ import torch
 
 from yaie.config import EngineConfig
 from yaie.engine.executor import Executor
+from yaie.engine.info import describe_engine
 from yaie.engine.loading import load_executor
 from yaie.engine.logprobs import token_logprobs
 from yaie.engine.request import Request, Sequence
@@ -28,7 +29,7 @@ from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.native.packed_weights import PackedWeightsWriter
-from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+from yaie.types import EngineStats, GenerationRequest, TokenDelta
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -68,7 +69,7 @@ class EngineCore:
             max_step_rows=config.max_step_rows,
             max_running=config.max_running,
         )
-        self.info = _describe(config, executor)
+        self.info = describe_engine(config, executor)
         self._pending: list[TokenDelta] = []  # to be reported by the next step
         self._isolated = itertools.count()
         self._spent = _Spent()
@@ -292,32 +293,3 @@ def _add_prompt_logprobs(
                 f"the logprobs of the prompt failed: {type(error).__name__}: {error}"
             )
     return errors
-
-
-def _describe(config: EngineConfig, executor: Executor) -> EngineInfo:
-    loaded = executor.loaded
-    return EngineInfo(
-        model=config.model_name,
-        model_path=str(loaded.path),
-        architecture=loaded.architecture,
-        dtype=str(loaded.dtype).removeprefix("torch."),
-        quantization=loaded.quantization,
-        kv_dtype=str(loaded.kv_dtype).removeprefix("torch."),
-        device=str(loaded.device),
-        attention_backend=executor.attention_backend,
-        execution=executor.name,
-        exact=config.exact,
-        vocab_size=loaded.vocab_size,
-        max_model_len=loaded.max_model_len,
-        num_slots=loaded.num_slots,
-        kv_bytes_per_token=loaded.kv_bytes_per_token,
-        weight_bytes=loaded.weight_bytes,
-        num_parameters=loaded.num_parameters,
-        policy=config.policy,
-        eviction=config.eviction,
-        max_step_rows=config.max_step_rows,
-        max_running=config.max_running,
-        max_waiting=config.max_waiting,
-        eos_token_ids=tuple(loaded.eos_token_ids),
-        default_sampling=dict(loaded.default_sampling),
-    )

@@ -21,19 +21,13 @@ from yaie.errors import YaieError
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.folder import resolve_model_path
-from yaie.models.loader import load_model
+from yaie.models.loader import load_model, restore_model
 from yaie.models.memory import trim_heap
+from yaie.models.metadata import ModelMetadata
 from yaie.models.native.agreement import DecoderDiffers, has_room_to_compare
 from yaie.models.native.exactness import not_exact
-from yaie.models.native.packed_weights import (
-    NotSavable,
-    PackedWeights,
-    PackedWeightsWriter,
-    facts_of,
-    specs_of,
-)
+from yaie.models.native.packed_weights import NotSavable, PackedWeights, PackedWeightsWriter
 from yaie.models.packed_cache import PackedCache, cache_key, open_cache
-from yaie.models.reload import reload_model
 
 log = logging.getLogger(__name__)
 
@@ -105,9 +99,9 @@ def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
     if entry is None:
         return None
     try:
-        facts = entry.header["facts"]
-        loaded = reload_model(config, resolve_model_path(config.model), facts, specs_of(facts))
-        if loaded.max_model_len > facts["num_positions"]:
+        metadata = ModelMetadata.from_json(entry.header["metadata"])
+        loaded = restore_model(config, resolve_model_path(config.model), metadata)
+        if loaded.max_model_len > entry.header["num_positions"]:
             return None  # it was packed for a smaller pool
         if not has_room_to_compare(loaded):
             return None
@@ -138,9 +132,8 @@ def _save(config: EngineConfig, slot: CacheSlot, executor: Executor) -> PackedWe
     except (OSError, YaieError) as error:
         log.warning("packed weights are not kept: %s", error)
         return None
-    facts = facts_of(loaded.specs, num_positions=loaded.max_model_len, **loaded.facts)
     try:
-        return PackedWeightsWriter(slot.cache, slot.key, executor.decoder, facts)
+        return PackedWeightsWriter(slot.cache, slot.key, executor.decoder, loaded)
     except NotSavable as error:
         log.warning("packed weights are not kept: %s", error)
         return None

@@ -19,6 +19,7 @@ from yaie.attention.spec import AttentionSpec
 from yaie.errors import ModelUnsupported
 from yaie.kvcache.pool import LayerShape
 from yaie.models.attention_hook import STEP_KEYWORD, LayerArguments
+from yaie.models.metadata import ModelSizes
 
 _LAYER = "yaie_layer"  # the attribute by which an attention module knows its spec
 _PROBE_TOKENS = 2
@@ -46,6 +47,25 @@ def layer_configs(config: Any) -> list[Any]:
     if getattr(config, "is_heterogeneous", False):
         return [config.per_layer_config[layer] for layer in range(num_layers)]
     return [config] * num_layers
+
+
+def read_sizes(config: Any) -> ModelSizes:
+    """Return the widths that a model's activations are planned from, over all its layers.
+
+    The few models whose values are wider than their keys are counted by their keys.
+    """
+    layers = layer_configs(config)
+    usual_head = config.hidden_size // config.num_attention_heads
+    usual_inner = 4 * config.hidden_size
+    return ModelSizes(
+        hidden=config.hidden_size,
+        inner=max(
+            int(getattr(layer, "intermediate_size", None) or usual_inner) for layer in layers
+        ),
+        head=max(int(getattr(layer, "head_dim", None) or usual_head) for layer in layers),
+        num_heads=config.num_attention_heads,
+        vocab=config.vocab_size,
+    )
 
 
 def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:

@@ -1,8 +1,4 @@
-"""How much memory there is, what a model takes of it, and how many slots the rest holds.
-
-Called by the loader, before weights are built, and by what packs them, to give memory back. Sizes
-are in bytes.
-"""
+"""Free memory of a device, and the return of memory to the operating system. Sizes in bytes."""
 
 from __future__ import annotations
 
@@ -16,48 +12,12 @@ from pathlib import Path
 
 import torch
 
-from yaie.errors import NotEnoughMemory
 from yaie.process.cgroups import own_groups
-
-GIB = 1024**3
-_MIB = 1024**2
-
-# Of what is free after the weights, the part that the pool takes if nobody says how large it is.
-_POOL_SHARE = {"cpu": 0.5, "cuda": 0.9}
-_MOST_POOL_BYTES_ON_CPU = 8 * GIB  # a CPU is shared with other programs
-_MOST_CONTEXTS = 64  # full-length sequences that an automatic pool has room for, at least 64 Ki
-_LEAST_AUTOMATIC_SLOTS = 64 * 1024
 
 _MADV_DONTNEED = 4
 # Lines of /proc/PID/smaps: a mapping's addresses and file; that it has pages of its own.
 _MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)$", re.MULTILINE)
 _WRITTEN = re.compile(r"^Anonymous: +[1-9]", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryPlan:
-    """What a model will take, as the log and the refusals show it."""
-
-    free: int
-    weights: int
-    activations: int
-    kv_bytes_per_token: int
-    num_slots: int
-    device: str
-
-    def __str__(self) -> str:
-        pool = self.num_slots * self.kv_bytes_per_token
-        return (
-            f"weights {shown(self.weights)} + activations {shown(self.activations)} + KV pool "
-            f"{shown(pool)} ({self.num_slots:,} slots of {self.kv_bytes_per_token:,} bytes) = "
-            f"{shown(self.weights + self.activations + pool)} of {shown(self.free)} free on "
-            f"{self.device}"
-        )
-
-
-def shown(nbytes: int) -> str:
-    """A size for people."""
-    return f"{nbytes / GIB:.2f} GiB" if nbytes >= GIB else f"{nbytes / _MIB:.1f} MiB"
 
 
 def free_bytes(device: torch.device) -> int:
@@ -67,61 +27,6 @@ def free_bytes(device: torch.device) -> int:
         return free
     limits = [_available_in_system(), _available_in_cgroups()]
     return min(limit for limit in limits if limit is not None)
-
-
-def activation_bytes(
-    *, max_step_rows: int, hidden_width: int, inner_width: int, vocab_size: int, max_logit_rows: int
-) -> int:
-    """A generous estimate of what one step holds beside weights and pool, in float32."""
-    per_row = 4 * (8 * hidden_width + 3 * inner_width)
-    attention = 256 * _MIB  # scores and converted keys of a tile
-    return max_step_rows * per_row + 3 * 4 * max_logit_rows * vocab_size + attention
-
-
-# Of keys whose sums exact attention keeps apart (csrc/exact_pieces.h has the same number).
-KEYS_IN_SPAN = 4096
-
-
-def exact_bytes(*, max_step_rows: int, max_model_len: int, num_heads: int, value_width: int) -> int:
-    """What exact attention holds of one step: float32 sums, maximum and total of each span."""
-    spans = -(-max_model_len // KEYS_IN_SPAN)
-    return max_step_rows * spans * num_heads * (value_width + 2) * 4
-
-
-def plan_memory(
-    *,
-    free: int,
-    weights: int,
-    activations: int,
-    kv_bytes_per_token: int,
-    max_model_len: int,
-    num_slots: int | None,
-    device: str,
-) -> MemoryPlan:
-    """Choose the number of slots, or check the given one.
-
-    Raises `NotEnoughMemory` with the numbers and, where there is one, the value that would fit.
-    """
-    left = free - weights - activations
-    slots_that_fit = max(0, left // kv_bytes_per_token)
-    chosen = num_slots
-    if chosen is None:
-        share = int(left * _POOL_SHARE[device])
-        if device == "cpu":
-            share = min(share, _MOST_POOL_BYTES_ON_CPU)
-        most = max(_MOST_CONTEXTS * max_model_len, _LEAST_AUTOMATIC_SLOTS)
-        chosen = min(max(0, share // kv_bytes_per_token), most)
-    plan = MemoryPlan(free, weights, activations, kv_bytes_per_token, max(chosen, 1), device)
-    if left <= 0 or chosen < 1:
-        raise NotEnoughMemory(
-            f"the model does not fit: {plan}; use a smaller model or free some memory"
-        )
-    if chosen > slots_that_fit:
-        raise NotEnoughMemory(
-            f"the KV pool does not fit: {plan}; at most --num-slots {slots_that_fit} would fit",
-            param="num_slots",
-        )
-    return plan
 
 
 def _available_in_system() -> int | None:

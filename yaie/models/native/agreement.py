@@ -33,7 +33,7 @@ def check_agreement(loaded: LoadedModel, found: torch.Tensor, expected: torch.Te
     Raises `DecoderDiffers` if rounding does not explain it.
     """
     error = float((found - expected).norm() / expected.norm().clamp_min(1e-6))
-    bound = _TOLERANCE_QUANTIZED if loaded.quantization else _TOLERANCE[loaded.dtype]
+    bound = _TOLERANCE_QUANTIZED if loaded.metadata.quantization else _TOLERANCE[loaded.dtype]
     bound = max(bound, _TOLERANCE_OF_POOL.get(loaded.kv_dtype, 0.0))
     if not error <= bound:  # also for a NaN
         raise DecoderDiffers(f"logits of the packed weights are off by {error:.2%}")

@@ -9,7 +9,6 @@ executor; the first step of a loaded decoder is compared with what was computed 
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import logging
 import os
 import threading
@@ -20,9 +19,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from yaie.attention.spec import AttentionSpec
 from yaie.kernels.decoder import Decoder, DecoderLayer
 from yaie.kernels.structures import Layer
+from yaie.models.loader import LoadedModel
 from yaie.models.packed_cache import PackedCache
 
 log = logging.getLogger(__name__)
@@ -44,10 +43,9 @@ class NotSavable(Exception):
 
 
 class PackedWeights:
-    """What a file says: the decoder, where its numbers are, and facts about the model."""
+    """A packed decoder as read from a file: its structures, and the memory they point into."""
 
     def __init__(self, header: dict[str, Any], data: NDArray[np.uint8]) -> None:
-        self.facts: dict[str, Any] = header["facts"]
         self.expected = np.array(header["expected"], dtype=np.float32)
         self._header = header
         self._data = data
@@ -76,7 +74,7 @@ class PackedWeightsWriter:
         cache: PackedCache,
         key: str,
         packed: Packed,
-        facts: dict[str, Any],
+        loaded: LoadedModel,
     ) -> None:
         """Raises `NotSavable` if the decoder points to what is not among the held tensors."""
         decoder = packed.structure
@@ -88,7 +86,8 @@ class PackedWeightsWriter:
             nbytes += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
         layers = ctypes.cast(decoder.layers, ctypes.POINTER(DecoderLayer))
         header = {
-            "facts": facts,
+            "metadata": loaded.metadata.to_json(),
+            "num_positions": loaded.max_model_len,  # of the rotary tables
             "expected": packed.sample.tolist(),
             "decoder": _describe(decoder, places),
             "layers": [_describe(layers[i], places) for i in range(decoder.num_layers)],
@@ -123,16 +122,6 @@ class PackedWeightsWriter:
         if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LAZIEST)
         cache.write(key, header, _pieces(tensors), nbytes, self._stop)
-
-
-def facts_of(specs: Iterable[AttentionSpec], **facts: Any) -> dict[str, Any]:
-    """Facts about a model in the form that a file holds."""
-    return {"specs": [dataclasses.asdict(spec) for spec in specs], **facts}
-
-
-def specs_of(facts: dict[str, Any]) -> tuple[AttentionSpec, ...]:
-    """The attention layers that `facts_of` wrote."""
-    return tuple(AttentionSpec(**fields) for fields in facts["specs"])
 
 
 def _pieces(tensors: Iterable[torch.Tensor]) -> Iterator[memoryview]:

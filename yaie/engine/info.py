@@ -1,0 +1,38 @@
+"""The `EngineInfo` of a ready engine, made from model metadata and settings."""
+
+from __future__ import annotations
+
+from yaie.config import EngineConfig
+from yaie.engine.executor import Executor
+from yaie.types import EngineInfo
+
+
+def describe_engine(config: EngineConfig, executor: Executor) -> EngineInfo:
+    """Return what a ready engine reports of itself to clients."""
+    loaded = executor.loaded
+    metadata = loaded.metadata
+    return EngineInfo(
+        model=config.model_name,
+        model_path=str(loaded.path),
+        architecture=metadata.architecture,
+        dtype=metadata.dtype,
+        quantization=metadata.quantization,
+        kv_dtype=metadata.kv_dtype,
+        device=str(loaded.device),
+        attention_backend=executor.attention_backend,
+        execution=executor.name,
+        exact=config.exact,
+        vocab_size=loaded.vocab_size,
+        max_model_len=loaded.max_model_len,
+        num_slots=loaded.num_slots,
+        kv_bytes_per_token=metadata.kv_bytes_per_token,
+        weight_bytes=metadata.weight_bytes,
+        num_parameters=metadata.num_parameters,
+        policy=config.policy,
+        eviction=config.eviction,
+        max_step_rows=config.max_step_rows,
+        max_running=config.max_running,
+        max_waiting=config.max_waiting,
+        eos_token_ids=metadata.eos_token_ids,
+        default_sampling=dict(metadata.default_sampling),
+    )
