@@ -1,7 +1,7 @@
 """YAIE: an LLM inference engine in which the radix tree is the engine.
 
-`from yaie import LLM, SamplingParams` is the Python front door. `import yaie` alone loads nothing
-heavy: names are imported when they are first used.
+`from yaie import LLM, SamplingParams` is the Python API. `import yaie` alone is cheap: names are
+imported on first use.
 """
 
 from __future__ import annotations

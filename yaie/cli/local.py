@@ -34,7 +34,7 @@ def load_model(settings: dict[str, Any]) -> LLM:
         " (a small demonstration model; -m names another)" if config.model == BUILTIN_MODEL else ""
     )
     terminal.note(f"loading {config.model}{hint} …")
-    with gc_paused_then_frozen(), _compilation_shown():
+    with gc_paused_then_frozen(), compilation_shown():
         from yaie.llm import LLM
 
         return LLM(given.pop("model"), **given)
@@ -51,7 +51,7 @@ class _Notes(logging.Handler):
 
 
 @contextlib.contextmanager
-def _compilation_shown() -> Iterator[None]:
+def compilation_shown() -> Iterator[None]:
     """Show a note while the kernel library is compiled, on the first start of a machine."""
     log, notes = logging.getLogger("yaie.kernels"), _Notes()
     level = log.level

@@ -10,7 +10,19 @@ from typing import Annotated
 
 import typer
 
-from yaie.cli import bench, chat, demo, doctor, failures, models, run, serve, terminal, version
+from yaie.cli import (
+    bench,
+    chat,
+    completion,
+    demo,
+    doctor,
+    failures,
+    models,
+    run,
+    serve,
+    terminal,
+    version,
+)
 from yaie.cli.dispatch import edit_distance, with_command
 
 _GLOBAL_FLAGS = ("--debug", "--quiet", "-q")
@@ -56,6 +68,8 @@ def _root(
 def main() -> None:
     """Run the command line and exit with its code."""
     terminal.prepare_streams()
+    if "_YAIE_COMPLETE" in os.environ:
+        completion.name_the_command(os.environ)
     sys.exit(run_command_line(sys.argv[1:]))
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from yaie.cli import terminal
+from yaie.cli.completion import completer
 from yaie.config import ENGINE_SETTINGS, SERVER_SETTINGS, unknown_variables
 from yaie.setting import Setting
 
@@ -55,7 +56,13 @@ def flag_parameter(setting: Setting) -> inspect.Parameter:
     else:
         parser = parse_count if setting.kind is int else None
         metavar = "TEXT" if setting.kind is str else "N"
-        option = typer.Option(*names, help=help_text, parser=parser, metavar=metavar)
+        option = typer.Option(
+            *names,
+            help=help_text,
+            parser=parser,
+            metavar=metavar,
+            autocompletion=completer(setting),
+        )
     return inspect.Parameter(
         setting.name,
         inspect.Parameter.KEYWORD_ONLY,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from yaie.cli.completion import complete_model
 from yaie.cli.connection import choose_key, find_server
 from yaie.cli.failures import CommandFailed, usage_error
 from yaie.cli.options import (
@@ -40,7 +41,12 @@ MAX_FILES = 65_536  # open files, connections included
 def serve(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="same as --model", show_default=False),
+        typer.Argument(
+            metavar="MODEL",
+            help="same as --model",
+            show_default=False,
+            autocompletion=complete_model,
+        ),
     ] = None,
     *,
     settings: dict[str, Any],

@@ -1,0 +1,81 @@
+"""Answers from a model in this process: notes of its start, and errors that blame the cause."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from yaie.cli.answers import AnswerStream
+from yaie.cli.failures import CommandFailed, show_failure
+from yaie.cli.local import ModelAnswers, compilation_shown
+from yaie.cli.sampling_options import SamplingOptions
+from yaie.errors import ContextLengthExceeded, YaieError
+
+QUESTION = [{"role": "user", "content": "hello " * 20}]
+
+
+def test_the_compilation_of_the_kernels_is_a_note(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("yaie.cli.terminal._quiet", False)
+    monkeypatch.setattr("yaie.cli.terminal.notes_are_shown", lambda: True)
+    log = logging.getLogger("yaie.kernels.loader")
+    with compilation_shown():
+        log.info("compiling the kernels, once (about %d s)", 15)
+        log.warning("the library cannot be kept")
+    log.info("later")
+    assert capsys.readouterr().err == (
+        "compiling the kernels, once (about 15 s) …\nwarning: the library cannot be kept\n"
+    )
+
+
+def advice(error: YaieError, capsys: pytest.CaptureFixture[str]) -> str:
+    show_failure(error)
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def ask(source: ModelAnswers, options: SamplingOptions) -> AnswerStream:
+    stream = source.stream(QUESTION, options)
+    stream.finish()
+    return stream
+
+
+def test_a_pool_that_is_too_small_is_blamed(
+    tiny_model_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = ModelAnswers({"model": str(tiny_model_dir), "num_slots": 10, "threads": 1})
+    try:
+        with pytest.raises(CommandFailed, match="the KV pool limits the context to 10") as failure:
+            ask(source, SamplingOptions(max_tokens=512, shrinks_to_fit=True))
+    finally:
+        source.close()
+    assert failure.value.exit_code == 2
+    assert advice(failure.value, capsys).startswith("  try: a larger --num-slots (now 10)")
+
+
+def test_a_prompt_that_is_too_long_is_blamed(
+    tiny_model_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"model": str(tiny_model_dir), "num_slots": 4096, "threads": 1}
+    source = ModelAnswers(settings | {"max_model_len": 16})
+    try:
+        with pytest.raises(ContextLengthExceeded) as failure:
+            ask(source, SamplingOptions(max_tokens=512, shrinks_to_fit=True))
+    finally:
+        source.close()
+    assert advice(failure.value, capsys) == "  try: a shorter prompt"
+
+
+def test_another_model_needs_another_chat(tiny_model_dir: Path) -> None:
+    settings = {"model": str(tiny_model_dir), "num_slots": 256, "threads": 1}
+    source = ModelAnswers(settings | {"max_model_len": 128})
+    try:
+        (name,) = source.models()
+        source.use_model(name)
+        with pytest.raises(CommandFailed, match="has loaded") as failure:
+            source.use_model("other")
+    finally:
+        source.close()
+    assert failure.value.advice == "yaie chat -m other"
