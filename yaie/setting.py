@@ -61,7 +61,7 @@ class Setting:
     def help(self) -> str:
         """The help text of the flag: meaning, choices and default."""
         choices = f": {_listed(self.choices)}" if self.choices else ""
-        shown = [self._shown_default(), self.about.unset]
+        shown = ["" if self.default in (None, "") else self.shown(self.default), self.about.unset]
         return f"{self.about.meaning}{choices} [{': '.join(filter(None, shown)) or 'none'}]"
 
     def parse(self, text: str) -> object:
@@ -74,6 +74,20 @@ class Setting:
             return self.kind(text)
         except ValueError:
             return text
+
+    def shown(self, value: object) -> str:
+        """Return a value as a person writes it: "not set", "on", "32 GiB", "30 s"."""
+        if value in (None, ""):
+            return "not set"
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if isinstance(value, int) and self.name.endswith("_bytes"):
+            for size, unit in _UNITS:
+                if value % size == 0:
+                    return f"{value // size} {unit}"
+        if isinstance(value, float):
+            return f"{value:g} s" if self.name.endswith("_s") else f"{value:g}"
+        return str(value)
 
     def check(self, value: object, source: str | None = None) -> None:
         """Raise `ConfigError` unless `value` is allowed; `source` names it in the message."""
@@ -104,17 +118,6 @@ class Setting:
         if about.most is not None and not value <= about.most:
             return f"at most {about.most}"
         return None
-
-    def _shown_default(self) -> str:
-        if self.default is None:
-            return ""
-        if isinstance(self.default, bool):
-            return "on" if self.default else "off"
-        if isinstance(self.default, int) and self.name.endswith("_bytes"):
-            for size, unit in _UNITS:
-                if self.default % size == 0:
-                    return f"{self.default // size}{unit}"
-        return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
 
 def settings_of(cls: type) -> dict[str, Setting]:

@@ -14,7 +14,6 @@ from yaie.cli.doctor import (
     _check_weights_cache,
     run_check,
     settings_with_sources,
-    show_value,
 )
 from yaie.config import SETTINGS
 from yaie.errors import ConfigError
@@ -60,7 +59,7 @@ def test_each_setting_is_shown_with_its_source_and_no_secret(
     ],
 )
 def test_values_are_shown_as_people_write_them(name: str, value: object, text: str) -> None:
-    assert show_value(name, value) == text
+    assert SETTINGS[name].shown(value) == text
 
 
 def test_wrong_and_unknown_variables_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

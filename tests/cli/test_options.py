@@ -42,8 +42,8 @@ def test_every_setting_is_a_flag_of_serve(setting: Setting) -> None:
     [
         ("max_running", "[256]"),
         ("prefix_cache", "[on]"),
-        ("weights_cache_bytes", "[32GiB]"),
-        ("request_timeout_s", "[600]"),
+        ("weights_cache_bytes", "[32 GiB]"),
+        ("request_timeout_s", "[600 s]"),
         ("api_key", "[none]"),
         ("num_slots", "[from free memory]"),
         ("kv_dtype", "[auto: as the model]"),

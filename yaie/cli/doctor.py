@@ -79,7 +79,7 @@ def settings_with_sources() -> list[dict[str, Any]]:
     shown = []
     for name, setting in SETTINGS.items():
         given = variable_value(setting.variable)
-        value = setting.default if given is None else given
+        value = setting.default if given is None else setting.parse(given)
         if name in _SECRET_SETTINGS and value:
             value = "(set)"
         source = "default" if given is None else setting.variable
@@ -91,28 +91,18 @@ def settings_with_sources() -> list[dict[str, Any]]:
     return shown
 
 
-def show_value(name: str, value: object) -> str:
-    """Return a setting's value as a person writes it: "not set", "on", "32 GiB"."""
-    if value in (None, ""):
-        return "not set"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if name.endswith("_bytes") and isinstance(value, int):
-        for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-            if value % size == 0:
-                return f"{value // size} {unit}"
-    return f"{value:g} s" if isinstance(value, float) and name.endswith("_s") else str(value)
-
-
 def _print_report(checks: list[Check], settings: list[dict[str, Any]]) -> None:
+    from yaie.config import SETTINGS
+
     for check in checks:
         mark = _MARKS[check.status]
         paint = {"ok": terminal.green, "warning": terminal.dim, "failed": terminal.red}
         print(f"{paint[check.status](mark, sys.stdout)}  {check.name:<12} {check.detail}")
     print(terminal.bold("\nSettings", sys.stdout))
-    for setting in settings:
-        value = show_value(setting["name"], setting["value"])
-        print(f"  {setting['name']:<20} {value:<16} {setting['source']}")
+    for found in settings:
+        setting, value = SETTINGS.get(found["name"]), found["value"]
+        shown = setting.shown(value) if setting else value or "not set"
+        print(f"  {found['name']:<20} {shown:<16} {found['source']}")
 
 
 def _check_python() -> tuple[Status, str]:
