@@ -7,45 +7,14 @@ Labels come from closed sets only, never from what a client sends.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from yaie.types import EngineInfo, EngineState, EngineStats, Usage
+from yaie.stats import EngineStats, metrics
+from yaie.types import EngineInfo, EngineState, Usage
 
-_GAUGES = {
-    "num_waiting": "Requests that wait for admission, and preempted sequences",
-    "num_running": "Live sequences",
-    "num_free_slots": "Slots of the KV pool that hold nothing",
-    "num_live_slots": "Slots held by nodes on the path of a live sequence",
-    "num_cached_slots": "Slots held by evictable nodes",
-    "num_nodes": "Nodes of the radix tree",
-}
-_COUNTERS = {
-    "num_steps": "Steps computed",
-    "num_requests": "Requests taken in, of which each has n sequences",
-    "num_finished": "Sequences that ended by themselves: end token, stop token or length",
-    "num_failed": "Sequences that ended with an error, and requests that were refused",
-    "num_aborted": "Sequences ended from outside: clients that left, and stop strings",
-    "prompt_tokens": "Tokens of the prompts of requests that have had their first token",
-    "cached_tokens": "Of those, tokens that were not computed on their behalf",
-    "output_tokens": "Tokens drawn",
-    "rows_computed": "Rows computed: tokens that went through the model",
-    "prompt_rows_computed": "Rows of prompts that were computed",
-    "decode_rows_computed": "Rows of drawn tokens, and what preempted sequences compute again",
-    "kv_tokens_read": "Held tokens that attention read, shared ones once",
-    "kv_tokens_unshared": "Held tokens that it would have read without sharing",
-    "num_preemptions": "Sequences that lost their slots for a while",
-    "num_evicted_nodes": "Nodes evicted from the radix tree",
-    "num_evicted_tokens": "Held tokens evicted",
-    "num_audit_failures": "Checks of the tree that found a fault; it was then made anew",
-    "schedule_s": "Time in scheduling and planning",
-    "forward_s": "Time in the model",
-    "sample_s": "Time in drawing tokens",
-    "step_s": "Time in whole steps",
-}
 _INFO_LABELS = (
     "model",
     "architecture",
@@ -155,15 +124,9 @@ class _EngineCollector(Collector):
         yield CounterMetricFamily(
             "yaie_engine_restarts", "Times that the engine died and was restarted", num_restarts
         )
-        for field in fields(stats):
-            value = getattr(stats, field.name)
-            if field.name in _GAUGES:
-                yield GaugeMetricFamily(f"yaie_{field.name}", _GAUGES[field.name], value)
-                continue
-            name = field.name.removeprefix("num_")
-            if name.endswith("_s"):
-                name = name.removesuffix("_s") + "_seconds"
-            yield CounterMetricFamily(f"yaie_engine_{name}", _COUNTERS[field.name], value)
+        for each in metrics():
+            family = GaugeMetricFamily if each.about.kind == "gauge" else CounterMetricFamily
+            yield family(each.name, each.about.help, getattr(stats, each.field))
         if info is not None:
             labels = {name: str(getattr(info, name)) for name in _INFO_LABELS}
             about = GaugeMetricFamily("yaie_engine_info", "What is served", labels=list(labels))

@@ -24,8 +24,9 @@ from yaie.errors import (
 )
 from yaie.models.folder import names_repository, open_folder
 from yaie.models.folder_process import find_folder
+from yaie.stats import EngineStats
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import EngineInfo, EngineState, EngineStats
+from yaie.types import EngineInfo, EngineState
 
 logger = logging.getLogger(__name__)
 

@@ -22,6 +22,7 @@ FLOORS = {
     "yaie.types": 0,
     "yaie.config": 0,
     "yaie.setting": 0,
+    "yaie.stats": 0,
     "yaie.errors": 0,
     "yaie.process": 0,
     "yaie.text": 1,
@@ -42,6 +43,7 @@ FLOORS = {
 # Thinking only: no torch, no clock, no input or output.
 PURE = (
     "yaie.types",
+    "yaie.stats",
     "yaie.errors",
     "yaie.kvcache.node",
     "yaie.kvcache.slots",

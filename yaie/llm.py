@@ -35,8 +35,9 @@ from yaie.prompts import (
     list_prompts,
     naming_index,
 )
+from yaie.stats import EngineStats
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import EngineInfo, EngineStats, GenerationRequest, SamplingParams
+from yaie.types import EngineInfo, GenerationRequest, SamplingParams
 
 __all__ = ["LLM", "CompletionOutput", "RequestOutput", "StreamPiece"]
 

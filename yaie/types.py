@@ -284,38 +284,3 @@ class EngineInfo:
     eos_token_ids: tuple[int, ...] = ()
     # What the model's authors recommend (temperature, top_p, ...), for requests that say nothing.
     default_sampling: dict[str, int | float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineStats:
-    """Counters since the start and gauges of now, published by the engine after steps."""
-
-    # gauges
-    num_waiting: int = 0
-    num_running: int = 0
-    num_free_slots: int = 0
-    num_live_slots: int = 0  # held by nodes on the path of a live sequence
-    num_cached_slots: int = 0  # held by evictable nodes
-    num_nodes: int = 0
-    # counters
-    num_steps: int = 0
-    num_requests: int = 0
-    num_finished: int = 0  # here and below sequences, of which a request has n
-    num_failed: int = 0  # with requests that were refused, each once
-    num_aborted: int = 0  # ended from outside: callers that left, and stop strings, read out there
-    prompt_tokens: int = 0  # of requests that have had their first token
-    cached_tokens: int = 0  # of those, not computed on their behalf
-    output_tokens: int = 0
-    rows_computed: int = 0
-    prompt_rows_computed: int = 0
-    decode_rows_computed: int = 0  # with what a preempted sequence computes again
-    kv_tokens_read: int = 0  # KV tokens that attention read, shared ones once
-    kv_tokens_unshared: int = 0  # what it would have read without sharing
-    num_preemptions: int = 0
-    num_evicted_nodes: int = 0
-    num_evicted_tokens: int = 0
-    num_audit_failures: int = 0
-    schedule_s: float = 0.0  # time in scheduling and planning
-    forward_s: float = 0.0  # time in the model
-    sample_s: float = 0.0
-    step_s: float = 0.0  # whole steps

@@ -14,7 +14,8 @@ from pathlib import Path
 from yaie.client.worker import main
 from yaie.config import EngineConfig
 from yaie.errors import ContextLengthExceeded, ModelNotFound
-from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import EngineInfo, GenerationRequest, TokenDelta
 
 CRASH, HANG, KILL, REFUSE, RAISE_IN_ADD, SLOW_STEP = 901, 902, 903, 904, 905, 906
 STEP_S = 0.002

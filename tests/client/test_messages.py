@@ -38,8 +38,8 @@ from yaie.errors import (
     RequestError,
     StartupError,
 )
+from yaie.stats import EngineStats
 from yaie.types import (
-    EngineStats,
     GenerationRequest,
     SamplingParams,
     Timings,

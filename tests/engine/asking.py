@@ -8,7 +8,8 @@ from dataclasses import fields
 
 from tests.tiny_model import VOCAB_SIZE
 from yaie.engine.core import EngineCore
-from yaie.types import EngineStats, GenerationRequest, SamplingParams, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 MakeCore = Callable[..., EngineCore]
 MAX_NEW = 12

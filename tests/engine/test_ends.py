@@ -56,7 +56,7 @@ def test_abort_in_every_state(until: Callable[[Bench], None], index: int | None)
     bench.run()
     bench.expect("other", "length")
     bench.expect("r")
-    assert bench.scheduler.counters.num_aborted == sum(ended)
+    assert bench.scheduler.stats.num_aborted == sum(ended)
     bench.abort("r")
     bench.abort("nobody")
 
@@ -85,7 +85,7 @@ def test_a_draw_that_fails_ends_its_sequence_only(at: int) -> None:
     assert failed.last is not None
     assert (failed.last.finish_reason, len(failed.tokens)) == ("error", at)
     assert failed.last.error.message == "no usable logits"
-    assert bench.scheduler.counters.num_failed == 1
+    assert bench.scheduler.stats.num_failed == 1
 
 
 def test_a_fault_while_a_sequence_grows_is_its_own() -> None:
@@ -145,7 +145,7 @@ def test_what_gave_no_numbers_goes_also_where_a_neighbour_needs_its_place() -> N
         ("bad", "logits_not_finite")
     ]
     assert tree.match("", as_tokens(range(50, 58))).num_computed == 0
-    assert scheduler.counters.num_preemptions == 0  # what ended made room
+    assert scheduler.stats.num_preemptions == 0  # what ended made room
 
 
 def _endless(name: str, tokens: Iterable[int]) -> Request:

@@ -23,7 +23,8 @@ from yaie.attention.plan import FoldingCost, StepPlan
 from yaie.config import EngineConfig
 from yaie.engine.core import EngineCore
 from yaie.kernels import loader
-from yaie.types import EngineStats, GenerationRequest, SamplingParams
+from yaie.stats import EngineStats
+from yaie.types import GenerationRequest, SamplingParams
 
 _CASES = {case.name: case for case in CASES}
 FAMILIES = ["llama", "mistral-window", "qwen2", "qwen3", "smollm3", "granite", "phi3", "llama-tied"]

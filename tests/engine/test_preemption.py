@@ -35,7 +35,7 @@ def test_the_oldest_goes_on_though_the_others_have_no_token_of_their_own() -> No
         bench.add(name, prompt(2, 10), max_new=120)
     bench.run()
     bench.expect_all()
-    assert bench.scheduler.counters.num_preemptions > 0
+    assert bench.scheduler.stats.num_preemptions > 0
 
 
 @given(st.integers(0, 2**32))

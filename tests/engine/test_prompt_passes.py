@@ -20,9 +20,9 @@ def test_every_position_of_a_cached_prompt_gets_a_row() -> None:
     bench.add("a", prompt(1, 30))
     bench.run()
     bench.add("b", prompt(1, 30), prompt_logprobs=0)
-    before = bench.scheduler.counters.prompt_rows_computed
+    before = bench.scheduler.stats.prompt_rows_computed
     bench.run()
-    assert bench.scheduler.counters.prompt_rows_computed - before == 30
+    assert bench.scheduler.stats.prompt_rows_computed - before == 30
     answer = bench.answers[("b", 0)]
     assert answer.prompt_logprobs is not None
     assert len(answer.prompt_logprobs) == 30
@@ -108,14 +108,14 @@ def test_a_pass_computes_the_prompt_once_for_all_samples(
     if is_cached:
         bench.add("cached", tokens, max_new=1)
         bench.run()
-    before = bench.scheduler.counters.prompt_rows_computed
+    before = bench.scheduler.stats.prompt_rows_computed
     bench.add("r", tokens, n=3, salts=[0, 1, 2], prompt_logprobs=0)
     samples: list[int] = []
     bench.on_step.append(lambda step: samples.append(len(step.sample_tasks)))
     bench.run()
     bench.expect("r", "length")
     assert next(count for count in samples if count) == 3  # their first tokens come together
-    assert bench.scheduler.counters.prompt_rows_computed - before == 200
+    assert bench.scheduler.stats.prompt_rows_computed - before == 200
     for index in range(3):
         answer = bench.answers[("r", index)]
         assert answer.last is not None
@@ -149,7 +149,7 @@ def test_a_prompt_alone_shares_no_reads_with_or_without_a_pass(length: int) -> N
         bench = Bench(num_slots=4000, max_step_rows=512, max_running=64)
         bench.add("a", prompt(1, length), max_new=3, prompt_logprobs=num_top)
         bench.run()
-        counters = bench.scheduler.counters
+        counters = bench.scheduler.stats
         assert counters.kv_tokens_unshared == counters.kv_tokens_read > 0
 
 
@@ -186,7 +186,7 @@ def test_a_request_is_aborted_during_its_pass(index: int | None, *, preempted: b
     assert lengths == [0 if index in (None, i) else 4 for i in range(3)]
     logprobs = bench.answers[("r", 0)].prompt_logprobs
     assert (logprobs is None) == (index in (None, 0))
-    assert bench.scheduler.counters.num_aborted == (3 if index is None else 1)
+    assert bench.scheduler.stats.num_aborted == (3 if index is None else 1)
 
 
 @pytest.mark.parametrize("preempted", [False, True])
@@ -220,7 +220,7 @@ def test_a_pass_computes_each_row_of_a_request_once() -> None:
     bench.abort("r", 0)
     bench.run()
     bench.expect("r")
-    assert bench.scheduler.counters.prompt_rows_computed == 100
+    assert bench.scheduler.stats.prompt_rows_computed == 100
 
 
 def test_a_pass_holds_the_places_of_its_samples() -> None:

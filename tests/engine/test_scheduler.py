@@ -100,10 +100,10 @@ def test_the_random_schedules_preempt_and_evict() -> None:
         for seed in range(25)
         for rows in (7, 128)
     ]
-    assert sum(bench.scheduler.counters.num_preemptions for bench in benches) > 10
+    assert sum(bench.scheduler.stats.num_preemptions for bench in benches) > 10
     assert sum(bench.tree.num_evicted_tokens for bench in benches) > 1000
-    assert sum(bench.scheduler.counters.num_aborted for bench in benches) > 10
-    assert sum(bench.scheduler.counters.num_failed for bench in benches) > 5
+    assert sum(bench.scheduler.stats.num_aborted for bench in benches) > 10
+    assert sum(bench.scheduler.stats.num_failed for bench in benches) > 5
 
 
 # -- rows ---------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_prompt_rows_are_what_requests_say_was_not_cached(
             bench.step()
     bench.run()
     bench.expect_all()
-    counters = bench.scheduler.counters
+    counters = bench.scheduler.stats
     assert counters.num_preemptions == 0
     paid = sum(
         len(bench.requests[name].prompt) - answer.last.num_cached_tokens
@@ -145,7 +145,7 @@ def test_a_shared_prefix_is_computed_once(max_step_rows: int) -> None:
         assert len(bench.scheduler.running) == 8  # nobody waited for the first one
     bench.run()
     bench.expect_all()
-    assert bench.scheduler.counters.prompt_rows_computed == 100 + 8 * 20
+    assert bench.scheduler.stats.prompt_rows_computed == 100 + 8 * 20
 
 
 def test_identical_requests_compute_the_rows_of_one() -> None:
@@ -166,7 +166,7 @@ def test_samples_part_when_they_draw_differently() -> None:
     bench.add("r", prompt(1, 30), max_new=8, n=6, salts=[1, 2, 3, 4, 5, 5])
     bench.run()
     bench.expect("r", "length")
-    assert bench.scheduler.counters.prompt_rows_computed == 30
+    assert bench.scheduler.stats.prompt_rows_computed == 30
     texts = {tuple(bench.answers[("r", index)].tokens) for index in range(6)}
     assert len(texts) == 5
 

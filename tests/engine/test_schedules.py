@@ -19,7 +19,8 @@ from tests.engine.chaotic_model import write_chaotic_model
 from tests.engine.oracle import Oracle, Prompt
 from yaie.config import EngineConfig, KVDtype
 from yaie.engine.core import EngineCore
-from yaie.types import EngineStats, GenerationRequest, SamplingParams, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import GenerationRequest, SamplingParams, TokenDelta
 
 MAX_NEW = 10
 LONGEST = 48

@@ -12,10 +12,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from yaie.errors import EngineUnavailable, RequestError
+from yaie.stats import EngineStats
 from yaie.types import (
     EngineInfo,
     EngineState,
-    EngineStats,
     GenerationRequest,
     TokenDelta,
     TokenLogprobs,

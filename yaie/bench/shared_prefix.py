@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from yaie.errors import InvalidRequest, RequestFailed
-from yaie.types import EngineStats
+from yaie.stats import EngineStats
 
 if TYPE_CHECKING:
     from yaie.llm import LLM, RequestOutput

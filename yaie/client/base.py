@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from yaie.types import EngineInfo, EngineState, EngineStats, GenerationRequest, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import EngineInfo, EngineState, GenerationRequest, TokenDelta
 
 
 class EngineClient(Protocol):

@@ -16,7 +16,8 @@ from types import FrameType
 
 from yaie.engine.loop import Core, EngineLoop
 from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
-from yaie.types import EngineStats, GenerationRequest, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import GenerationRequest, TokenDelta
 
 
 class Inbox:

@@ -16,7 +16,8 @@ import msgspec
 from yaie import errors
 from yaie.config import EngineConfig
 from yaie.errors import InvalidRequest, StartupError
-from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta, TokenLogprobs
+from yaie.stats import EngineStats
+from yaie.types import EngineInfo, GenerationRequest, TokenDelta, TokenLogprobs
 
 LENGTH_BYTES = 4
 PART_LENGTH = 256  # logprobs of a prompt in one frame: with 20 alternatives each, some 70 kB

@@ -32,7 +32,8 @@ from yaie.errors import (
     EngineUnavailable,
     YaieError,
 )
-from yaie.types import EngineInfo, EngineState, EngineStats, GenerationRequest, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import EngineInfo, EngineState, GenerationRequest, TokenDelta
 
 logger = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ import itertools
 import logging
 import secrets
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -29,7 +30,8 @@ from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.native.packed_weights import PackedWeightsWriter
-from yaie.types import EngineStats, GenerationRequest, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import GenerationRequest, TokenDelta
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -72,10 +74,7 @@ class EngineCore:
         self.info = describe_engine(config, executor)
         self._pending: list[TokenDelta] = []  # to be reported by the next step
         self._isolated = itertools.count()
-        self._spent = _Spent()
-        self._num_refused = 0
         self._num_failed_steps = 0
-        self._num_audit_failures = 0
         self._audited_at = 0
 
     # -- requests -------------------------------------------------------------------------------
@@ -91,7 +90,8 @@ class EngineCore:
         try:
             self.scheduler.add(self._make_request(request))
         except Exception as error:
-            self._num_refused += 1
+            self.scheduler.stats.num_requests += 1
+            self.scheduler.stats.num_failed += 1
             if not isinstance(error, YaieError):
                 log.exception("request %s could not be added", request.request_id)
             raise
@@ -153,8 +153,9 @@ class EngineCore:
         scheduled = time.perf_counter()
         if step is not None:
             deltas += self._execute(step)
-        self._spent.schedule_s += scheduled - began
-        self._spent.step_s += time.perf_counter() - began
+        stats = self.scheduler.stats
+        stats.schedule_s += scheduled - began
+        stats.step_s += time.perf_counter() - began
         if self._config.audit:
             self._tree.check()
         elif not self.scheduler.has_work:
@@ -174,9 +175,10 @@ class EngineCore:
         sampling_ended = time.perf_counter()
         deltas = self.scheduler.update(step, sampled)
         deltas += [self.scheduler.fail(sequence, error) for sequence, error in errors.items()]
-        self._spent.forward_s += computed - began
-        self._spent.sample_s += sampling_ended - computed
-        self._spent.schedule_s += time.perf_counter() - sampling_ended
+        stats = self.scheduler.stats
+        stats.forward_s += computed - began
+        stats.sample_s += sampling_ended - computed
+        stats.schedule_s += time.perf_counter() - sampling_ended
         return deltas
 
     def _fail_step(self, step: ScheduledStep, error: Exception) -> list[TokenDelta]:
@@ -197,36 +199,18 @@ class EngineCore:
 
     @property
     def stats(self) -> EngineStats:
-        """Gauges of now and counters since the start."""
-        tree, counters, spent = self._tree, self.scheduler.counters, self._spent
-        return EngineStats(
-            num_waiting=self.scheduler.num_waiting,
-            num_running=len(self.scheduler.running),
+        """Gauges of the present and counters since the start, as a copy."""
+        tree, scheduler = self._tree, self.scheduler
+        return replace(
+            scheduler.stats,
+            num_waiting=scheduler.num_waiting,
+            num_running=len(scheduler.running),
             num_free_slots=tree.num_free,
             num_live_slots=tree.num_live,
             num_cached_slots=tree.num_cached,
             num_nodes=tree.num_nodes,
-            num_steps=counters.num_steps,
-            num_requests=counters.num_requests + self._num_refused,
-            num_finished=counters.num_finished,
-            num_failed=counters.num_failed + self._num_refused,
-            num_aborted=counters.num_aborted,
-            prompt_tokens=counters.prompt_tokens,
-            cached_tokens=counters.cached_tokens,
-            output_tokens=counters.output_tokens,
-            rows_computed=counters.rows_computed,
-            prompt_rows_computed=counters.prompt_rows_computed,
-            decode_rows_computed=counters.rows_computed - counters.prompt_rows_computed,
-            kv_tokens_read=counters.kv_tokens_read,
-            kv_tokens_unshared=counters.kv_tokens_unshared,
-            num_preemptions=counters.num_preemptions,
             num_evicted_nodes=tree.num_evicted_nodes,
             num_evicted_tokens=tree.num_evicted_tokens,
-            num_audit_failures=self._num_audit_failures,
-            schedule_s=spent.schedule_s,
-            forward_s=spent.forward_s,
-            sample_s=spent.sample_s,
-            step_s=spent.step_s,
         )
 
     def check(self) -> None:
@@ -248,7 +232,7 @@ class EngineCore:
         del self.executor, self._sampler
 
     def _audit_when_idle(self) -> None:
-        steps = self.scheduler.counters.num_steps
+        steps = self.scheduler.stats.num_steps
         if steps - self._audited_at < _STEPS_BETWEEN_AUDITS:
             return
         self._audited_at = steps
@@ -260,16 +244,9 @@ class EngineCore:
                     f"{self._tree.num_live} tokens are pinned by sequences that are gone"
                 )
         except Exception as error:  # the audit itself may trip over what is wrong
-            self._num_audit_failures += 1
+            self.scheduler.stats.num_audit_failures += 1
             log.error("the tree's bookkeeping is wrong and was made anew: %r", error)
             self._tree.reset()
-
-
-class _Spent:
-    """Seconds spent in the parts of steps since the start."""
-
-    def __init__(self) -> None:
-        self.schedule_s = self.forward_s = self.sample_s = self.step_s = 0.0
 
 
 def _add_prompt_logprobs(

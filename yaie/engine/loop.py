@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from yaie.errors import request_error
-from yaie.types import EngineInfo, EngineStats, GenerationRequest, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import EngineInfo, GenerationRequest, TokenDelta
 
 
 class Core(Protocol):

@@ -16,12 +16,13 @@ from yaie.engine.deltas import make_delta
 from yaie.engine.policy import AdmissionPolicy, make_policy
 from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
 from yaie.engine.rows import schedule_rows
-from yaie.engine.step import SampledToken, ScheduledStep, SchedulerCounters
+from yaie.engine.step import SampledToken, ScheduledStep
 from yaie.errors import LogitsNotFinite, YaieError
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Cursor, Tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
+from yaie.stats import EngineStats
 from yaie.types import FinishReason, TokenDelta
 
 # Admission leaves room for each live sequence to grow by this many tokens, so that a request is
@@ -46,7 +47,7 @@ class Scheduler:
         self.tree = tree
         self.max_step_rows = max_step_rows
         self.max_running = max_running
-        self.counters = SchedulerCounters()
+        self.stats = EngineStats()  # counters only; the core adds the gauges
         self.waiting: AdmissionPolicy = make_policy(policy, self._uncached_tokens, max_step_rows)
         self.running: list[Sequence] = []  # in order of admission
         self.preempted: list[Sequence] = []
@@ -83,8 +84,8 @@ class Scheduler:
 
     def add(self, request: Request) -> None:
         """Queue a request that has been validated."""
-        self.counters.num_requests += 1
-        request.arrival = self.counters.num_requests
+        self.stats.num_requests += 1
+        request.arrival = self.stats.num_requests
         request.arrived_at = self.tree.clock
         request.arrived_s = self._clock()
         self.waiting.add(request)  # first: if the policy raises, the request is not known yet
@@ -161,26 +162,27 @@ class Scheduler:
         for node, entry in step.selection.entries.items():
             self.tree.mark_computed(node, entry.computed_to)
         self.tree.advance(step.plan.num_rows)
-        counters = self.counters
-        counters.num_steps += 1
-        counters.rows_computed += step.plan.num_rows
-        counters.prompt_rows_computed += step.num_prompt_rows
-        counters.kv_tokens_read += step.plan.kv_tokens_read
-        counters.kv_tokens_unshared += step.plan.kv_tokens_unshared
+        stats = self.stats
+        stats.num_steps += 1
+        stats.rows_computed += step.plan.num_rows
+        stats.prompt_rows_computed += step.num_prompt_rows
+        stats.decode_rows_computed += step.plan.num_rows - step.num_prompt_rows
+        stats.kv_tokens_read += step.plan.kv_tokens_read
+        stats.kv_tokens_unshared += step.plan.kv_tokens_unshared
 
     def _accept(self, sequence: Sequence, sampled: SampledToken) -> TokenDelta:
         """Take a sampled token: it ends the sequence, or the sequence grows by it."""
         request = sequence.request
         if request.num_cached is None:
             request.num_cached = max(0, len(request.prompt) - request.num_paid_rows)
-            self.counters.prompt_tokens += len(request.prompt)
-            self.counters.cached_tokens += request.num_cached
+            self.stats.prompt_tokens += len(request.prompt)
+            self.stats.cached_tokens += request.num_cached
         first = not sequence.output
         if first:
             sequence.first_token_s = self._clock()
         sequence.output.append(sampled.token_id)
         sequence.sampling.observe(sampled.token_id)
-        self.counters.output_tokens += 1
+        self.stats.output_tokens += 1
         finish = sequence.sampling.finish_reason(sampled.token_id)
         if finish is None and sequence.num_remaining <= 0:
             finish = ("length", None)
@@ -233,11 +235,11 @@ class Scheduler:
             # because `abort` iterates over the old one.
             request.sequences = []
         if reason == "abort":
-            self.counters.num_aborted += 1
+            self.stats.num_aborted += 1
         elif reason == "error":
-            self.counters.num_failed += 1
+            self.stats.num_failed += 1
         else:
-            self.counters.num_finished += 1
+            self.stats.num_finished += 1
         return make_delta(
             sequence,
             sampled,
@@ -388,7 +390,7 @@ class Scheduler:
 
     def _preempt(self, sequence: Sequence) -> None:
         """Take a sequence's cursor. Its computed tokens stay cached until they are evicted."""
-        self.counters.num_preemptions += 1
+        self.stats.num_preemptions += 1
         self._leave_tree(sequence)
         self._put_aside(sequence)
 

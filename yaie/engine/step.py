@@ -50,22 +50,3 @@ class SampledToken:
 
     token_id: int
     logprobs: TokenLogprobs | None = None
-
-
-@dataclass(slots=True)
-class SchedulerCounters:
-    """Counts since the start, kept by the scheduler."""
-
-    num_steps: int = 0
-    num_requests: int = 0
-    num_finished: int = 0
-    num_failed: int = 0
-    num_aborted: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    rows_computed: int = 0
-    prompt_rows_computed: int = 0
-    kv_tokens_read: int = 0
-    kv_tokens_unshared: int = 0
-    num_preemptions: int = 0

@@ -1,0 +1,96 @@
+"""Statistics of an engine: one dataclass that counts, travels to clients and names its metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Literal, get_args, get_type_hints
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Annotation of a statistic's type: the kind of its metric, and its help text."""
+
+    kind: Literal["gauge", "counter"]
+    help: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """The Prometheus metric of one statistic."""
+
+    field: str
+    name: str  # counters get the suffix `_total` on the wire
+    about: About
+
+
+def _gauge(text: str) -> About:
+    return About("gauge", text)
+
+
+def _counter(text: str) -> About:
+    return About("counter", text)
+
+
+@dataclass(slots=True, kw_only=True)
+class EngineStats:
+    """Gauges of the present and counters since the start of an engine; times are in seconds.
+
+    The engine counts in one instance and publishes copies after steps. A request has n sequences.
+    """
+
+    num_waiting: Annotated[int, _gauge("Waiting requests and preempted sequences")] = 0
+    num_running: Annotated[int, _gauge("Live sequences")] = 0
+    num_free_slots: Annotated[int, _gauge("Free slots of the KV pool")] = 0
+    num_live_slots: Annotated[int, _gauge("Slots on the paths of live sequences")] = 0
+    num_cached_slots: Annotated[int, _gauge("Slots that can be evicted")] = 0
+    num_nodes: Annotated[int, _gauge("Nodes of the radix tree")] = 0
+
+    num_steps: Annotated[int, _counter("Steps computed")] = 0
+    num_requests: Annotated[int, _counter("Requests received, including rejected ones")] = 0
+    num_finished: Annotated[
+        int, _counter("Sequences finished by an end token, a stop token or their length")
+    ] = 0
+    num_failed: Annotated[
+        int, _counter("Sequences ended by an error; a rejected request counts once")
+    ] = 0
+    num_aborted: Annotated[
+        int, _counter("Sequences ended by a disconnected client or a stop string")
+    ] = 0
+    prompt_tokens: Annotated[int, _counter("Prompt tokens of requests with a first token")] = 0
+    cached_tokens: Annotated[int, _counter("Prompt tokens taken from the cache")] = 0
+    output_tokens: Annotated[int, _counter("Tokens sampled")] = 0
+    rows_computed: Annotated[int, _counter("Rows (tokens) computed by the model")] = 0
+    prompt_rows_computed: Annotated[int, _counter("Rows of prompts computed")] = 0
+    decode_rows_computed: Annotated[
+        int, _counter("Rows of sampled tokens computed, including those after a preemption")
+    ] = 0
+    kv_tokens_read: Annotated[int, _counter("KV tokens read by attention, shared ones once")] = 0
+    kv_tokens_unshared: Annotated[
+        int, _counter("KV tokens that attention would have read without sharing")
+    ] = 0
+    num_preemptions: Annotated[int, _counter("Preemptions of sequences")] = 0
+    num_evicted_nodes: Annotated[int, _counter("Nodes evicted from the radix tree")] = 0
+    num_evicted_tokens: Annotated[int, _counter("Tokens evicted from the radix tree")] = 0
+    num_audit_failures: Annotated[
+        int, _counter("Failed audits of the radix tree; each one resets the tree")
+    ] = 0
+    schedule_s: Annotated[float, _counter("Time spent in scheduling and planning")] = 0.0
+    forward_s: Annotated[float, _counter("Time spent in the model")] = 0.0
+    sample_s: Annotated[float, _counter("Time spent in sampling")] = 0.0
+    step_s: Annotated[float, _counter("Time spent in steps")] = 0.0
+
+
+@cache
+def metrics() -> tuple[Metric, ...]:
+    """Return the metrics of all statistics, in the order of the fields."""
+    hints = get_type_hints(EngineStats, include_extras=True)
+    return tuple(_metric(each.name, get_args(hints[each.name])[1]) for each in fields(EngineStats))
+
+
+def _metric(field: str, about: About) -> Metric:
+    if about.kind == "gauge":
+        return Metric(field, f"yaie_{field}", about)
+    name = field.removeprefix("num_")
+    seconds = name.removesuffix("_s")
+    return Metric(field, f"yaie_engine_{name if seconds == name else f'{seconds}_seconds'}", about)
