@@ -1,7 +1,7 @@
-"""Request bodies: bytes to a checked schema, with errors that name the field.
+"""Parsing of request bodies: bytes to a checked schema, with errors that name the field.
 
-Used by the POST routes instead of FastAPI's own parsing, which takes NaN, cannot tell a wrong
-content type from a wrong field, and answers 422.
+Replaces FastAPI's parsing, which accepts NaN, reports a wrong content type as a wrong field, and
+answers 422.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from starlette.requests import Request
 
 from server.errors import WrongMediaType
 from yaie.errors import InvalidRequest
+from yaie.types import as_shown
 
 Body = TypeVar("Body", bound=BaseModel)
-# More is read in a thread, so that others run between the steps of it; each step keeps the
-# interpreter. The worst ten megabytes of JSON take some 0.7 s.
+# Larger bodies are parsed in a thread, so that other requests run between its steps; each step
+# holds the interpreter lock. The worst ten megabytes of JSON take about 0.7 s.
 LARGE_BYTES = 256 * 1024
+_MAX_SHOWN_CHARS = 40  # of a wrong value, in an error
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -46,28 +48,26 @@ def _checked(raw: bytes, schema: type[Body]) -> Body:
 
 
 def parse_json(raw: bytes) -> Any:
-    """Strict JSON in UTF-8. Raises `InvalidRequest`."""
+    """Parse strict JSON in UTF-8. Raises `InvalidRequest`."""
     try:
-        text = raw.decode("utf-8-sig")  # a byte order mark may be passed over (RFC 8259, 8.1)
+        text = raw.decode("utf-8-sig")  # RFC 8259, 8.1 allows to skip a byte order mark
     except UnicodeDecodeError as error:
-        raise InvalidRequest(f"the body is not UTF-8: byte {error.start} is wrong") from None
+        raise InvalidRequest(f"the body is not valid UTF-8 at byte {error.start}") from None
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise InvalidRequest(
-            f"the body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+            f"the body is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         ) from None
     except RecursionError:
         raise InvalidRequest("the body is nested too deeply") from None
     except ValueError:
-        raise InvalidRequest("the body holds a number of thousands of digits") from None
+        raise InvalidRequest("the body contains a number with thousands of digits") from None
     if _SURROGATE_ESCAPE.search(raw):
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise InvalidRequest(
-                "the body holds half of a surrogate pair, which is no character"
-            ) from None
+            raise InvalidRequest("the body contains half of a surrogate pair") from None
         except RecursionError:
             raise InvalidRequest("the body is nested too deeply") from None
     return value
@@ -83,9 +83,7 @@ def _check_headers(request: Request) -> None:
         )
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
-        raise WrongMediaType(
-            f"bodies compressed with {encoding[:40]!r} are not read; send it plain"
-        )
+        raise WrongMediaType(f"the body is compressed with {encoding[:40]!r}; send it uncompressed")
 
 
 def _no_body(request: Request) -> InvalidRequest:
@@ -93,25 +91,54 @@ def _no_body(request: Request) -> InvalidRequest:
     if offered is None or "upgrade" not in request.headers.get("connection", "").lower():
         return InvalidRequest("the body is empty; send a JSON object")
     return InvalidRequest(
-        f"the body is empty: the request offers {offered[:40]!r} in its Upgrade header, and the "
-        "HTTP parser read no further; send it without that header (with Java's HttpClient: "
-        "version HTTP_1_1), or serve with `yaie serve` or `uvicorn --http h11`"
+        f"the body is empty: uvicorn's parser stops at the Upgrade header ({offered[:40]!r}); send "
+        "the request without it (Java's HttpClient: version HTTP_1_1), or serve with `yaie serve` "
+        "or `uvicorn --http h11`"
     )
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise InvalidRequest(f"the body is not JSON: {name} is no JSON number")
+    raise InvalidRequest(f"the body is not valid JSON: {name} is not a JSON number")
 
 
 def _json_name(value: Any) -> str:
-    names = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
-    return names.get(type(value), "a number")
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
+    return "null" if value is None else names.get(type(value), "a number")
+
+
+# By pydantic's type of error: the kind of value that a field must have.
+_WANTED = {
+    "bool_type": "a boolean",
+    "dict_type": "an object",
+    "finite_number": "a finite number",
+    "float_type": "a number",
+    "int_type": "an integer",
+    "list_type": "a list",
+    "model_type": "an object",
+    "string_type": "a string",
+}
 
 
 def _refusal(error: ValidationError) -> InvalidRequest:
-    problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    """Rephrase the first of pydantic's errors in the words of our other errors."""
+    problem = error.errors(include_url=False)[0]
     param = ""
     for part in problem["loc"]:
         param += f"[{part}]" if isinstance(part, int) else f".{part}" if param else str(part)
-    reason = problem["msg"][:1].lower() + problem["msg"][1:]
-    return InvalidRequest(f"{param or 'the body'}: {reason}", param=param or None)
+    kind, limits = problem["type"], problem.get("ctx", {})
+    if kind in _WANTED:
+        reason = f"must be {_WANTED[kind]}, got {_shown(problem['input'])}"
+    elif kind == "missing":
+        reason = "is required"
+    elif kind == "string_too_long":
+        reason = f"must have at most {limits['max_length']} characters"
+    else:  # of our own validators, which word it as the rest of a sentence
+        reason = problem["msg"]
+    return InvalidRequest(f"{param} {reason}", param=param)
+
+
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, bool | list | dict):
+        return _json_name(value)
+    shown = as_shown(value)
+    return shown if len(shown) <= _MAX_SHOWN_CHARS else shown[:_MAX_SHOWN_CHARS] + "…"

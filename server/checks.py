@@ -1,6 +1,6 @@
-"""Checks of single fields of a body, for `Translator`: pure functions that raise or return.
+"""Checks of single body fields for `Translator`: pure functions that raise or return a value.
 
-What is refused is named as the client named it.
+Errors name a field as the client named it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,14 @@ INT64 = 2**63
 
 
 def check_common(body: GenerationBody) -> None:
-    """What both kinds of completion refuse."""
+    """Raise for fields that both completion endpoints refuse."""
     for name, harmless in body.unsupported.items():
         value = (body.model_extra or {}).get(name, getattr(body, name, None))
         if value is not None and not any(is_same(value, other) for other in harmless):
             raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
     _check_other_names(body)
     if body.stream_options is not None and not body.stream:
-        raise InvalidRequest(
-            "stream_options is only allowed when stream is true", param="stream_options"
-        )
+        raise InvalidRequest("stream_options requires stream to be true", param="stream_options")
     response_format = getattr(body, "response_format", None)
     if response_format is not None:
         kind = response_format.get("type") if isinstance(response_format, dict) else None
@@ -42,7 +40,7 @@ def check_common(body: GenerationBody) -> None:
             )
         if kind != "text":
             raise UnsupportedParameter(
-                f"response_format of type {str(kind)[:40]!r} is not supported; only 'text' is",
+                f"response_format of type {str(kind)[:40]!r} is not supported; use 'text'",
                 param="response_format",
             )
     if body.cache_salt is not None and not 0 < len(body.cache_salt) <= MAX_SALT_CHARS:
@@ -50,7 +48,7 @@ def check_common(body: GenerationBody) -> None:
             f"cache_salt must have 1 to {MAX_SALT_CHARS} characters", param="cache_salt"
         )
     if body.priority is not None and not -INT64 <= body.priority < INT64:
-        raise InvalidRequest("priority must fit into 64 bits", param="priority")
+        raise InvalidRequest("priority must be a 64-bit integer", param="priority")
 
 
 def _check_other_names(body: GenerationBody) -> None:
@@ -70,17 +68,17 @@ def _is_given(body: GenerationBody, name: str) -> bool:
 
 
 def first_given(*values: int | None) -> int | None:
-    """The first of the values that is there."""
+    """Return the first value that is not None."""
     return next((value for value in values if value is not None), None)
 
 
 def is_same(value: object, harmless: object) -> bool:
-    """Whether a value is the harmless one; true is not 1 here."""
+    """Return whether the values are equal; unlike in Python, true differs from 1."""
     return value == harmless and isinstance(value, bool) == isinstance(harmless, bool)
 
 
 def chat_logprobs(body: ChatBody) -> int | None:
-    """How many of the most likely tokens are asked for; None without logprobs."""
+    """Return the requested number of top tokens; None without logprobs."""
     if body.top_logprobs is not None and not 0 <= body.top_logprobs <= MAX_LOGPROBS:
         raise InvalidRequest(
             f"top_logprobs must be between 0 and {MAX_LOGPROBS}, got {body.top_logprobs}",
@@ -88,20 +86,18 @@ def chat_logprobs(body: ChatBody) -> int | None:
         )
     if not body.logprobs:
         if body.top_logprobs:
-            raise InvalidRequest(
-                "top_logprobs is only allowed when logprobs is true", param="top_logprobs"
-            )
+            raise InvalidRequest("top_logprobs requires logprobs to be true", param="top_logprobs")
         return None
     return body.top_logprobs or 0
 
 
 def check_tools(body: ChatBody) -> list[dict[str, Any]] | None:
-    """The tools that the template shows to the model."""
+    """Return the tools for the chat template; None with `tool_choice` none."""
     choice = body.tool_choice
     is_harmless = choice in ("none", "auto") or (choice == "required" and not body.tools)
     if choice is not None and not is_harmless:
         raise UnsupportedParameter(
-            "tool_choice must be 'none' or 'auto'; forcing a tool is not supported",
+            "tool_choice must be 'none' or 'auto'; a forced tool call is not supported",
             param="tool_choice",
         )
     for at, tool in enumerate(body.tools or []):
@@ -117,7 +113,7 @@ def check_tools(body: ChatBody) -> list[dict[str, Any]] | None:
 
 
 def stops(given: object) -> tuple[str, ...]:
-    """The stop strings of a body."""
+    """Return the stop strings of a body."""
     if given is None:
         return ()
     stops = [given] if isinstance(given, str) else given
@@ -125,14 +121,14 @@ def stops(given: object) -> tuple[str, ...]:
         raise InvalidRequest("stop must be a non-empty string or a list of them", param="stop")
     if len(stops) > MAX_STOPS or any(len(stop) > MAX_STOP_CHARS for stop in stops):
         raise InvalidRequest(
-            f"stop may hold at most {MAX_STOPS} strings of at most {MAX_STOP_CHARS} characters",
+            f"stop may have at most {MAX_STOPS} strings of at most {MAX_STOP_CHARS} characters",
             param="stop",
         )
     return tuple(stops)
 
 
 def field_name(param: str | None, body: GenerationBody) -> str | None:
-    """The client's name for a field of `SamplingParams`."""
+    """Return the client's name for a field of `SamplingParams`."""
     if param == "max_tokens" and getattr(body, "max_completion_tokens", None) is not None:
         return "max_completion_tokens"
     if param == "prompt_logprobs":
@@ -143,9 +139,9 @@ def field_name(param: str | None, body: GenerationBody) -> str | None:
 def ignored(
     body: GenerationBody, template_reads: Callable[[str], bool], policy: str
 ) -> tuple[str, ...]:
-    """Names of the fields that nobody reads: not this server, its policy or the chat template.
+    """Return the names of fields without effect on server, scheduling policy or chat template.
 
-    Null is the same as left out.
+    Null counts as left out.
     """
     names = [
         _plain(name)
@@ -177,5 +173,5 @@ def _unread_by_template(body: ChatBody, template_reads: Callable[[str], bool]) -
 
 
 def _plain(name: str) -> str:
-    """The name as a header can hold it."""
+    """Return the name if a header may contain it, else a question mark."""
     return name if _PLAIN_NAME.fullmatch(name) else "?"

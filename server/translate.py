@@ -1,7 +1,7 @@
-"""Checked bodies become requests for the engine.
+"""Translation of checked bodies into engine requests.
 
-Everything that a client can get wrong is refused here, with the name of the field, before the
-engine hears of it. Runs in the text threads: it tokenizes. No torch, no asyncio.
+Every mistake of a client is refused here with the name of the field, before the engine sees the
+request. Runs in the text threads, since it tokenizes. No torch, no asyncio.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from server.checks import (
@@ -31,7 +31,7 @@ from yaie.errors import (
     UnsupportedParameter,
 )
 from yaie.text.chat import ChatTemplate
-from yaie.text.tokenizer import Tokenizer
+from yaie.text.tokenizer import Tokenizer, tokens_of
 from yaie.types import (
     MAX_SEQUENCES_PER_REQUEST,
     EngineInfo,
@@ -40,12 +40,19 @@ from yaie.types import (
 )
 
 DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
-_ONLY_THE_TOP = 1e-9  # a top_p that leaves one token
+_GREEDY_TOP_P = 1e-9  # leaves one token
+# Sampling fields that a body has in another form.
+_CONVERTED = {"stop", "stop_token_ids", "logit_bias"}
+_PASSED_ON = tuple(
+    field.name
+    for field in fields(SamplingParams)
+    if field.name in GenerationBody.model_fields and field.name not in _CONVERTED
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One API request, ready to run: one engine request per prompt, `n` choices of each."""
+    """One API request, ready to run: one engine request per prompt, each with `n` choices."""
 
     response_id: str
     created: int  # unix time, seconds
@@ -55,18 +62,18 @@ class Call:
     stream: bool
     include_usage: bool
     return_token_ids: bool
-    ignored: tuple[str, ...]  # names of fields that changed nothing
-    echoes: tuple[str, ...] = ()  # text of each prompt, where it is to be repeated
-    prompt_only: bool = False  # max_tokens 0: the one token that is drawn is not shown
+    ignored: tuple[str, ...]  # names of fields without effect
+    echoes: tuple[str, ...] = ()  # text of each prompt, with `echo`
+    prompt_only: bool = False  # max_tokens 0: the single sampled token is not shown
 
     @property
     def num_choices(self) -> int:
-        """Sequences over all prompts."""
+        """Number of sequences over all prompts."""
         return len(self.requests) * self.sampling.n
 
 
 class Translator:
-    """Turns bodies into calls, for one tokenizer and one ready engine."""
+    """Translator of bodies into calls, for one tokenizer and one ready engine."""
 
     def __init__(self, tokenizer: Tokenizer, info: EngineInfo) -> None:
         self._tokenizer = tokenizer
@@ -74,7 +81,7 @@ class Translator:
         self._info = info
 
     def chat(self, body: ChatBody) -> Call:
-        """A chat completion. Raises `InvalidRequest` or one of its kinds."""
+        """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
         check_common(body)
         tools = check_tools(body)
         sampling = self._sampling(
@@ -97,13 +104,13 @@ class Translator:
         return self._call("chatcmpl", body, [prompt], sampling)
 
     def completion(self, body: CompletionBody) -> Call:
-        """A text completion of one or several prompts. Raises as `chat`."""
+        """Translate a text completion of one or several prompts. Raises as `chat`."""
         check_common(body)
         n = 1 if body.n is None else body.n
         if body.best_of is not None and body.best_of != n:
             raise UnsupportedParameter(
-                f"best_of is {body.best_of} and n is {n}: choosing the best of more than n is not "
-                "supported; leave best_of out and choose by logprobs",
+                f"best_of must equal n ({n}), got {body.best_of}; leave best_of out and choose by "
+                "logprobs",
                 param="best_of",
             )
         prompt_only = body.max_tokens == 0 and bool(body.echo)
@@ -115,16 +122,16 @@ class Translator:
             logprobs=body.logprobs,
             prompt_logprobs=body.logprobs if body.echo else None,
         )
-        if prompt_only:  # what is drawn is not shown, so it must not tell how the answer ended
+        if prompt_only:  # the sampled token is not shown and must not decide the finish reason
             sampling = replace(sampling, stop=(), stop_token_ids=(), ignore_eos=True)
         given = _given_prompts(body)
         if len(given) * sampling.n > MAX_SEQUENCES_PER_REQUEST:
             raise InvalidRequest(
-                f"{len(given)} prompts with n = {sampling.n} are {len(given) * sampling.n} "
-                f"sequences; at most {MAX_SEQUENCES_PER_REQUEST} are made for one request",
+                f"{len(given)} prompts with n={sampling.n} are {len(given) * sampling.n} "
+                f"sequences; a request may have at most {MAX_SEQUENCES_PER_REQUEST}",
                 param="prompt",
             )
-        self._check_places(len(given), sampling.n)
+        self._check_capacity(len(given), sampling.n)
         max_tokens = None if prompt_only else body.max_tokens
         prompts = [self._encoded(prompt, body, name, max_tokens) for name, prompt in given.items()]
         echoes: tuple[str, ...] = ()
@@ -183,17 +190,17 @@ class Translator:
     ) -> SamplingParams:
         given = {name: getattr(body, name) for name in _PASSED_ON}
         fields: dict[str, Any] = {
-            # What is left out is sampled as the model's makers recommend.
+            # Defaults for fields left out: the recommendations of the model's authors.
             **self._info.default_sampling,
             **{name: value for name, value in given.items() if value is not None},
         }
         if (fields.get("top_k") or 0) > self._info.vocab_size:
-            fields["top_k"] = 0  # keeps every token: the same as off
+            fields["top_k"] = 0  # off, since it would keep every token
         if fields.get("top_p") == 0:
-            fields["top_p"] = _ONLY_THE_TOP  # allowed by OpenAI
+            fields["top_p"] = _GREEDY_TOP_P  # allowed by OpenAI
         if (fields.get("min_tokens") or 0) > self._info.max_model_len:
             raise InvalidRequest(
-                f"min_tokens is larger than this model's context of {self._info.max_model_len}",
+                f"min_tokens is {body.min_tokens}, but {self._context()}",
                 param="min_tokens",
             )
         try:
@@ -213,24 +220,24 @@ class Translator:
             message = error.message.replace(error.param, renamed or error.param, 1)
             raise InvalidRequest(message, param=renamed) from None
 
-    def _check_places(self, num_prompts: int, n: int) -> None:
-        """The prompts of a call stand in the engine's line together, so it must be long enough.
+    def _check_capacity(self, num_prompts: int, n: int) -> None:
+        """Refuse a call whose prompts never fit into running sequences and waiting queue together.
 
-        Else an idle server would say "later" to a call for which there will never be room.
+        An idle server would otherwise answer "retry later" forever.
         """
         running, waiting = self._info.max_running, self._info.max_waiting
         if num_prompts > waiting + running // n:
             raise InvalidRequest(
-                f"{num_prompts} prompts with n = {n} are more than this server takes at once "
-                f"(it runs {running} sequences and lets {waiting} requests wait); send fewer in "
-                "one request",
+                f"{num_prompts} prompts with n={n} exceed this server's capacity "
+                f"(max_running={running} sequences, max_waiting={waiting} requests); send fewer "
+                "prompts in one request",
                 param="prompt",
             )
 
     def _limited(
         self, sampling: SamplingParams, body: GenerationBody, prompt_len: int
     ) -> SamplingParams:
-        """Text completions that do not say how long get a few tokens, or what is left."""
+        """Limit a text completion without `max_tokens` to OpenAI's default, or the context."""
         if sampling.max_tokens is not None or not isinstance(body, CompletionBody):
             return sampling
         room = self._info.max_model_len - prompt_len
@@ -250,7 +257,7 @@ class Translator:
         for key, bias in given.items():
             if not re.fullmatch(r"[0-9]{1,10}", key, re.ASCII):
                 raise InvalidRequest(
-                    f"logit_bias has the key {key[:40]!r}; keys must be token ids",
+                    f"logit_bias keys must be token ids, got {key[:40]!r}",
                     param="logit_bias",
                 )
             if int(key) >= self._info.vocab_size:
@@ -261,14 +268,15 @@ class Translator:
     def _no_such_token(self, token_id: int, param: str) -> InvalidRequest:
         shown = str(token_id) if abs(token_id) < INT64 else "a number of more than 64 bits"
         return InvalidRequest(
-            f"{param}: there is no token {shown}; ids go from 0 to {self._info.vocab_size - 1}",
+            f"{param} has the token id {shown}; this model's ids are 0 to "
+            f"{self._info.vocab_size - 1}",
             param=param,
         )
 
     def _encoded(
         self, prompt: object, body: CompletionBody, name: str, max_tokens: int | None
     ) -> list[int]:
-        """A prompt's token ids, checked before the next prompt is encoded."""
+        """Return a prompt's token ids, checked before the next prompt is encoded."""
         if isinstance(prompt, str):
             adds = body.add_special_tokens is not False
             ids = self._tokenizer.encode(prompt, adds, self._info.max_model_len, name)
@@ -280,9 +288,9 @@ class Translator:
     def _token_ids(self, ids: object, where: str) -> list[int]:
         if not isinstance(ids, list):
             raise InvalidRequest(f"{where} must be a string or a list of token ids", param=where)
-        if set(map(type, ids)) - {int}:  # a boolean is no id
+        if set(map(type, ids)) - {int}:  # bool is a subclass of int
             at = next(at for at, each in enumerate(ids) if type(each) is not int)
-            raise InvalidRequest(f"{where}[{at}] is not a token id", param=f"{where}[{at}]")
+            raise InvalidRequest(f"{where}[{at}] must be a token id", param=f"{where}[{at}]")
         if ids:
             for token_id in (min(ids), max(ids)):
                 if not 0 <= token_id < self._info.vocab_size:
@@ -297,43 +305,48 @@ class Translator:
         max_tokens: int | None,
         limit_name: str,
     ) -> None:
-        """`max_tokens`: where the client asked for a number, else None."""
+        """Refuse a prompt that leaves no room. `max_tokens`: None without a client's limit."""
         longest = self._info.max_model_len
+        length = len(prompt)
         if not prompt:
-            raise InvalidRequest(f"{name} has no tokens; send at least one", param=name)
-        if len(prompt) >= longest:
+            raise InvalidRequest(f"{tokens_of(name, 'no')}; send at least one", param=name)
+        if length >= longest:
             raise ContextLengthExceeded(
-                f"{name} has {len(prompt)} tokens, but this model's context is {longest} tokens, "
-                "prompt and completion together; shorten the prompt",
+                f"{self._context()}, but {tokens_of(name, length)} and the completion needs at "
+                "least one; shorten the prompt",
                 param=name,
             )
-        if max_tokens is not None and len(prompt) + max_tokens > longest:
+        room = longest - length
+        if max_tokens is not None and max_tokens > room:
             raise ContextLengthExceeded(
-                f"{name} has {len(prompt)} tokens and {limit_name} is {max_tokens}, together "
-                f"{len(prompt) + max_tokens}, but this model's context is {longest} tokens; "
-                f"shorten the prompt or ask for at most {longest - len(prompt)}",
+                f"{self._context()}, but {tokens_of(name, length)} and {limit_name} is "
+                f"{max_tokens}, together {length + max_tokens}; shorten the prompt or lower "
+                f"{limit_name} to {room}",
                 param=limit_name,
             )
-        if (body.min_tokens or 0) > longest - len(prompt):
+        if (body.min_tokens or 0) > room:
             raise ContextLengthExceeded(
-                f"{name} has {len(prompt)} tokens and min_tokens is {body.min_tokens}, but this "
-                f"model's context is {longest} tokens; shorten the prompt or ask for at "
-                f"most {longest - len(prompt)}",
+                f"{self._context()}, but {tokens_of(name, length)} and min_tokens is "
+                f"{body.min_tokens}; shorten the prompt or lower min_tokens to {room}",
                 param="min_tokens",
             )
 
+    def _context(self) -> str:
+        # In OpenAI's words: client libraries recognize the error by them.
+        return f"this model's maximum context length is {self._info.max_model_len} tokens"
+
 
 def _given_prompts(body: CompletionBody) -> dict[str, Any]:
-    """The prompts of a body under the names that errors give them."""
+    """Return the prompts of a body by the names that errors give them."""
     given = body.prompt
     if given is None:
-        raise InvalidRequest("prompt is missing", param="prompt")
+        raise InvalidRequest("prompt is required", param="prompt")
     if isinstance(given, str):
         return {"prompt": given}
     if not isinstance(given, list) or not given:
         raise InvalidRequest(
-            "prompt must be a string, a list of strings, a list of token ids, or a list of "
-            "lists of token ids, and not empty",
+            "prompt must be a non-empty string, a list of strings, a list of token ids or a list "
+            "of lists of token ids",
             param="prompt",
         )
     if type(given[0]) is int:
@@ -342,24 +355,7 @@ def _given_prompts(body: CompletionBody) -> dict[str, Any]:
         return {"prompt" if isinstance(given[0], str) else "prompt[0]": given[0]}
     if len(given) > MAX_SEQUENCES_PER_REQUEST:
         raise InvalidRequest(
-            f"prompt has {len(given)} entries; at most {MAX_SEQUENCES_PER_REQUEST} are read",
+            f"prompt has {len(given)} entries; at most {MAX_SEQUENCES_PER_REQUEST} are allowed",
             param="prompt",
         )
     return {f"prompt[{at}]": prompt for at, prompt in enumerate(given)}
-
-
-_PASSED_ON = (
-    "n",
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "seed",
-    "repetition_penalty",
-    "presence_penalty",
-    "frequency_penalty",
-    "min_tokens",
-    "ignore_eos",
-    "skip_special_tokens",
-    "include_stop_str_in_output",
-)

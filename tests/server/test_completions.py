@@ -92,7 +92,7 @@ def test_prompts_for_which_there_will_never_be_places(make_app: MakeApp) -> None
         response = http.post("/v1/completions", json={"prompt": ["a"] * prompts, "n": n})
         error = response.json()["error"]
         assert (response.status_code, error["param"]) == (400, "prompt")
-        assert f"{prompts} prompts with n = {n}" in error["message"]
+        assert f"{prompts} prompts with n={n}" in error["message"]
     assert len(engine.requests) == 9  # of the refused ones none
 
 

@@ -48,17 +48,17 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
     room = info.max_model_len - len(prompt)
     if room < 1:
         raise ContextLengthExceeded(
-            f"the prompt has {len(prompt)} tokens, but the context is {info.max_model_len} tokens "
-            f"and at least one is needed for the answer; shorten the prompt",
+            f"this model's maximum context length is {info.max_model_len} tokens, but the prompt "
+            f"has {len(prompt)} tokens and the completion needs at least one; shorten the prompt",
             param="prompt",
         )
     if sampling.max_tokens is None:
         return room
     if sampling.max_tokens > room:
         raise ContextLengthExceeded(
-            f"the prompt has {len(prompt)} tokens and max_tokens is {sampling.max_tokens}, "
-            f"together more than the context of {info.max_model_len} tokens; "
-            f"ask for at most {room}",
+            f"this model's maximum context length is {info.max_model_len} tokens, but the prompt "
+            f"has {len(prompt)} tokens and max_tokens is {sampling.max_tokens}; shorten the prompt "
+            f"or lower max_tokens to {room}",
             param="max_tokens",
         )
     return sampling.max_tokens

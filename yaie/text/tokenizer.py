@@ -26,6 +26,12 @@ _CONVERT_LIMIT_S = 120
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
 
 
+def tokens_of(name: str, number: int | str) -> str:
+    """Return the clause that a prompt, by its name in errors, has a number of tokens."""
+    subject = "the messages have" if name == "messages" else f"{name} has"
+    return f"{subject} {number} tokens"
+
+
 class Tokenizer:
     """A model's tokenizer: encoding, decoding, and what single tokens stand for."""
 
@@ -59,8 +65,8 @@ class Tokenizer:
             ) from None
         if most_tokens is not None and (least := self._least_tokens(text)) > most_tokens:
             raise ContextLengthExceeded(
-                f"{name} has at least {least} tokens, but this model's context is {most_tokens} "
-                "tokens, prompt and completion together; shorten the prompt",
+                f"this model's maximum context length is {most_tokens} tokens, but "
+                f"{tokens_of(name, f'at least {least}')}; shorten the prompt",
                 param=name,
             )
         # Encoding one text alone would keep the interpreter lock: no other thread could run.

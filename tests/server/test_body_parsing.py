@@ -1,0 +1,170 @@
+"""Parsing of bodies: JSON, media types and pydantic's errors in our words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from starlette.testclient import TestClient
+
+from server import bodies
+from tests.server.bad_bodies import CASES, CHAT, IDS, TEXT, check_error, good
+from yaie.errors import InvalidRequest
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"5",
+        b"true",
+        b'{"prompt": "x"} more',
+        b"{'prompt': 'x'}",
+        b'{"prompt": "x", "temperature": NaN}',
+        b'{"prompt": "x", "temperature": Infinity}',
+        b'{"prompt": "x", "temperature": -Infinity}',
+        b'{"prompt": "x", "temperature": 1e999}',
+        b'{"prompt": "\xff\xfe"}',
+        b'{"prompt": "\xc3"}',
+        b"\xef\xbb\xbf{}",
+        '{"prompt": "x"}'.encode("utf-16"),
+        b'{"prompt": "\\ud800"}',
+        b'{"prompt": "x", "stop": "\\udc00"}',
+        b'{"prompt": "x", "user": "\\ud83d"}',
+        b"[" * 100_000,
+        b'{"prompt": ' + b"[" * 50_000 + b"]" * 50_000 + b"}",
+        b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
+        b'{"prompt": "x", "seed": ' + b"9" * 10_000 + b"}",
+        b'{"prompt": "a\nb"}',
+        b"\x00",
+        b"prompt=x",
+    ],
+)
+@pytest.mark.parametrize("path", [CHAT, TEXT])
+def test_what_is_no_good_json(http: TestClient, path: str, raw: bytes) -> None:
+    response = http.post(path, content=raw, headers={"Content-Type": "application/json"})
+    assert response.status_code == 400
+    check_error(response)
+
+
+def test_deep_nesting_that_json_can_read(http: TestClient) -> None:
+    for inner in ('"x"', '"\\ud83d\\ude42"'):
+        deep = '{"a":[' * 450 + inner + "]}" * 450
+        function = f'{{"name": "f", "parameters": {deep}}}'
+        for fields in (
+            f'"tools": [{deep}]',
+            f'"messages": [{deep}]',
+            f'"messages": [{{"role": "user", "content": "x", "extra": {deep}}}]',
+            f'"metadata": {deep}',
+            f'"chat_template_kwargs": {{"shout": {deep}}}',
+            f'"tools": [{{"type": "function", "function": {function}}}]',
+        ):
+            messages = '"messages": [{"role": "user", "content": "x"}]'
+            body = f"{{{messages}, {fields}}}"
+            response = http.post(
+                CHAT, content=body.encode(), headers={"Content-Type": "application/json"}
+            )
+            assert response.status_code < 500, fields[:40]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Content-Type": "multipart/form-data"},
+        {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+    ],
+)
+def test_wrong_media_types(http: TestClient, headers: dict[str, str]) -> None:
+    response = http.post(TEXT, content=b'{"prompt": "x"}', headers=headers)
+    assert response.status_code == 415
+    assert check_error(response)["code"] == "unsupported_media_type"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "said"),
+    [
+        (b"", {}, "the body is empty; send"),
+        (b" \n", {}, "the body is empty; send"),
+        (b"", {"Upgrade": "h2c"}, "the body is empty; send"),  # which is no offer by itself
+        (b"", {"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings"}, "Upgrade header"),
+    ],
+)
+def test_an_empty_body_is_called_so(
+    http: TestClient, body: bytes, headers: dict[str, str], said: str
+) -> None:
+    response = http.post(CHAT, content=body, headers={"Content-Type": "application/json"} | headers)
+    assert response.status_code == 400
+    assert said in check_error(response)["message"]
+
+
+def test_a_byte_order_mark_is_passed_over(http: TestClient) -> None:
+    body = b"\xef\xbb\xbf" + json.dumps(good(CHAT)).encode()
+    response = http.post(CHAT, content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == 200
+
+
+def test_of_many_wrong_entries_one_is_looked_at(
+    http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    num_errors = []
+    refusal = bodies._refusal
+
+    def counted(error: ValidationError) -> InvalidRequest:
+        num_errors.append(error.error_count())
+        return refusal(error)
+
+    monkeypatch.setattr(bodies, "_refusal", counted)
+    for field in ({"stop_token_ids": ["a"] * 5000}, {"logit_bias": dict.fromkeys(IDS, "a")}):
+        response = http.post(TEXT, json={**good(TEXT), **field})
+        assert "5000 entries" in check_error(response)["message"]
+    assert num_errors == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "message"),
+    [
+        (TEXT, {"max_tokens": "x"}, "max_tokens must be an integer, got 'x'"),
+        (TEXT, {"max_tokens": 2.5}, "max_tokens must be an integer, got 2.5"),
+        (TEXT, {"max_tokens": "9" * 99}, f"max_tokens must be an integer, got '{'9' * 39}…"),
+        (TEXT, {"n": True}, "n must be an integer, got a boolean"),
+        (TEXT, {"temperature": [1]}, "temperature must be a number, got a list"),
+        (TEXT, {"stream": 1}, "stream must be a boolean, got 1"),
+        (TEXT, {"model": 5}, "model must be a string, got 5"),
+        (TEXT, {"logit_bias": [1]}, "logit_bias must be an object, got a list"),
+        (TEXT, {"logit_bias": {"5": {}}}, "logit_bias.5 must be a number, got an object"),
+        (TEXT, {"stop_token_ids": [5, "6"]}, "stop_token_ids[1] must be an integer, got '6'"),
+        (TEXT, {"stop_token_ids": [1] * 1025}, "stop_token_ids has 1025 entries; at most 1024 are"),
+        (TEXT, {"stream_options": 3}, "stream_options must be an object, got 3"),
+        (CHAT, {"messages": None}, "messages must be a list, got null"),
+        (CHAT, {"reasoning_effort": "x" * 33}, "reasoning_effort must have at most 32 characters"),
+    ],
+)
+def test_errors_of_the_schema_are_in_our_words(
+    http: TestClient, path: str, fields: dict[str, Any], message: str
+) -> None:
+    error = check_error(http.post(path, json={**good(path), **fields}))
+    assert error["message"].startswith(message)
+
+
+def test_a_missing_field_is_named(http: TestClient) -> None:
+    assert check_error(http.post(CHAT, json={}))["message"] == "messages is required"
+    assert check_error(http.post(TEXT, json={}))["message"] == "prompt is required"
+
+
+def test_an_infinite_number_is_refused(http: TestClient) -> None:
+    raw = b'{"prompt": "x", "temperature": 1e999}'
+    response = http.post(TEXT, content=raw, headers={"Content-Type": "application/json"})
+    assert check_error(response)["message"] == "temperature must be a finite number, got inf"
+
+
+def test_no_error_speaks_in_pydantics_voice(http: TestClient) -> None:
+    for path, fields, _ in CASES:
+        assert "Input should" not in http.post(path, json={**good(path), **fields}).text
