@@ -1,7 +1,7 @@
-"""The application: routes, layers, error handlers, and a lifespan that starts the engine.
+"""Application: routes, middleware, error handlers, and a lifespan that starts the engines.
 
-`create_app` builds it without starting anything and without torch; `server.api` holds the one
-that `uvicorn server.api:app` serves.
+`create_app` starts nothing and imports no torch; `server.api` holds the application that
+`uvicorn server.api:app` serves.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from yaie.errors import InvalidRequest, YaieError
 
 logger = logging.getLogger(__name__)
 
-EXIT_S = 1.0  # much more than the event loop takes to end
+EXIT_S = 1.0  # far more than the event loop needs to end
 
 _ROUTERS = (completions.router, models.router, health.router)
 _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
-# Parts of OpenAI's API, and of Anthropic's, that clients ask servers of language models for.
-_NOT_DONE = {
+# Endpoints of OpenAI and Anthropic that clients expect from a server of language models.
+_NOT_SERVED = {
     *("audio", "embeddings", "files", "images"),
     *("messages", "moderations", "rerank", "responses"),
 }
-# What a page from elsewhere may read: all that docs/api.md names.
+# Headers that a page of another origin may read: all that docs/api.md names.
 EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")
 
 
@@ -57,13 +57,13 @@ def create_app(
 ) -> FastAPI:
     """Build the application; the engine starts with its lifespan.
 
-    `settings`: None reads `YAIE_*`; raises `ConfigError` where they are wrong. `make_client`:
-    None runs the engine in a child process. `on_fatal` is told why the engine cannot start; None
-    stops the server as SIGTERM would, and ends the process with the error's exit code.
+    `settings`: None reads `YAIE_*`. `make_client`: None runs the engine in a child process.
+    `on_fatal` gets the error of an engine that cannot start; None logs it, stops the server as
+    SIGTERM would, and ends the process with the error's exit code. Raises `ConfigError`.
     """
     warnings = unknown_variables() if settings is None else []
     settings = settings or load_settings()
-    service = Service(settings, make_client or _in_process_of_its_own(settings), on_fatal or _stop)
+    service = Service(settings, make_client or _process_client(settings), on_fatal or _stop)
     app = FastAPI(
         title="YAIE",
         version=version("yaie"),
@@ -82,7 +82,7 @@ def create_app(
     return app
 
 
-def _in_process_of_its_own(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
+def _process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
     return lambda config: ProcessClient(config, stall_s=settings.stall_s)
 
 
@@ -127,14 +127,14 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _exit(code: int) -> None:
-    """End the process with this code, once all is cleaned up.
+    """End the process with this code after the clean-up.
 
-    uvicorn would raise the signal that stopped it again: an end as after a stop that was asked
-    for, with 0 as a container's first process. A `SystemExit` of the event loop comes before
-    that, where one of this coroutine would be caught.
+    uvicorn would raise the signal again that stopped it, and the process would end as after a
+    requested stop (with 0 as a container's first process). A `SystemExit` raised in the event loop
+    precedes that; uvicorn would catch one raised in this coroutine.
     """
     asyncio.get_running_loop().call_soon(sys.exit, code)
-    with contextlib.suppress(asyncio.CancelledError):  # which is how the loop ends what it runs
+    with contextlib.suppress(asyncio.CancelledError):  # by the loop that ends
         await asyncio.sleep(EXIT_S)
 
 
@@ -144,16 +144,16 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
-    """What the router itself refuses."""
+    """Answer an error of the router."""
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
     if error.status_code == 404:
         return error_response(NotFound(f"there is no {path!r} here; {_advice(request)}"))
     if error.status_code == 405:
         response = error_response(
-            MethodNotAllowed(f"{path!r} cannot be used with {request.method[:20]!r}")
+            MethodNotAllowed(f"{path!r} does not accept {request.method[:20]!r}; see Allow")
         )
-        response.headers.update(error.headers or {})  # with the methods of one route of the path
+        response.headers.update(error.headers or {})  # Allow with the methods of one route only
         if routes := routes_at(_ROUTES, request.scope):
             methods = set[str]().union(*(getattr(route, "methods", ()) for route in routes))
             response.headers["Allow"] = ", ".join(sorted(methods))
@@ -162,18 +162,18 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
 
 
 def _advice(request: Request) -> str:
-    """What to do about a path that is not here."""
+    """Return the advice for an unknown path."""
     root = request.scope.get("root_path", "")
     path = request.scope["path"].removeprefix(root)
     inner = "/" + path.strip("/").removeprefix("v1/")
     for meant in (f"/v1{inner}", inner):
         if meant != path and routes_at(_ROUTES, {**request.scope, "path": root + meant}):
             return f"did you mean {root[:200] + meant[:200]!r}?"
-    if inner.split("/")[1] in _NOT_DONE:
-        return "this server continues texts and answers chats"
-    return f"see {root[:200]}/docs for what there is"
+    if inner.split("/")[1] in _NOT_SERVED:
+        return "only /v1/completions and /v1/chat/completions generate text"
+    return f"see {root[:200]}/docs for the endpoints"
 
 
 async def _answer_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return error_response(InvalidRequest("the request's path or query is malformed"))
+    return error_response(InvalidRequest("the path or the query of the request is malformed"))

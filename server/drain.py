@@ -1,8 +1,8 @@
-"""SIGTERM and SIGINT: first answer what is in flight, then let the web server stop.
+"""Draining at SIGTERM and SIGINT: answer the requests in flight, then stop the web server.
 
-uvicorn alone would close its port at once, so that clients see refused connections instead of a
-503 that says why. Installed by the lifespan; at a second signal whatever is in flight ends
-with an error that says so, and the web server stops.
+uvicorn alone would close its port at once, and clients would see refused connections instead of a
+503 with the reason. A second signal ends the requests in flight with an error and stops the web
+server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @contextlib.contextmanager
 def draining_signals(service: Service) -> Iterator[None]:
-    """Put draining before the present handlers of the signals, where they are the web server's."""
+    """Install draining in front of the web server's own signal handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -52,7 +52,7 @@ def draining_signals(service: Service) -> Iterator[None]:
 
     for one in _SIGNALS:
         handler = signal.getsignal(one)
-        # Python's own SIGINT handler means that no web server has taken the signal.
+        # Python's default SIGINT handler means that this is not under a web server.
         if callable(handler) and handler is not signal.default_int_handler:
             previous[one] = handler
             signal.signal(one, handle)

@@ -1,7 +1,7 @@
-"""Errors as HTTP: those that only HTTP has, and one form of body for all of them.
+"""Errors of HTTP itself, and the one form of body for all errors.
 
-Used by the routes, the middleware and streams. The body is OpenAI's: `{"error": {message, type,
-param, code}}`; the request's id goes into the `X-Request-ID` header.
+The body is OpenAI's: `{"error": {message, type, param, code}}`. The request's id is in the
+`X-Request-ID` header.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_MESSAGE_CHARS = 2000
 
 
 class NotFound(errors.InvalidRequest):
-    """There is no such path."""
+    """The path does not exist."""
 
     status = 404
     code = "not_found"
@@ -33,21 +33,21 @@ class MethodNotAllowed(errors.InvalidRequest):
 
 
 class BodyTooLarge(errors.InvalidRequest):
-    """The request's body is larger than the server reads."""
+    """The request body exceeds the limit."""
 
     status = 413
     code = "request_too_large"
 
 
 class HeadTooLarge(errors.InvalidRequest):
-    """The request's head is larger than the server reads."""
+    """The request head exceeds the limit."""
 
     status = 431
     code = "request_head_too_large"
 
 
 class RequestIncomplete(YaieError):
-    """The rest of a request did not come; its connection was closed."""
+    """The rest of a request did not arrive; its connection was closed."""
 
     status = 408
     type = "timeout_error"
@@ -55,7 +55,7 @@ class RequestIncomplete(YaieError):
 
 
 class WrongMediaType(errors.InvalidRequest):
-    """The request's body is not plain JSON."""
+    """The request body is not uncompressed JSON."""
 
     status = 415
     code = "unsupported_media_type"
@@ -69,7 +69,7 @@ class HttpVersionNotSupported(errors.InvalidRequest):
 
 
 class RequestTimedOut(YaieError):
-    """The request took longer than the server allows; it was ended."""
+    """The request exceeded its time limit and was ended."""
 
     status = 504
     type = "timeout_error"
@@ -77,15 +77,15 @@ class RequestTimedOut(YaieError):
 
 
 def timed_out(timeout_s: float) -> RequestTimedOut:
-    """What to say of a request that was not finished in time."""
+    """Return the error of a request that exceeded its time limit."""
     return RequestTimedOut(
-        f"the request was not finished within {timeout_s:g} s and was ended; "
-        "ask for fewer tokens or raise YAIE_REQUEST_TIMEOUT_S"
+        f"the request did not finish within {timeout_s:g} s and was ended; request fewer tokens "
+        "or raise YAIE_REQUEST_TIMEOUT_S"
     )
 
 
 class AnswerTooLarge(errors.InvalidRequest):
-    """The answer outgrew what the server keeps of one until it is written; it was ended."""
+    """The response exceeded the size that the server buffers; it was ended."""
 
     code = "answer_too_large"
 
@@ -99,13 +99,13 @@ class ClientTooSlow(YaieError):
 
 
 def error_body(error: YaieError) -> dict[str, Any]:
-    """The JSON body for an error, also sent as the last event of a stream that fails."""
+    """Return the JSON body of an error, also the last event of a stream that fails."""
     message = error.message
     if len(message) > MAX_MESSAGE_CHARS:
         message = message[:MAX_MESSAGE_CHARS] + "…"
     return {
         "error": {
-            # An escaped surrogate in a request must not make the answer unwritable.
+            # A lone surrogate from a request could not be encoded.
             "message": message.encode("utf-8", "replace").decode(),
             "type": error.type,
             "param": None if error.param is None else error.param[:200],
@@ -115,7 +115,7 @@ def error_body(error: YaieError) -> dict[str, Any]:
 
 
 def error_headers(error: YaieError) -> dict[str, str]:
-    """The headers that tell a client whether and when to try again."""
+    """Return the headers of an error, such as Retry-After."""
     headers = {}
     retry_after_s = getattr(error, "retry_after_s", None)
     if retry_after_s is not None:
@@ -125,12 +125,12 @@ def error_headers(error: YaieError) -> dict[str, str]:
     if isinstance(error, errors.EngineDraining):
         headers["Connection"] = "close"
     if isinstance(error, RequestTimedOut):
-        headers["X-Should-Retry"] = "false"  # it would take as long again
+        headers["X-Should-Retry"] = "false"  # a retry would take as long
     return headers
 
 
 def error_response(error: YaieError) -> Response:
-    """The response for an error."""
+    """Return the response for an error."""
     return Response(
         msgspec.json.encode(error_body(error)),
         status_code=error.status,
@@ -151,6 +151,6 @@ def public_error(error: RequestError) -> YaieError:
         )
     # The details are for the operator's log, not for the client.
     return errors.RequestFailed(
-        "this request failed inside the engine and was ended; others are not affected. "
-        "The server's log says more under the id in X-Request-ID"
+        "this request failed inside the engine and was ended; other requests are not affected. "
+        "See the server's log for the id in X-Request-ID"
     )

@@ -1,6 +1,6 @@
-"""Plain ASGI layers around the routes: request id and last resort, API keys, body size.
+"""ASGI layers around the routes: request ids and unexpected errors, API keys, body size.
 
-Outermost is `RequestContext`, so that every response, whoever made it, carries the id.
+`RequestContext` is outermost, so that every response carries the id.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from yaie.errors import AuthenticationFailed, EngineDraining, RequestFailed
 
 logger = logging.getLogger(__name__)
 
-MODELS = "/v1/models/"  # names of models stand behind it, which may end in a slash
+MODELS = "/v1/models/"  # prefix of model names, which may end in a slash
 OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness", "/metrics"})
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 
 
 class RequestContext:
-    """Gives each request an id, counts it, and turns what nobody caught into a plain 500.
+    """Layer that gives each request an id, counts it, and turns an uncaught error into a 500.
 
-    A path means the same with a slash at its end, unless that is a model's name.
+    A trailing slash of the path is dropped, except behind a model's name.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute]) -> None:
@@ -46,7 +46,7 @@ class RequestContext:
             await self._app(scope, receive, send)
             return
         if _has_spare_slash(_route_path(scope)):
-            scope["path"] = scope["path"][:-1]  # as frameworks do that redirect; a POST stays one
+            scope["path"] = scope["path"][:-1]  # a redirect would turn a POST into a GET
         asked = Headers(scope=scope).get("x-request-id", "")
         request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
@@ -59,19 +59,17 @@ class RequestContext:
                 MutableHeaders(scope=message)["X-Request-ID"] = request_id
             await send(message)
 
-        is_counted = _route_path(scope) not in OPEN_PATHS  # or a scrape would always see itself
+        is_counted = _route_path(scope) not in OPEN_PATHS  # a scrape would always see itself
         self._metrics.active.inc(is_counted)
         try:
             await self._app(scope, receive, send_with_id)
         except Exception:
             logger.exception("request %s failed inside the server", request_id)
-            if status:  # the answer has begun; closing the connection is all that is left
+            if status:  # the response has begun: only closing the connection is left
                 raise
-            error = RequestFailed(
-                "the server failed; its log says more under the id in X-Request-ID"
-            )
+            error = RequestFailed("the server failed; see its log for the id in X-Request-ID")
             await error_response(error)(scope, receive, send_with_id)
-        except asyncio.CancelledError:  # the web server stops, and has waited for long enough
+        except asyncio.CancelledError:  # the web server stops and its grace period is over
             if not status:
                 gone = EngineDraining("the server is shutting down; send the request again")
                 await error_response(gone)(scope, receive, send_with_id)
@@ -81,9 +79,9 @@ class RequestContext:
             self._metrics.responses.labels(self._route_of(scope), method, str(status)).inc()
 
     def _route_of(self, scope: Scope) -> str:
-        """The label of this request: a path as the routes have it, never what a client sent."""
+        """Return the metric label of the request: a route's path, never a client's string."""
         if (route := scope.get("route")) is None:
-            # A layer answered before the routes were asked: no key, or a body that is too large.
+            # A layer answered before routing: a missing key or a large body.
             route = next(iter(routes_at(self._routes, scope)), None)
         return getattr(route, "path", "other")
 
@@ -94,12 +92,12 @@ def _has_spare_slash(path: str) -> bool:
 
 
 def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
-    """Those of this path, whatever the method."""
+    """Return the routes that match the path, for any method."""
     return [route for route in routes if route.matches(scope)[0] is not Match.NONE]
 
 
 class ApiKeys:
-    """Lets only requests with a known key pass, except to the probes. Off without keys."""
+    """Layer that requires a known API key, except for probes and metrics. Off without keys."""
 
     def __init__(self, app: ASGIApp, keys: tuple[str, ...]) -> None:
         self._app = app
@@ -110,31 +108,31 @@ class ApiKeys:
         if scope["type"] == "http" and self._digests and _route_path(scope) not in OPEN_PATHS:
             given = _given_keys(scope)
             if not any(self._is_known(key) for key in given):
-                what = "the API key is wrong" if given else "no API key was given"
-                error = AuthenticationFailed(f"{what}; send Authorization: Bearer <key>")
+                fact = "the API key is wrong" if given else "the request has no API key"
+                error = AuthenticationFailed(f"{fact}; send Authorization: Bearer <key>")
                 await error_response(error)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
     def _is_known(self, given: bytes) -> bool:
         digest = hashlib.sha256(given).digest()
-        # All are compared, each in constant time: how long it takes says nothing.
+        # Compare with every key, each in constant time, so that the time reveals no key.
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
 
 
 def _route_path(scope: Scope) -> str:
-    """The path as the routes know it: uvicorn puts its --root-path in front."""
+    """Return the path without uvicorn's --root-path."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
 
 
 def _given_keys(scope: Scope) -> list[bytes]:
-    """The keys of both headers. A proxy's own login may stand in Authorization beside our key."""
+    """Return the keys of both headers: a proxy may use Authorization for its own login."""
     found: list[bytes] = []
     for header in (b"authorization", b"x-api-key"):
         values = [bytes(value) for name, value in scope["headers"] if name == header]
         if len(values) != 1:
-            continue  # none, or it is not clear which one counts
+            continue  # missing or ambiguous
         kind, _, key = values[0].partition(b" ")
         if header == b"x-api-key":
             found.append(values[0])
@@ -144,7 +142,7 @@ def _given_keys(scope: Scope) -> list[bytes]:
 
 
 class BodyLimit:
-    """Refuses bodies beyond a size, by their declared length or while they are read."""
+    """Layer that refuses large bodies, by their declared length or while they are read."""
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
         self._app = app

@@ -145,13 +145,16 @@ class ServedModel:
     def check_available(self) -> None:
         """Raise `EngineUnavailable` with the reason unless the model takes requests."""
         state, reason = self.state, self.state_reason
-        because = f": {reason}" if reason else ""
         if state is EngineState.READY:
             return
         if state is EngineState.STARTING:
-            raise EngineStarting(f"the model is still loading; try again in a moment{because}")
+            raise EngineStarting(_sentence("the model is loading", reason, "retry in a moment"))
         if state is EngineState.DRAINING:
             raise EngineDraining("the server is shutting down and takes no new requests")
         if state is EngineState.FAILED:
-            raise EngineUnavailable(f"the engine could not start{because}")
-        raise EngineDied(f"the engine is down and is being restarted{because}")
+            raise EngineUnavailable(_sentence("the engine could not start", reason))
+        raise EngineDied(_sentence("the engine is being restarted", reason, "retry in a moment"))
+
+
+def _sentence(fact: str, reason: str, advice: str = "") -> str:
+    return fact + (f" ({reason})" if reason else "") + (f"; {advice}" if advice else "")

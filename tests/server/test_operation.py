@@ -317,7 +317,7 @@ def test_keys_behind_a_proxy_that_takes_a_prefix_off(make_app: MakeApp) -> None:
         assert http.get(f"/llm{path}").status_code == 401, path
     assert http.get("/llm/v1/models", headers=key).status_code == 200
     lost = http.get("/llm/nothing", headers=key).json()["error"]["message"]
-    assert lost == "there is no '/llm/nothing' here; see /llm/docs for what there is"
+    assert lost == "there is no '/llm/nothing' here; see /llm/docs for the endpoints"
 
 
 @pytest.mark.parametrize(
@@ -326,11 +326,11 @@ def test_keys_behind_a_proxy_that_takes_a_prefix_off(make_app: MakeApp) -> None:
         ("/chat/completions", "did you mean '/v1/chat/completions'?"),
         ("/v1/v1/models", "did you mean '/v1/models'?"),
         ("/v1/health", "did you mean '/health'?"),
-        ("/embeddings", "this server continues texts and answers chats"),
-        ("/v1/filesystem", "see /docs for what there is"),
-        ("/v1/embeddings", "this server continues texts and answers chats"),
-        ("/v1/responses", "this server continues texts and answers chats"),
-        ("/v2", "see /docs for what there is"),
+        ("/embeddings", "only /v1/completions and /v1/chat/completions generate text"),
+        ("/v1/filesystem", "see /docs for the endpoints"),
+        ("/v1/embeddings", "only /v1/completions and /v1/chat/completions generate text"),
+        ("/v1/responses", "only /v1/completions and /v1/chat/completions generate text"),
+        ("/v2", "see /docs for the endpoints"),
     ],
 )
 def test_a_path_that_is_not_here_is_answered_with_advice(

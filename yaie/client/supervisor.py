@@ -162,5 +162,5 @@ def _exit_in_words(status: int) -> str:
     if status >= 0:
         return f"the engine process ended with exit status {status}"
     name = signal.Signals(-status).name if -status in set(signal.Signals) else str(-status)
-    hint = "; was the machine out of memory?" if -status == signal.SIGKILL else ""
+    hint = ", perhaps because the machine ran out of memory" if -status == signal.SIGKILL else ""
     return f"the engine process was ended by signal {name}{hint}"
