@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from yaie.kvcache.node import Node
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """The longest cached prefix of a prompt, valid while `RadixTree.version` equals `version`."""
 
     node: Node | None  # the deepest node reached; None: the namespace has no root yet

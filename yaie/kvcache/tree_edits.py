@@ -37,7 +37,7 @@ class TreeEdits:
         self.num_nodes = 0  # without roots
         self.num_live = 0  # tokens of nodes with refs
         self._namespaces: dict[Node, Hashable] = {}  # of each root
-        self._release = release or FreeSlots()
+        self._release = (release or FreeSlots()).release
 
     # -- edges ----------------------------------------------------------------------------------
 
@@ -170,14 +170,14 @@ class TreeEdits:
 
     def _trim(self, leaf: Node, keep: int) -> None:
         """Release the slots of an unpinned leaf after its first `keep` tokens."""
-        self._release.release(leaf, keep, leaf.cut_extents(keep), self.allocator)
+        self._release(leaf, keep, leaf.cut_extents(keep), self.allocator)
         del leaf.tokens[keep:]
         leaf.num_computed = min(leaf.num_computed, keep)
 
     def _remove(self, leaf: Node) -> None:
         """Remove an unpinned leaf; its parent may become evictable."""
         self.evictable.discard(leaf)
-        self._release.release(leaf, 0, leaf.extent_list(), self.allocator)
+        self._release(leaf, 0, leaf.extent_list(), self.allocator)
         parent = leaf.parent
         assert parent is not None
         assert parent.children is not None
