@@ -274,7 +274,7 @@ def test_a_large_tree_is_not_walked_while_somebody_may_come(
 ) -> None:
     """Its counts are still looked at."""
     monkeypatch.setattr("yaie.engine.core._STEPS_BETWEEN_AUDITS", 1)
-    monkeypatch.setattr("yaie.engine.core._MOST_NODES_AUDITED", 0)
+    monkeypatch.setattr("yaie.engine.core._MAX_AUDITED_NODES", 0)
     core = make_core(audit=False)
     monkeypatch.setattr(core._tree, "check", lambda: pytest.fail("walked"))
     expected = run(core, ask("before", tokens_of(1, 40))).tokens("before")

@@ -1,4 +1,4 @@
-"""Random operations on the tree beside the plain model: `python -m tests.kvcache.fuzz`.
+"""Random operations on the tree and on the plain model: `python -m tests.kvcache.fuzz`.
 
 Prints one line of JSON. Ends with status 1 if any seed failed; each failure names the seed and
 the operation, and `--first-seed SEED --seeds 1` with the same operations repeats it.
@@ -39,7 +39,7 @@ _OPERATIONS = {
 
 @dataclass
 class Outcome:
-    """What one seed did, and what went wrong, if anything did."""
+    """The operations of one seed, and its first fault."""
 
     seed: int
     operations: int = 0
@@ -78,11 +78,11 @@ class Fuzzer:
         return bytes(self.random.randrange(self.alphabet) for _ in range(length))
 
     def _prompt(self) -> Key:
-        """New, or a held path, often cut and continued in another way."""
+        """Return a new path, or a cached one, often cut and continued differently."""
         namespace = self.random.choice(self.namespaces)
         path = b""
         if self.pair.model.held and self.random.random() < 0.7:
-            # The namespace is drawn anew now and then: equal tokens there must not be found.
+            # Now and then another namespace: equal tokens there must not be found.
             owner, path = self.random.choice(list(self.pair.model.held))
             namespace = owner if self.random.random() < 0.8 else namespace
             path = path[: self.random.randint(0, len(path))] if self.random.random() < 0.5 else path
@@ -194,7 +194,7 @@ def summarise(outcomes: list[Outcome], elapsed_s: float) -> dict[str, object]:
 def run(
     seeds: int, operations: int, *, first_seed: int = 0, check_every: int = 8, processes: int = 0
 ) -> dict[str, object]:
-    """`operations` in all, spread evenly over the seeds and the processes (0: one a core)."""
+    """Run `operations` in all, spread over seeds and processes (0: one a core)."""
     begin = time.perf_counter()
     per_seed = [operations // seeds + (i < operations % seeds) for i in range(seeds)]
     numbers = range(first_seed, first_seed + seeds)

@@ -1,8 +1,7 @@
-"""The tree as it should be, in the plainest form: one dict from prefixes to slots.
+"""The plain model of the tree: one dict from prefixes to slots.
 
-No nodes, no extents, no refs. `PrefixModel` knows which prefixes are held and where, which are
-computed, which sequences live, and what each slot's keys and values were computed from. The tests
-run it beside the real tree (see `pair.py`).
+`PrefixModel` holds the cached prefixes with their slots, the computed ones, the live sequences,
+and the prefix last written to each slot. The tests compare the real tree with it (`pair.py`).
 """
 
 from __future__ import annotations
@@ -14,49 +13,49 @@ Key = tuple[Namespace, bytes]  # a non-empty prefix, one byte a token: stands fo
 
 
 def prefixes(namespace: Namespace, path: bytes, first: int = 0) -> Iterator[Key]:
-    """All prefixes of a path that are longer than `first`."""
+    """Yield all prefixes of a path that are longer than `first`."""
     return ((namespace, path[:end]) for end in range(first + 1, len(path) + 1))
 
 
 class PrefixModel:
-    """Prefixes, slots and live sequences, without any structure."""
+    """Prefixes, slots and live sequences, without structure."""
 
     def __init__(self, num_slots: int) -> None:
         self.num_slots = num_slots
         self.held: dict[Key, int] = {}
         self.computed: set[Key] = set()
         self.live: dict[int, Key] = {}  # by number of the sequence; the path may be empty
-        self.pool: list[Key | None] = [None] * num_slots  # what was written there last
+        self.pool: list[Key | None] = [None] * num_slots  # the prefix written there last
 
     @property
     def num_free(self) -> int:
         return self.num_slots - len(self.held)
 
     def num_known(self, namespace: Namespace, path: bytes) -> int:
-        """How many tokens of the path are held."""
+        """Count the leading tokens of the path with a slot."""
         return self._leading(self.held, namespace, path)
 
     def num_computed(self, namespace: Namespace, path: bytes) -> int:
-        """How many tokens of the path, from the front, are computed."""
+        """Count the leading computed tokens of the path."""
         return self._leading(self.computed, namespace, path)
 
     def needed(self) -> set[Key]:
-        """Prefixes that some live sequence has."""
+        """Return the prefixes of live sequences."""
         return {key for namespace, path in self.live.values() for key in prefixes(namespace, path)}
 
     def fits(self, namespace: Namespace, path: bytes) -> bool:
-        """Whether a path could be held beside what lives, if all else went."""
+        """Return True if a path and all live ones fit into the pool."""
         return len(self.needed().union(prefixes(namespace, path))) <= self.num_slots
 
     def compute(self, namespace: Namespace, path: bytes) -> None:
-        """Every token of the path is computed now: those that were not are written."""
+        """Compute every token of the path; write the uncomputed ones."""
         for key in prefixes(namespace, path):
             if key not in self.computed:
                 self.computed.add(key)
                 self.pool[self.held[key]] = key
 
     def is_ahead_of_a_live_sequence(self, key: Key) -> bool:
-        """Whether a live sequence stands on the way to this prefix."""
+        """Return True if a live path is a prefix of this one."""
         namespace, prefix = key
         return any(
             owner == namespace and prefix.startswith(path) for owner, path in self.live.values()

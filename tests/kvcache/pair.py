@@ -1,4 +1,4 @@
-"""The real tree and the plain model, driven side by side and compared after every operation.
+"""The real tree and the plain model, compared after every operation.
 
 Used by the state machine, the fuzzer and the seeded bugs. A difference raises `Mismatch`, a broken
 invariant `InvariantViolated`.
@@ -16,7 +16,7 @@ from .model import Key, Namespace, PrefixModel, prefixes
 
 
 class Mismatch(AssertionError):
-    """The tree does not do what the model says."""
+    """The tree and the model differ."""
 
 
 def require(holds: bool, *what: object) -> None:
@@ -25,7 +25,7 @@ def require(holds: bool, *what: object) -> None:
 
 
 class WatchedQueue(EvictionQueue):
-    """An eviction queue whose every choice is compared with a search through all leaves."""
+    """An eviction queue that compares every choice with a search through all leaves."""
 
     def pop(self) -> Node | None:
         ranks = [self.rank(node) for node in self]
@@ -70,7 +70,7 @@ class Pair:
         self._compare()
 
     def open(self, namespace: Namespace, path: bytes) -> int | None:
-        """The new sequence's number; None if there was no room."""
+        """Open a sequence and return its number, if it fits."""
         known = self.model.num_known(namespace, path)
         missing = len(path) - known - self.model.num_free
         fits = missing <= 0 or self.model.fits(namespace, path)
@@ -93,7 +93,7 @@ class Pair:
         return number
 
     def fork(self, number: int) -> int:
-        """The number of a second sequence with the same path."""
+        """Open a second sequence with the same path; return its number."""
         twin = self._next_sequence
         self._next_sequence += 1
         self.cursors[twin] = self.tree.fork(self.cursors[number])
@@ -102,14 +102,14 @@ class Pair:
         return twin
 
     def append(self, number: int, token: int) -> bool:
-        """Whether there was room."""
+        """Append a token; False without room."""
         namespace, path = self.model.live[number]
         grown = path + bytes([token])
         added = {(namespace, grown)} - self.model.held.keys()
         missing = len(added) - self.model.num_free
         fits = missing <= 0 or self.model.fits(namespace, grown)
         if added:
-            missing = self.tree.room_to_grow  # evicted at once, for the tokens to come
+            missing = self.tree.room_to_grow  # evicted at once, for later tokens
         try:
             self.tree.append(self.cursors[number], token)
         except OutOfSlots:
@@ -123,7 +123,7 @@ class Pair:
         return True
 
     def mark(self, number: int, position: int) -> None:
-        """The first `position` tokens of the sequence are computed, as a step reports it."""
+        """Mark the first `position` tokens of the sequence as computed, like a step."""
         namespace, path = self.model.live[number]
         for node in self.tree.path(self.cursors[number]):
             if node.start < position:
@@ -132,7 +132,7 @@ class Pair:
         self._compare()
 
     def close(self, number: int) -> Key:
-        """The path that the sequence had, so that a preempted one can be opened again."""
+        """Close the sequence; return its path, to open it again after a preemption."""
         self.tree.close(self.cursors.pop(number))
         path = self.model.live.pop(number)
         self._compare()
@@ -155,7 +155,7 @@ class Pair:
     # -- comparison -----------------------------------------------------------------------------
 
     def _compare(self, added: frozenset[Key] | set[Key] = frozenset(), may_evict: int = 0) -> None:
-        """The tree holds what it held, and `added`; at most `may_evict` computed tokens left."""
+        """Require the old tokens plus `added`, minus at most `may_evict` computed ones."""
         model = self.model
         self.num_operations += 1
         held, computed = read_tree(self.tree)
@@ -187,7 +187,7 @@ class Pair:
             require(model.is_ahead_of_a_live_sequence(key), key, "is kept without being computed")
 
     def compare_all(self) -> None:
-        """The tree's own audit, and what the audit could not know."""
+        """Run the tree's audit, and compare facts that only the model has."""
         tree, model = self.tree, self.model
         tree.check()
         for number, cursor in self.cursors.items():
@@ -219,7 +219,7 @@ class Pair:
 
 
 def walk(tree: RadixTree) -> list[tuple[Namespace, bytes, Node]]:
-    """Every node but the roots, with the path to its end."""
+    """Return every node but the roots, with the path to its end."""
     found: list[tuple[Namespace, bytes, Node]] = []
     stack = [(str(namespace), b"", root) for namespace, root in tree.roots.items()]
     while stack:
@@ -233,7 +233,7 @@ def walk(tree: RadixTree) -> list[tuple[Namespace, bytes, Node]]:
 
 
 def read_tree(tree: RadixTree) -> tuple[dict[Key, int], set[Key]]:
-    """What the tree holds and where, and what of it is computed."""
+    """Return the slots of all prefixes in the tree, and the computed prefixes."""
     held: dict[Key, int] = {}
     computed: set[Key] = set()
     for namespace, path, node in walk(tree):

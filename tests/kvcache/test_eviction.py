@@ -1,4 +1,4 @@
-"""What goes first under each policy, and that the queue keeps that order whatever happens to it."""
+"""Eviction order under each policy, and the queue that keeps it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def leaf(*, last_used=0, uses=1, start=0) -> Node:
 
 
 def hold(tree: RadixTree, path: list[int], namespace: str = "") -> None:
-    """One sequence comes, is computed, and ends; ten tokens of time pass."""
+    """Open, compute and close a sequence; ten tokens of time pass."""
     cursor = tree.open(namespace, as_tokens(path))
     for node in tree.path(cursor):
         tree.mark_computed(node, len(node.tokens))
@@ -47,7 +47,7 @@ def known(tree: RadixTree, path: list[int]) -> int:
 A, B, C = [1] * 4, [2] * 4, [3] * 4
 
 
-def test_lru_evicts_what_was_used_longest_ago():
+def test_lru_evicts_the_least_recently_used():
     tree = RadixTree(12, LRU)
     for path in (A, B, C, A):
         hold(tree, path)
@@ -57,7 +57,7 @@ def test_lru_evicts_what_was_used_longest_ago():
     assert [known(tree, path) for path in (A, B, C)] == [4, 0, 0]
 
 
-def test_lfu_evicts_what_was_used_least_and_then_longest_ago():
+def test_lfu_evicts_the_least_often_used_then_the_oldest():
     tree = RadixTree(12, LFU)
     for path in (A, A, B, B, C):
         hold(tree, path)
@@ -67,12 +67,12 @@ def test_lfu_evicts_what_was_used_least_and_then_longest_ago():
     assert [known(tree, path) for path in (A, B, C)] == [0, 4, 0]
 
 
-def test_cost_keeps_what_is_reused_and_what_is_dear_and_forgets_with_age():
+def test_cost_keeps_reused_and_expensive_tokens_for_a_time():
     rank = rank_by_cost(100)
     assert rank(leaf(uses=2)) > rank(leaf(uses=1))
     assert rank(leaf(start=4096)) > rank(leaf(start=0))
-    assert rank(leaf(uses=2)) == rank(leaf(start=4096))  # both are worth twice as much
-    # One half-life later, twice the use is worth as much as being new.
+    assert rank(leaf(uses=2)) == rank(leaf(start=4096))  # both have twice the value
+    # After one half-life, twice the uses have the value of a new leaf.
     assert rank(leaf(uses=2, last_used=0))[0] == pytest.approx(rank(leaf(last_used=100))[0])
     assert rank(leaf(uses=4, last_used=0)) > rank(leaf(uses=1, last_used=150))
     assert rank(leaf(uses=4, last_used=0)) < rank(leaf(uses=1, last_used=250))
@@ -90,7 +90,7 @@ def test_settings_and_help_name_every_policy():
     assert all(make(8).name == name for name, make in POLICIES.items())
 
 
-def test_an_unknown_policy_is_refused_with_the_known_ones():
+def test_an_unknown_policy_is_refused_with_the_known_names():
     with pytest.raises(ConfigError, match="'mru'; choose one of lru, lfu, cost") as caught:
         make_eviction_policy("mru", 10)
     assert caught.value.param == "eviction"
@@ -98,7 +98,7 @@ def test_an_unknown_policy_is_refused_with_the_known_ones():
     assert make_eviction_policy("cost", 0).rank(leaf()) == (0.0, 0)
 
 
-def test_a_tail_is_trimmed_when_less_than_a_leaf_is_needed():
+def test_a_leaf_is_trimmed_when_less_of_it_is_needed():
     tree = RadixTree(12)
     hold(tree, [1, 2, 3, 4, 5, 6])
     slots = tree.roots[""].children[1].slots().tolist()
@@ -114,7 +114,7 @@ def test_a_tail_is_trimmed_when_less_than_a_leaf_is_needed():
     tree.check()
 
 
-def test_a_parent_can_go_once_its_last_child_went():
+def test_a_parent_is_evictable_after_its_last_child():
     tree = RadixTree(20)
     hold(tree, [1, 1, 1, 1])
     hold(tree, [1, 1, 2, 2])
@@ -127,7 +127,7 @@ def test_a_parent_can_go_once_its_last_child_went():
     tree.check()
 
 
-def test_evicting_nothing_or_more_than_there_is():
+def test_evicting_zero_or_more_than_all_slots():
     tree = RadixTree(8)
     assert tree.evict(5) == 0
     hold(tree, A)
@@ -136,7 +136,7 @@ def test_evicting_nothing_or_more_than_there_is():
     assert tree.clear() == 0
 
 
-def test_pinned_leaves_are_not_offered_and_come_back_with_a_new_rank():
+def test_pinned_leaves_return_to_the_queue_with_a_new_rank():
     tree = RadixTree(12)
     hold(tree, A)
     hold(tree, B)
@@ -152,7 +152,7 @@ def test_pinned_leaves_are_not_offered_and_come_back_with_a_new_rank():
 
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from("aadp"), st.integers(0, 9), st.integers(0, 5))))
-def test_the_queue_pops_in_order_of_rank_whatever_was_added_and_discarded(operations):
+def test_the_queue_pops_in_order_of_rank(operations):
     queue = EvictionQueue(rank_lru)
     nodes = [leaf() for _ in range(10)]
     inside: dict[int, tuple[int, int]] = {}  # node -> (rank, when it was added)

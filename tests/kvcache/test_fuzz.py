@@ -1,4 +1,4 @@
-"""The fuzzer itself: a small run in every test run, the full one when asked for."""
+"""The fuzzer itself: a small run by default, larger ones by marker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_a_small_fuzz_run_finds_nothing_and_does_everything():
     assert summary["evicted_nodes"] > 100 and summary["refused"] > 100
 
 
-def test_a_fault_is_reported_with_seed_and_operation_and_is_repeated(monkeypatch, capsys):
+def test_a_fault_is_reported_and_repeated_by_seed(monkeypatch, capsys):
     real_close = RadixTree.close
 
     def close_and_forget(tree, cursor):
@@ -35,6 +35,11 @@ def test_a_fault_is_reported_with_seed_and_operation_and_is_repeated(monkeypatch
     again = fuzz.run_seed(failure["seed"], 200)
     assert (again.operations, again.error) == (failure["operation"], failure["error"])
     assert failure["caught_by"] == "check" and "num_live" in failure["error"]
+
+
+@pytest.mark.integration
+def test_a_fuzz_run_of_many_seeds_finds_nothing():
+    assert fuzz.run(100, 40_000, check_every=4, processes=1)["failures"] == []
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Each invariant of the design by its number, and the audit's eyesight for their violations."""
+"""Each invariant of the design by its number, and the audit's detection of violations."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from yaie.kvcache.radix_tree import RadixTree
 
 from .fuzz import Fuzzer
 from .pair import read_tree
-from .test_radix_tree import compute, hold, known, open_path
+from .paths import compute, hold, known, open_path
 
 PACKAGE = Path(yaie.__file__).parent
 
 
 def shape(tree: RadixTree) -> list[tuple[int, list[int], int, int]]:
-    """(start, tokens, computed, refs) of every node, sorted."""
+    """Return (start, tokens, computed, refs) of every node, sorted."""
     return sorted(
         (node.start, node.tokens.tolist(), node.num_computed, node.refs) for node in tree.nodes()
     )
 
 
 def fingerprint(tree: RadixTree) -> object:
-    """Everything that a look-up could have changed."""
+    """Return all state that a look-up could change."""
     nodes = [
         (
             *(node.start, bytes(node.tokens), bytes(node.extents), node.num_computed),
@@ -43,16 +43,16 @@ def test_invariant_1_every_slot_is_free_or_owned_by_one_node():
     tree = RadixTree(30)
     cursors = [open_path(tree, path) for path in ([1, 2, 3, 4], [1, 2, 9], [5], [1, 2, 3, 4, 7])]
     held = sum(len(node.tokens) for node in tree.nodes())
-    assert held == 7  # 1 2 3 4, 9, 5, 7: shared tokens are held once
+    assert held == 7  # 1 2 3 4, 9, 5, 7: shared tokens have one slot
     assert tree.num_free + held == tree.num_slots
     slots = np.concatenate([node.slots() for node in tree.nodes()])
     assert len(set(slots.tolist())) == held
     for cursor in cursors:
         tree.close(cursor)
-    assert tree.num_free == 30  # nothing was computed, so nothing is worth keeping
+    assert tree.num_free == 30  # uncomputed tokens are not cached
 
 
-def test_invariant_2_children_differ_in_their_first_token_and_tokens_are_compared():
+def test_invariant_2_children_differ_in_their_first_token():
     tree = RadixTree(30)
     hold(tree, [1, 2, 3])
     hold(tree, [1, 2, 4])
@@ -66,7 +66,7 @@ def test_invariant_2_children_differ_in_their_first_token_and_tokens_are_compare
         (2, [3]),
         (2, [4]),
     ]
-    # Large ids whose low bytes are equal are different tokens.
+    # Large ids with equal low bytes are different tokens.
     hold(tree, [70_000, 70_000 + 65_536])
     assert known(tree, [70_000, 70_000 + 131_072]) == 1
     assert known(tree, [70_000 - 65_536]) == 0
@@ -78,13 +78,13 @@ def test_invariant_3_computed_tokens_have_computed_ancestors():
     tree.mark_computed(cursor.node, 4)
     found = tree.match("", as_tokens([1, 2, 3, 4, 5, 6]))
     assert (found.num_known, found.num_computed) == (6, 4)
-    other = open_path(tree, [1, 2, 9])  # splits inside what is computed
+    other = open_path(tree, [1, 2, 9])  # splits inside the computed tokens
     assert [(s, t, c) for s, t, c, _ in shape(tree)] == [
         (0, [1, 2], 2),
         (2, [3, 4, 5, 6], 2),
         (2, [9], 0),
     ]
-    third = open_path(tree, [1, 2, 3, 4, 5, 8])  # and behind it
+    third = open_path(tree, [1, 2, 3, 4, 5, 8])  # and after them
     assert [(s, c) for s, _, c, _ in shape(tree)] == [(0, 2), (2, 2), (2, 0), (5, 0), (5, 0)]
     tree.mark_computed(tree.path(third)[0], 1)  # never goes back
     assert tree.path(third)[0].num_computed == 2
@@ -112,14 +112,14 @@ def test_invariant_5_only_leaves_without_refs_are_evicted():
     hold(tree, [1, 2, 3, 4])
     hold(tree, [1, 2, 5, 6])
     cursor = open_path(tree, [1, 2, 3, 4])
-    assert tree.evict(100) == 2  # 5 6; not 1 2, of which 3 4 is a live child
+    assert tree.evict(100) == 2  # 5 6; not 1 2, the parent of the live 3 4
     assert known(tree, [1, 2, 3, 4]) == 4
     assert tree.tokens(cursor).tolist() == [1, 2, 3, 4]
     tree.check()
 
 
 @pytest.mark.parametrize("computed", [0, 3, 6])
-def test_invariant_6_ending_is_one_operation_and_leaves_nothing_behind(computed):
+def test_invariant_6_ending_is_one_operation(computed):
     tree = RadixTree(20)
     cursor = open_path(tree, [1, 2, 3, 4])
     for token in (5, 6):
@@ -183,7 +183,16 @@ def test_invariant_10_a_run_can_be_replayed_and_reads_no_clock():
         fuzzer.run(600)
         runs.append((fingerprint(fuzzer.pair.tree), read_tree(fuzzer.pair.tree)))
     assert runs[0] == runs[1]
-    for name in ("slots", "node", "radix_tree", "eviction", "audit"):
+    for name in (
+        "slots",
+        "node",
+        "match",
+        "release",
+        "tree_edits",
+        "radix_tree",
+        "eviction",
+        "audit",
+    ):
         source = ast.parse((PACKAGE / "kvcache" / f"{name}.py").read_text(encoding="utf-8"))
         imported = {
             alias.name.split(".")[0]
@@ -202,7 +211,7 @@ def test_invariant_10_a_run_can_be_replayed_and_reads_no_clock():
 
 
 def grown_tree() -> tuple[RadixTree, Cursor, Cursor]:
-    """Live [1 2 3 4] and, partly computed, [1 2 5]; evictable [7 8]; and another namespace."""
+    """Return a tree with live [1 2 3 4] and [1 2 5 6], evictable [7 8] and another namespace."""
     tree = RadixTree(40)
     hold(tree, [7, 8])
     hold(tree, [7, 8], "tenant")
@@ -236,9 +245,9 @@ FAULTS = {
     "tokens without slots": (lambda t: node_of(t, 3, 4).tokens.append(9), "slots for its tokens"),
     "a child under a wrong token": (
         lambda t: node_of(t, 3, 4).tokens.__setitem__(0, 9),
-        "filed under",
+        "under the key",
     ),
-    "a child that forgot its parent": (
+    "a child with a wrong parent": (
         lambda t: setattr(node_of(t, 3, 4), "parent", node_of(t, 7, 8)),
         "parent",
     ),
@@ -254,11 +263,11 @@ FAULTS = {
         lambda t: setattr(node_of(t, 1, 2), "num_computed", 1),
         "before its parent",
     ),
-    "kept without being computed": (
+    "cached but not computed": (
         lambda t: setattr(node_of(t, 7, 8), "num_computed", 1),
-        "without being computed",
+        "cached but not computed",
     ),
-    "a wrong start": (lambda t: setattr(node_of(t, 3, 4), "start", 3), "does not begin"),
+    "a wrong start": (lambda t: setattr(node_of(t, 3, 4), "start", 3), "does not start"),
     "a missing ref": (lambda t: setattr(node_of(t, 1, 2), "refs", 1), "should have 2 refs"),
     "a ref too many": (lambda t: setattr(node_of(t, 3, 4), "refs", 2), "should have 1 refs"),
     "a root with a ref too many": (
@@ -272,23 +281,26 @@ FAULTS = {
         "eviction queue",
     ),
     "a live leaf is offered": (lambda t: t.evictable.add(node_of(t, 3, 4)), "eviction queue"),
-    "a root holds nothing": (lambda t: t.roots.update(x=Node(None, 0)), "holds nothing"),
-    "a root has tokens": (lambda t: t.roots[""].tokens.append(3), "is no root|does not begin"),
+    "a root is empty": (lambda t: t.roots.update(x=Node(None, 0)), "is empty"),
+    "a root has tokens": (
+        lambda t: t.roots[""].tokens.append(3),
+        "has tokens or a parent|does not start",
+    ),
     "a cursor beyond its node": (
         lambda t: [setattr(c, "offset", 3) for c in node_of(t, 3, 4).cursors],
         "cursor beyond",
     ),
-    "a cursor inside an edge that is not noted": (
+    "an uncounted cursor inside an edge": (
         lambda t: [setattr(c, "offset", 1) for c in node_of(t, 3, 4).cursors],
         "inside edges",
     ),
-    "an edge noted that nobody stands inside of": (
+    "a counted edge without a cursor inside": (
         lambda t: t.inside.update({node_of(t, 5, 6): 1}),
         "inside edges",
     ),
-    "a cursor that stands elsewhere": (
+    "a cursor of another node": (
         lambda t: [setattr(c, "node", t.roots[""]) for c in node_of(t, 3, 4).cursors],
-        "stands elsewhere",
+        "and its node disagree",
     ),
 }
 

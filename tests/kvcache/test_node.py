@@ -1,4 +1,4 @@
-"""Nodes and cursors alone: slots of a part, extents joined and cut."""
+"""Nodes and cursors alone: slots of a part, extents merged and cut."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def node_with(*extents: tuple[int, int]) -> Node:
 
 @st.composite
 def extents(draw) -> list[tuple[int, int]]:
-    """Extents in any order, some of which continue the one before."""
+    """Extents in any order, some of them adjacent."""
     found, end = [], 0
     for gap, length in draw(
         st.lists(st.tuples(st.integers(0, 3), st.integers(1, 6)), min_size=1, max_size=6)
@@ -42,7 +42,7 @@ def test_slots_of_any_part_are_those_of_the_whole(given_extents, data):
 
 
 @given(extents())
-def test_an_extent_that_continues_the_last_one_is_joined_to_it(given_extents):
+def test_adjacent_extents_are_merged(given_extents):
     joined = node_with(*given_extents).extent_list()
     for (start, length), (after, _) in itertools.pairwise(joined):
         assert start + length != after

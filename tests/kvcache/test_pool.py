@@ -1,4 +1,4 @@
-"""The pool: shapes, zeros, and memory that is taken only when it is used."""
+"""The pool: shapes, zeros, and memory that becomes resident on use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_slots_are_zero_and_writable(dtype: torch.dtype) -> None:
         pool.keys(1)
 
 
-def test_on_a_cpu_the_slots_of_a_head_lie_together() -> None:
+def test_on_a_cpu_the_memory_is_head_major() -> None:
     pool = KVPool([LayerShape(2, 8, 4)], 16, torch.bfloat16, torch.device("cpu"))
     keys = pool.keys(0)
     assert isinstance(keys, torch.Tensor)
@@ -39,7 +39,7 @@ def test_on_a_cpu_the_slots_of_a_head_lie_together() -> None:
     assert sum(plane.nbytes for plane in quantized.planes()) == quantized.nbytes
 
 
-def test_an_int8_pool_holds_a_scale_for_each_head_of_a_slot() -> None:
+def test_an_int8_pool_has_a_scale_for_each_head_of_a_slot() -> None:
     shape = LayerShape(2, 8, 4)
     pool = KVPool([shape, None], 16, torch.int8, torch.device("cpu"))
     keys, values = pool.keys(0), pool.values(0)
@@ -55,7 +55,7 @@ def test_an_int8_pool_holds_a_scale_for_each_head_of_a_slot() -> None:
 
 
 @pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
-def test_bytes_are_the_nearest(size: float) -> None:
+def test_int8_rounds_to_nearest(size: float) -> None:
     rows = torch.randn(500, 3, 64) * size
     stored = quantize(rows)
     error = (stored.elements * stored.scales[..., None] - rows).abs()
@@ -65,7 +65,7 @@ def test_bytes_are_the_nearest(size: float) -> None:
 
 
 @pytest.mark.skipif(not STATUS.exists(), reason="resident memory is read from /proc")
-def test_memory_is_taken_only_when_slots_are_written() -> None:
+def test_memory_becomes_resident_when_slots_are_written() -> None:
     before = _resident_bytes()
     pool = KVPool([LayerShape(8, 128, 128)] * 4, 16384, torch.bfloat16, torch.device("cpu"))
     assert pool.nbytes == 2**28

@@ -1,4 +1,4 @@
-"""The pool's memory is taken a little ahead of its use, and what it holds stays."""
+"""Prefaulting provides memory shortly before its use and keeps its contents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_possible() -> bool:
 
 
 pytestmark = pytest.mark.skipif(
-    not is_possible(), reason="the system hands no memory out when asked to (Linux 5.14 does)"
+    not is_possible(), reason="the system cannot prefault memory (Linux 5.14 can)"
 )
 
 
@@ -44,12 +44,12 @@ def plenty() -> int:
 
 
 def steps(prefault: PoolPrefault) -> int:
-    """Pieces taken until nothing is wanting."""
+    """Count the pieces until the lead is complete."""
     return sum(1 for _ in takewhile(lambda _: prefault.advance(), count()))
 
 
 def slots_in_memory(tensor: torch.Tensor) -> int:
-    """Of a tensor that begins at a page."""
+    """Count the resident slots of a page-aligned tensor."""
     pages = tensor.nbytes // mmap.PAGESIZE
     held = (ctypes.c_ubyte * pages)()
     libc = ctypes.CDLL(None)
@@ -58,11 +58,11 @@ def slots_in_memory(tensor: torch.Tensor) -> int:
     return sum(page & 1 for page in held) * mmap.PAGESIZE // SLOT_BYTES
 
 
-def test_slots_ahead_of_those_in_use_are_in_memory_and_no_more(pool: KVPool) -> None:
+def test_the_lead_is_resident_and_little_more(pool: KVPool) -> None:
     tensors = list(pool.planes())
     prefault = PoolPrefault(tensors, plenty, lead=8192)
     assert steps(prefault) == 4 * 8192 * SLOT_BYTES // (2 * 1024**2)
-    # Pages are large ones where the system gives them, so there may be a few slots more.
+    # Huge pages may add a few slots.
     assert all(8192 <= slots_in_memory(tensor) <= 8192 + 4096 for tensor in tensors)
     prefault.note_use(9999)
     prefault.note_use(5)
@@ -90,7 +90,7 @@ def test_low_slots_of_all_layers_come_first(pool: KVPool) -> None:
     assert all(slots_in_memory(tensor) >= 2048 for tensor in tensors)
 
 
-def test_what_the_pool_holds_stays(pool: KVPool) -> None:
+def test_prefaulting_keeps_contents(pool: KVPool) -> None:
     keys = pool.keys(0)
     assert isinstance(keys, torch.Tensor)
     keys[::100] = 3
@@ -99,15 +99,13 @@ def test_what_the_pool_holds_stays(pool: KVPool) -> None:
     assert int(keys.count_nonzero()) == keys[::100].numel()
 
 
-def test_a_pool_elsewhere_needs_nothing() -> None:
+def test_a_pool_on_a_gpu_needs_no_prefaulting() -> None:
     prefault = PoolPrefault([], plenty)
     prefault.note_use(100)
     assert not prefault.advance()
 
 
-def test_a_system_that_cannot_do_it_is_not_asked_again(
-    pool: KVPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_prefault_is_not_repeated(pool: KVPool, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr("yaie.kvcache.prefault._populate", lambda *piece: asked.append(piece))
     prefault = PoolPrefault(list(pool.planes()), plenty)
@@ -117,7 +115,7 @@ def test_a_system_that_cannot_do_it_is_not_asked_again(
     assert len(asked) == 1
 
 
-def test_elements_and_scales_of_an_int8_pool_are_taken_together() -> None:
+def test_an_int8_pool_prefaults_elements_and_scales() -> None:
     pool = KVPool([LayerShape(1, 512, 512)], NUM_SLOTS, torch.int8, torch.device("cpu"))
     tensors = list(pool.planes())
     assert len(tensors) == 4
@@ -126,33 +124,34 @@ def test_elements_and_scales_of_an_int8_pool_are_taken_together() -> None:
         assert slots_in_memory(tensor) * SLOT_BYTES == tensor.nbytes
 
 
-def test_no_more_is_taken_than_a_share_of_what_is_free(pool: KVPool) -> None:
+def test_only_a_share_of_the_free_memory_is_taken(pool: KVPool) -> None:
     tensors = list(pool.planes())
-    free = 4 * 8192 * SLOT_BYTES  # of which a quarter would have to be four times as much
+    free = 4 * 8192 * SLOT_BYTES  # of which a quarter may be taken
     prefault = PoolPrefault(tensors, lambda: free, lead=8192)
     assert not prefault.advance()
     assert all(slots_in_memory(tensor) == 0 for tensor in tensors)
-    free *= 4  # others have ended
+    free *= 4  # other processes have ended
     assert steps(prefault) > 0
     assert all(slots_in_memory(tensor) >= 8192 for tensor in tensors)
 
 
-def test_slots_ahead_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, pool: KVPool) -> None:
+def test_the_lead_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, pool: KVPool) -> None:
     monkeypatch.setattr("yaie.kvcache.prefault._LEAD_BYTES", 4 * 1000 * SLOT_BYTES)
     tensors = list(pool.planes())
     steps(PoolPrefault(tensors, plenty))
     assert all(1000 <= slots_in_memory(tensor) <= 1000 + 4096 for tensor in tensors)
 
 
-def test_the_pool_is_let_go_of_in_the_middle(pool: KVPool) -> None:
+def test_an_unfinished_prefault_does_not_keep_the_pool(pool: KVPool) -> None:
     prefault = PoolPrefault(list(pool.planes()), plenty)
     assert prefault.advance()
     held = weakref.ref(prefault)
     del prefault
-    assert held() is None  # no cycle keeps it, and the pool, until a collection
+    assert held() is None  # no cycle that waits for the garbage collector
 
 
-def test_a_step_moves_on_what_is_ahead() -> None:
+@pytest.mark.integration
+def test_a_step_moves_the_lead() -> None:
     core = EngineCore(EngineConfig(model="builtin", num_slots=20000))
     try:
         first = sum(1 for _ in takewhile(lambda _: core.use_idle_moment(), count()))

@@ -1,7 +1,8 @@
-"""Hypothesis looks for the shortest sequence of operations on which tree and model differ."""
+"""A state machine: Hypothesis searches for operations on which tree and model differ."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -15,7 +16,7 @@ namespaces = st.sampled_from(["", "tenant"])
 choices = st.integers(0, 1_000_000)
 
 
-class TreeBesideModel(RuleBasedStateMachine):
+class TreeAndModel(RuleBasedStateMachine):
     """Every rule ends in a full comparison and `tree.check()` (see `Pair`)."""
 
     pair: Pair
@@ -46,7 +47,7 @@ class TreeBesideModel(RuleBasedStateMachine):
 
     @precondition(lambda self: self.pair.model.held)
     @rule(choice=choices, rest=paths)
-    def open_behind_what_is_held(self, choice: int, rest: bytes) -> None:
+    def open_after_a_cached_path(self, choice: int, rest: bytes) -> None:
         namespace, path = self._held(choice)
         self.pair.open(namespace, path + rest)
 
@@ -109,8 +110,12 @@ class TreeBesideModel(RuleBasedStateMachine):
             assert not self.pair.tree.roots
 
 
-TestTreeBesideModel = TreeBesideModel.TestCase
-TestTreeBesideModel.settings = settings(
-    max_examples=120,
-    stateful_step_count=40,
-)
+TestTreeAndModel = TreeAndModel.TestCase
+TestTreeAndModel.settings = settings(max_examples=30, stateful_step_count=40)
+
+
+@pytest.mark.integration
+class TestTreeAndModelAtLength(TreeAndModel.TestCase):  # type: ignore[misc]
+    """The same with more and longer runs."""
+
+    settings = settings(max_examples=150, stateful_step_count=60)

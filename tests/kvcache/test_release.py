@@ -1,4 +1,4 @@
-"""Slot release: every slot that the tree gives up passes one collaborator."""
+"""Slot release: every slot of the tree leaves through one collaborator."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_invalid_tokens_are_released_as_uncomputed(tree: RadixTree, recorder: Re
 
 @pytest.mark.parametrize("seed", range(8))
 def test_every_slot_is_released_once(seed: int) -> None:
-    """Over random operations, freed slots are the released ones, whoever frees them."""
+    """Over random operations, all slots are free again through the collaborator alone."""
     recorder = Recorder()
     fuzzer = fuzz.Fuzzer(seed, check_every=1)
     fuzzer.pair = Pair(fuzzer.pair.tree.num_slots, release=recorder)

@@ -1,7 +1,7 @@
-"""Twelve bugs, put into the code one at a time: each must be caught, or the tests prove nothing.
+"""Twelve bugs, seeded into the code one at a time: the checks must catch each of them.
 
-A bug counts as caught when the audit or the comparison with the model stops the run; a crash
-somewhere inside does not count.
+A bug counts as caught if the audit or the comparison with the model stops the run. A crash does
+not count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 def skip_a_ref(patch: pytest.MonkeyPatch) -> None:
-    """Every ninth time that a node gets a ref, it does not."""
+    """Every ninth ref of a node is lost."""
     real, calls = RadixTree._pin_one, count(1)
 
     def pin_one(tree: RadixTree, node: Node) -> None:
@@ -36,7 +36,7 @@ def skip_a_ref(patch: pytest.MonkeyPatch) -> None:
 
 
 def free_twice(patch: pytest.MonkeyPatch) -> None:
-    """A removed node gives its slots back, and then the last of them once more."""
+    """A removed node frees its slots, and the last of them twice."""
     real = RadixTree._remove
 
     def remove(tree: RadixTree, leaf: Node) -> None:
@@ -48,7 +48,7 @@ def free_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def split_off_by_one(patch: pytest.MonkeyPatch) -> None:
-    """An edge is cut one token too late, where it is long enough for that."""
+    """An edge is split one token too late, if it is long enough."""
     real = RadixTree._split
 
     def split(tree: RadixTree, node: Node, keep: int) -> Node:
@@ -58,10 +58,10 @@ def split_off_by_one(patch: pytest.MonkeyPatch) -> None:
 
 
 def evict_a_live_node(patch: pytest.MonkeyPatch) -> None:
-    """When no leaf can be evicted, one that a sequence stands on is taken."""
-    real = RadixTree._split_off_tails
+    """If all leaves are pinned, a live one is evicted."""
+    real = RadixTree._split_past_cursors
 
-    def split_off_tails(tree: RadixTree) -> bool:
+    def split_past_cursors(tree: RadixTree) -> bool:
         if real(tree):
             return True
         for node in tree.nodes():
@@ -71,7 +71,7 @@ def evict_a_live_node(patch: pytest.MonkeyPatch) -> None:
                 return True
         return False
 
-    patch.setattr(RadixTree, "_split_off_tails", split_off_tails)
+    patch.setattr(RadixTree, "_split_past_cursors", split_past_cursors)
 
 
 def forget_a_child(patch: pytest.MonkeyPatch) -> None:
@@ -89,7 +89,7 @@ def forget_a_child(patch: pytest.MonkeyPatch) -> None:
 
 
 def share_a_slot(patch: pytest.MonkeyPatch) -> None:
-    """A token appended behind a node gets the slot of the node's last token."""
+    """An appended token gets the slot of the node's last token."""
     real = RadixTree._slot_after
 
     def slot_after(tree: RadixTree, node: Node) -> int:
@@ -103,7 +103,7 @@ def share_a_slot(patch: pytest.MonkeyPatch) -> None:
 
 
 def stale_num_computed(patch: pytest.MonkeyPatch) -> None:
-    """After a split the tail says that as many tokens are computed as the whole edge had."""
+    """After a split the lower node keeps the computed count of the whole edge."""
     real = RadixTree._split
 
     def split(tree: RadixTree, node: Node, keep: int) -> Node:
@@ -117,7 +117,7 @@ def stale_num_computed(patch: pytest.MonkeyPatch) -> None:
 
 
 def wrong_namespace_root(patch: pytest.MonkeyPatch) -> None:
-    """A namespace without a root of its own is looked up under another one."""
+    """A namespace without a root is looked up under another one."""
     real = RadixTree.open
 
     def open_(tree: RadixTree, namespace: object, tokens: object, match: object = None) -> object:
@@ -129,7 +129,7 @@ def wrong_namespace_root(patch: pytest.MonkeyPatch) -> None:
 
 
 def lost_extent(patch: pytest.MonkeyPatch) -> None:
-    """What is cut off a node of several extents comes without the last of them."""
+    """Extents cut off a node lose their last one."""
     real = Node.cut_extents
 
     def cut_extents(node: Node, keep: int) -> object:
@@ -140,12 +140,12 @@ def lost_extent(patch: pytest.MonkeyPatch) -> None:
 
 
 def heap_entry_not_invalidated(patch: pytest.MonkeyPatch) -> None:
-    """A leaf that is pinned or gone keeps its valid entry in the eviction queue."""
+    """A pinned or removed leaf keeps its entry in the eviction queue."""
     patch.setattr(EvictionQueue, "discard", lambda queue, node: None)
 
 
-def forget_who_stands_inside(patch: pytest.MonkeyPatch) -> None:
-    """A leaf that grows in place does not note the cursors that it leaves behind its end."""
+def forget_cursors_inside(patch: pytest.MonkeyPatch) -> None:
+    """A leaf that grows in place does not count the cursors at its old end."""
     real = RadixTree._lengthened
 
     def lengthened(tree: RadixTree, node: Node, count: int, cursor: Cursor) -> None:
@@ -153,12 +153,12 @@ def forget_who_stands_inside(patch: pytest.MonkeyPatch) -> None:
         tree.inside.pop(node, None)
 
     patch.setattr(RadixTree, "_lengthened", lengthened)
-    # The count of what was never noted does not fail of itself.
+    # Keep the missing count from raising KeyError.
     patch.setattr(RadixTree, "_leave_inside", lambda tree, node: tree.inside.pop(node, None))
 
 
-def leave_cursors_where_edges_are_joined(patch: pytest.MonkeyPatch) -> None:
-    """Cursors keep their distance from the edge's beginning, though it begins further up now."""
+def keep_offsets_at_a_join(patch: pytest.MonkeyPatch) -> None:
+    """Cursors keep their offset, though the joined edge starts further up."""
     real = RadixTree._join
 
     def join(tree: RadixTree, chain: list[Node]) -> None:
@@ -181,8 +181,8 @@ BUGS: list[Patch] = [
     wrong_namespace_root,
     lost_extent,
     heap_entry_not_invalidated,
-    forget_who_stands_inside,
-    leave_cursors_where_edges_are_joined,
+    forget_cursors_inside,
+    keep_offsets_at_a_join,
 ]
 
 
@@ -190,7 +190,7 @@ def outcomes() -> list[fuzz.Outcome]:
     return [fuzz.run_seed(seed, OPERATIONS) for seed in SEEDS]
 
 
-def test_the_code_as_it_is_passes_the_same_runs():
+def test_the_real_code_passes_the_same_runs():
     assert [outcome.error for outcome in outcomes()] == [None] * len(SEEDS)
 
 

@@ -14,7 +14,7 @@ from yaie.engine.request import PromptPass, Sequence
 
 
 class StepDemand:
-    """The rows and places that running sequences need next, as if no row were shared."""
+    """The rows and places that running sequences need next, shared rows counted for each."""
 
     def __init__(self, running: Iterable[Sequence]) -> None:
         self.num_places = 0  # of `max_running`
@@ -42,7 +42,7 @@ class StepDemand:
         self._other_rows += rows
 
     def fills(self, max_rows: int, max_running: int) -> bool:
-        """Return True if a step of `max_rows` has no room for further sequences."""
+        """Return True if these sequences fill a step of `max_rows`."""
         room = room_for_prompt_logits(self._num_sampling, max_running)
         return self._other_rows + min(self._prompt_logits, room) >= max_rows
 
@@ -56,7 +56,7 @@ def choose_victim(growing: Sequence, running: List[Sequence], policy: AdmissionP
     """Return the sequence to preempt for a slot: of the lowest priority, the cheapest.
 
     The first by standing is never chosen, so that one sequence always progresses. It can use the
-    whole pool alone, because no request is longer than the pool.
+    whole pool alone, because validation limits requests to its length.
     """
     first = min(running, key=lambda seq: standing(seq, policy))
     able = [seq for seq in running if seq is not first]

@@ -1,7 +1,7 @@
-"""The engine: a plain synchronous object that is fed requests and stepped.
+"""The engine core: a plain synchronous object that takes requests and is stepped.
 
-`step` is the whole story: schedule, execute, sample, update. Called from one thread, by the worker
-process of the server or by a client in this process. Text does not exist here.
+`step` is schedule, execute, sample, update. Called from one thread, by the server's engine process
+or by a client in this process. It knows token ids only, never text.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ log = logging.getLogger(__name__)
 
 _MAX_FAILED_STEPS = 3  # in a row; then the device or the model is broken, not a request
 _STEPS_BETWEEN_AUDITS = 1000  # and only when idle: an audit walks the whole tree
-# 15 to 30 us each: of a larger tree only the counts are looked at, as whoever asks next would wait.
-_MOST_NODES_AUDITED = 5000
+# At 15 to 30 us a node. Of a larger tree only the counts are checked: the next request would wait.
+_MAX_AUDITED_NODES = 5000
 
 
 class EngineCore:
-    """Owns the tree, the scheduler, the executor and the sampler."""
+    """Owner of the tree, the scheduler, the executor and the sampler."""
 
     def __init__(self, config: EngineConfig, executor: Executor | None = None) -> None:
         """Load the model and allocate the pool, unless an executor holds both already.
 
-        Raises a `StartupError` that says what to do.
+        Raises `StartupError`.
         """
         self._saver: PackedWeightsWriter | None = None
         if executor is None:
@@ -72,7 +72,7 @@ class EngineCore:
             max_running=config.max_running,
         )
         self.info = describe_engine(config, executor)
-        self._pending: list[TokenDelta] = []  # to be reported by the next step
+        self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
         self._num_failed_steps = 0
         self._audited_at = 0
@@ -102,7 +102,7 @@ class EngineCore:
 
     @property
     def has_work(self) -> bool:
-        """Whether a step would compute or report anything."""
+        """True if a step would compute or report anything."""
         return bool(self._pending) or self.scheduler.has_work
 
     def _make_request(self, request: GenerationRequest) -> Request:
@@ -128,10 +128,10 @@ class EngineCore:
         )
 
     def _refuse_if_full(self) -> None:
-        """Raise `Overloaded` if the line is full: more wait than may, behind those who get in.
+        """Raise `Overloaded` if the waiting queue is full.
 
-        Between two steps everybody waits, also those for whom there are places; but none is free
-        for a newcomer if the last admission found too few slots for somebody.
+        Between two steps all new requests wait, so requests with free places do not count against
+        `max_waiting`. If the last admission ran out of slots, every place counts as taken.
         """
         scheduler, limit = self.scheduler, self._config.max_waiting
         waiting = len(scheduler.waiting)
@@ -139,14 +139,13 @@ class EngineCore:
             return
         if scheduler.num_waiting_sequences >= limit + scheduler.num_free_places:
             raise Overloaded(
-                f"the line is full: {waiting} requests wait, and beside those for whom there is "
-                f"room {limit} may (max_waiting); try again later"
+                f"the waiting queue is full ({waiting} waiting, max_waiting={limit}); retry later"
             )
 
     # -- a step ---------------------------------------------------------------------------------
 
     def step(self) -> list[TokenDelta]:
-        """Compute one step; returns what it added to each sequence, and pending reports."""
+        """Compute one step; return its deltas, after the pending ones."""
         began = time.perf_counter()
         deltas, self._pending = self._pending, []
         step = self.scheduler.schedule()
@@ -182,7 +181,7 @@ class EngineCore:
         return deltas
 
     def _fail_step(self, step: ScheduledStep, error: Exception) -> list[TokenDelta]:
-        """The forward failed: nobody in it can go on, everybody else can."""
+        """End every sequence with a row in the failed step; all others continue."""
         self._num_failed_steps += 1
         log.exception("a step of %d rows failed", step.plan.num_rows)
         if self._num_failed_steps >= _MAX_FAILED_STEPS:
@@ -192,14 +191,14 @@ class EngineCore:
         return [self.scheduler.fail(sequence, error) for sequence in step.members]
 
     def use_idle_moment(self) -> bool:
-        """Prepare for steps to come, for a millisecond or two. False if there is nothing to do."""
+        """Prepare for later steps, for a millisecond or two; False if all is prepared."""
         return self.executor.use_idle_moment()
 
     # -- reports --------------------------------------------------------------------------------
 
     @property
     def stats(self) -> EngineStats:
-        """Gauges of the present and counters since the start, as a copy."""
+        """A copy of the current gauges and of the counters since the start."""
         tree, scheduler = self._tree, self.scheduler
         return replace(
             scheduler.stats,
@@ -214,19 +213,19 @@ class EngineCore:
         )
 
     def check(self) -> None:
-        """Audit every invariant of the tree; raises `InvariantViolated`."""
+        """Audit every invariant of the tree; raise `InvariantViolated`."""
         self._tree.check()
 
     def clear_cache(self) -> int:
-        """Evict everything that no live sequence needs; returns the number of tokens."""
+        """Evict every token that live sequences do not need; return their number."""
         return self._tree.clear()
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
-        """Wait for the packed weights of a first start; whether they are written, or never are."""
+        """Wait for the packed weights of a first start; False on a timeout."""
         return self._saver is None or self._saver.wait(timeout_s)
 
     def close(self) -> None:
-        """Let go of the model and the pool; what is not yet on disk is given up."""
+        """Free the model and the pool; abandon packed weights that are not on disk yet."""
         if self._saver is not None:
             self._saver.close()
         del self.executor, self._sampler
@@ -237,15 +236,15 @@ class EngineCore:
             return
         self._audited_at = steps
         try:
-            if self._tree.num_nodes <= _MOST_NODES_AUDITED:
+            if self._tree.num_nodes <= _MAX_AUDITED_NODES:
                 self._tree.check()
             if self._tree.num_live:
                 raise InvariantViolated(
-                    f"{self._tree.num_live} tokens are pinned by sequences that are gone"
+                    f"{self._tree.num_live} tokens are pinned without a live sequence"
                 )
-        except Exception as error:  # the audit itself may trip over what is wrong
+        except Exception as error:  # a corrupt tree may also crash its audit
             self.scheduler.stats.num_audit_failures += 1
-            log.error("the tree's bookkeeping is wrong and was made anew: %r", error)
+            log.error("the tree failed its audit and was reset; the cache is empty now: %r", error)
             self._tree.reset()
 
 

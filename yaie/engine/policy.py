@@ -1,12 +1,12 @@
 """Scheduling policies: the order in which waiting requests are admitted. Pure.
 
-Time is the tree's clock, in tokens. The scheduler asks a policy for the next request and tries to
-admit it; the request stays queued if it does not fit. Policies learn of arrivals and departures,
-so that a call costs at most one vectorised pass over the queue, however long that is.
+Time is the tree's clock, in tokens. The scheduler tries to admit the next request of a policy; the
+request stays queued if it does not fit. Policies learn of arrivals and departures, so that a call
+costs at most one vectorised pass over the queue.
 
 `prefix-aware` orders by the response ratio `(waited + cost) / cost`, with the cost in uncached
 tokens: cheap requests go first, and waiting makes any request cheap in the end. For a bound under
-overload, requests that have waited longer than `patience` go before all others, oldest first.
+overload, requests go before all others after `patience`, oldest first.
 """
 
 from __future__ import annotations

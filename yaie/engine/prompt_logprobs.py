@@ -1,8 +1,8 @@
 """Log-probabilities of prompts: a pass over the prompt that precedes a request's sequences.
 
-A prompt pass computes logits at every position, also of cached tokens. Its logits take the rows
-of samples that `max_running` allows and the step does not take, so that a step needs no more
-memory than was planned for its samples. Used by the scheduler; pure.
+A prompt pass computes logits at every position, also of cached tokens. Memory is planned for
+`max_running` rows of logits a step; passes share the rows that samples leave. Used by the
+scheduler; pure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PromptRows:
         self._selected: list[tuple[PromptPass, int, int]] = []  # positions first to end
 
     def add(self, selection: RowSelection, prompt_pass: PromptPass, path: list[Node]) -> bool:
-        """Select the next positions of a prompt pass, up to the room; False if there is none."""
+        """Select the next positions of a pass; False if the step's rows or logits are used up."""
         request = prompt_pass.request
         assert request.prompt_logprobs is not None
         first = len(request.prompt_logprobs)

@@ -1,4 +1,4 @@
-"""Requests and their sequences inside the engine. Owned by the scheduler; no torch.
+"""Requests and their sequences inside the engine. Owned by the scheduler; pure.
 
 A request has `n` sequences. A sequence is a cursor in the tree plus its sampled tokens. It can
 lose its cursor (preemption) and get a new one, because its tokens are kept here.
@@ -84,7 +84,7 @@ class Request:
     def num_unscored(self) -> int:
         """Number of prompt tokens whose log-probabilities are requested and missing.
 
-        The first token has none. Only sequence 0 reports them: 0 once it has ended.
+        The first token is left out. Only sequence 0 reports them: 0 once it has ended.
         """
         if self.prompt_logprobs is None or self.sequences[0].state is SequenceState.FINISHED:
             return 0
@@ -149,7 +149,7 @@ class Sequence:
         return np.concatenate([self.request.prompt, np.array(self.output, dtype=np.int32)])
 
     def count_pending_rows(self) -> int:
-        """Count the rows until its next token, as if no row were shared."""
+        """Count the rows until its next token, shared ones included."""
         assert self.cursor is not None
         pending, node, end = 0, self.cursor.node, self.cursor.offset
         while node is not None and node.num_computed < end:
@@ -159,7 +159,7 @@ class Sequence:
         return max(pending, 1)
 
     def count_own_tokens(self) -> int:
-        """Count the tokens that no other sequence needs: preemption makes them evictable."""
+        """Count the tokens of this sequence alone: preemption makes them evictable."""
         assert self.cursor is not None
         own, node = 0, self.cursor.node
         while node is not None and node.refs == 1:
@@ -182,7 +182,7 @@ class Sequence:
 class PromptPass(Sequence):
     """The prompt of a request as a sequence of its own, for log-probabilities only.
 
-    It runs before the request's sequences and samples no token. These then find the prompt in
+    It runs before the request's sequences and ends without a sample. These then find the prompt in
     the tree. See `prompt_logprobs.py`.
     """
 
@@ -197,5 +197,5 @@ class PromptPass(Sequence):
         return sum(seq.state is SequenceState.WAITING for seq in self.request.sequences)
 
     def count_pending_rows(self) -> int:
-        """Count its rows, as if no row were shared: each position has one, cached or not."""
+        """Count its rows, shared ones included: each position has one, cached or not."""
         return max(super().count_pending_rows(), self.request.num_unscored)

@@ -1,8 +1,8 @@
 """The scheduler: chooses what each step computes and applies the results to the tree.
 
-Called by `EngineCore` in the order `add`, `schedule`, (execute), `update`. There is no prefill or
-decode phase: every live sequence has known tokens, some of them uncomputed, and samples its next
-token in the step that computes the last of these. No torch; the clock is the caller's.
+Called by `EngineCore` in the order `add`, `schedule`, (execute), `update`. Prefill and decode
+are one phase: every live sequence has known tokens, some of them uncomputed, and samples its next
+token in the step that computes the last of these. Pure; the clock is the caller's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Scheduler:
         max_running: int = 256,
         folding: FoldingCost | None = None,
     ) -> None:
-        """`clock` returns seconds, for the timings of sequences; no decision depends on it."""
+        """`clock` returns seconds, for the timings of sequences only."""
         self.tree = tree
         self.max_step_rows = max_step_rows
         self.max_running = max_running
@@ -93,7 +93,7 @@ class Scheduler:
         self._requests[request.request_id] = request
 
     def abort(self, request_id: str, index: int | None = None) -> list[TokenDelta]:
-        """End a request, or one of its sequences, in any state. Unknown ids are no error."""
+        """End a request, or one of its sequences, in any state; ignore an unknown id."""
         request = self._requests.get(request_id)
         if request is None:
             return []
@@ -116,7 +116,7 @@ class Scheduler:
     # -- a step ---------------------------------------------------------------------------------
 
     def schedule(self) -> ScheduledStep | None:
-        """Admit requests, then choose the rows of a step; None if there is nothing to compute."""
+        """Admit requests, then choose the rows of a step; None without running sequences."""
         self._admit()
         if not self.running:
             return None
@@ -353,7 +353,7 @@ class Scheduler:
             demand.add_siblings(len(live), len(request.prompt) - match.num_known + 1)
 
     def _resume(self, sequence: Sequence) -> bool:
-        """Give a preempted sequence a cursor; False if there is no room."""
+        """Give a preempted sequence a cursor; False if places or slots are short."""
         if len(self.running) >= self.max_running:
             return False
         tokens = sequence.tokens()

@@ -1,4 +1,4 @@
-"""One step on its way through the engine: scheduled, executed, applied. Plain data, no torch."""
+"""One step on its way through the engine: scheduled, executed, applied. Plain data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PromptLogits:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledStep:
-    """What a step computes and for whom."""
+    """The plan of a step and the sequences that it serves."""
 
     plan: StepPlan
     sample_tasks: tuple[SampleTask, ...]  # older sequences first

@@ -1,7 +1,7 @@
-"""What a request must be for this engine, checked before it enters the queue.
+"""Validation of a request against this engine, before it enters the queue.
 
-`LLM` asks it before it sends anything, so that a caller hears of it at once; the engine asks again,
-since it trusts nobody. The server checks the same by itself, under the names that a client used.
+`LLM` validates before it sends a request, for an error at once; the engine validates again. The
+server makes the same checks under the parameter names of its API.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from yaie.types import EngineInfo, GenerationRequest, as_shown
 
 
 def validate_request(request: GenerationRequest, info: EngineInfo, max_running: int) -> int:
-    """Return how many tokens each sequence may draw.
+    """Return the number of tokens that each sequence may sample.
 
-    Raises `InvalidRequest` or `ContextLengthExceeded` with the parameter and the numbers.
+    Raises `InvalidRequest` or `ContextLengthExceeded` with the parameter and the limits.
     """
     prompt, sampling = request.prompt_token_ids, request.sampling
     if not isinstance(request.cache_salt, str):

@@ -1,6 +1,6 @@
-"""Recomputes every invariant of the tree from scratch.
+"""Audit of the radix tree: every invariant, recomputed from scratch.
 
-Called by `RadixTree.check` after every step under test, and now and then in production.
+Called by `RadixTree.check` after every step under test, and when a server is idle.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ if TYPE_CHECKING:
 
 
 def audit(tree: RadixTree) -> None:
-    """Raise `InvariantViolated` naming the first invariant that does not hold."""
+    """Raise `InvariantViolated` with the first violated invariant."""
     nodes = list(tree.nodes())
     tree.allocator.check()
     _audit_slots(tree, nodes)
     for node in nodes:
         _audit_node(node)
     for namespace, root in tree.roots.items():
-        _require(len(root.tokens) == 0 and root.parent is None, "root {!r} is no root", namespace)
-        _require(bool(root.children or root.refs), "root {!r} holds nothing", namespace)
+        _require(
+            len(root.tokens) == 0 and root.parent is None,
+            "root {!r} has tokens or a parent",
+            namespace,
+        )
+        _require(bool(root.children or root.refs), "root {!r} is empty", namespace)
         _audit_children(root)
     _audit_refs(tree, nodes)
     _audit_inside(tree, nodes)
@@ -36,7 +40,7 @@ def audit(tree: RadixTree) -> None:
 
 
 def _require(holds: bool, message: str, *about: object) -> None:
-    """The message is put together only when it is needed: nearly all time went there."""
+    """Raise with a formatted message. Formatting only on failure saves most of the time."""
     if not holds:
         raise InvariantViolated(message.format(*about))
 
@@ -64,21 +68,21 @@ def _audit_node(node: Node) -> None:
     assert parent is not None
     _require(len(node.tokens) > 0, "{} is empty", node)
     _require(0 <= node.num_computed <= len(node.tokens), "{} computed beyond its tokens", node)
-    _require(node.start == parent.end, "{} does not begin where its parent ends", node)
+    _require(node.start == parent.end, "{} does not start at its parent's end", node)
     if node.num_computed:
         _require(
             parent.num_computed == len(parent.tokens), "{} is computed before its parent", node
         )
     if node.refs == 0:
-        _require(node.num_computed == len(node.tokens), "{} is kept without being computed", node)
+        _require(node.num_computed == len(node.tokens), "{} is cached but not computed", node)
     _audit_children(node)
 
 
 def _audit_children(node: Node) -> None:
     _require(node.children is None or len(node.children) > 0, "{} has an empty child table", node)
     for token, child in (node.children or {}).items():
-        _require(child.parent is node, "{} does not know its parent", child)
-        _require(child.tokens[0] == token, "{} is filed under token {}", child, token)
+        _require(child.parent is node, "{} has another parent than its table says", child)
+        _require(child.tokens[0] == token, "{} is under the key {}", child, token)
 
 
 def _audit_refs(tree: RadixTree, nodes: list[Node]) -> None:
@@ -86,7 +90,7 @@ def _audit_refs(tree: RadixTree, nodes: list[Node]) -> None:
     refs = {id(node): 0 for node in everything}
     for node in everything:
         for cursor in node.cursors or ():
-            _require(cursor.node is node, "a cursor stands elsewhere than its node says")
+            _require(cursor.node is node, "a cursor and its node disagree")
             lowest = 0 if node.parent is None else 1
             _require(lowest <= cursor.offset <= len(node.tokens), "cursor beyond {}", node)
             above: Node | None = node
@@ -114,20 +118,20 @@ def _audit_inside(tree: RadixTree, nodes: list[Node]) -> None:
 
 
 def _audit_chain(node: Node) -> None:
-    """What the planner would read instead of the nodes above is what stands there."""
+    """Compare a kept chain, which the planner reads, with the nodes above."""
     kept = node.chain
     if kept is None:
         return
     _require(node.refs > 0, "{} keeps a chain without refs", node)
     if not kept.leads_to(node):
-        return  # nobody would use it
+        return  # stale, hence unused
     parts, above = [], node.parent
     while above is not None and above.parent is not None and above.end > kept.first_position:
         _require(above.refs == node.refs, "{} keeps a chain over {}", node, above)
         parts.append(above.slots())
         above = above.parent
     is_same = bool(parts) and np.array_equal(np.concatenate(parts[::-1]), kept.slots)
-    _require(is_same, "{} keeps slots that are not those above it", node)
+    _require(is_same, "{} keeps other slots than the nodes above it", node)
 
 
 def _audit_evictable(tree: RadixTree, nodes: list[Node]) -> None:

@@ -138,7 +138,7 @@ class Node:
         return cut
 
     def count_trimmable(self) -> int:
-        """Count the tokens of a live edge past its deepest cursor, if nothing below is live."""
+        """Count the tokens of a live edge past its deepest cursor; 0 if a sequence lives below."""
         if not self.cursors or self.refs != len(self.cursors):
             return 0  # not live, or a live sequence continues below
         return len(self.tokens) - max(cursor.offset for cursor in self.cursors)

@@ -1,6 +1,6 @@
-"""The KV pool: the keys and values of every layer, one place per slot.
+"""The KV pool: the keys and values of every layer, one row per slot.
 
-Owned by the executor; written by the attention hook, read by the attention backends.
+Owned by the executor; written and read by the attention backends.
 """
 
 from __future__ import annotations
@@ -18,33 +18,32 @@ _HUGE_PAGE = 2 * 1024**2
 
 
 class LayerShape(NamedTuple):
-    """What one layer stores for one token."""
+    """Shape of the keys and values that one layer stores for a token."""
 
     num_kv_heads: int
     key_width: int
     value_width: int
 
     def bytes_per_token(self, dtype: torch.dtype) -> int:
-        """Bytes of a token's keys and values in a pool of this dtype, with their scales."""
+        """Return the bytes of a token's keys, values and scales in a pool of this dtype."""
         elements = self.num_kv_heads * (self.key_width + self.value_width)
         scales = 2 * self.num_kv_heads * SCALE_BYTES if dtype is torch.int8 else 0
         return elements * dtype.itemsize + scales
 
 
 def bytes_per_token(shapes: Sequence[LayerShape | None], dtype: torch.dtype) -> int:
-    """Bytes that a token takes in a pool of these layers."""
+    """Return the bytes of a token in a pool of these layers."""
     return sum(shape.bytes_per_token(dtype) for shape in shapes if shape is not None)
 
 
 class KVPool:
     """K and V tensors, `[num_slots, num_kv_heads, width]` for each layer (NHD).
 
-    Slot i of every layer belongs to the same token. On a CPU, whose attention reads one head of
-    many slots, the slots of a head lie one behind the other, head after head, and what is given
-    here is a view. In an int8 pool each head of a slot has a float32 scale beside it: see
-    `QuantizedRows`. The tensors are zeroed, so that padding which reads a slot never written meets
-    finite numbers. On a CPU the operating system gives zeroed memory out page by page as slots are
-    first written, or a little before (`prefault.py`).
+    Slot i of every layer belongs to the same token. A CPU's attention reads one head of many
+    slots, so the memory there is head-major and the tensors are views. In an int8 pool each head
+    of a slot has a float32 scale (`QuantizedRows`). The tensors are zeroed: padding that reads an
+    unwritten slot finds finite values. On a CPU the operating system provides zeroed pages when
+    slots are first written, or shortly before (`prefault.py`).
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class KVPool:
         dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        """`shapes[i]` is None where layer i stores nothing of its own."""
+        """`shapes[i]` is None for a layer without keys and values of its own."""
         self.num_slots = num_slots
         self.dtype = dtype
         self._keys: list[StoredRows | None] = []
@@ -69,15 +68,15 @@ class KVPool:
             self._values.append(_rows((num_slots, heads, value_width), dtype, device))
 
     def keys(self, layer: int) -> StoredRows:
-        """[num_slots, num_kv_heads, key_width] of a layer that stores its own."""
+        """Return the keys [num_slots, num_kv_heads, key_width] of a layer."""
         return _present(self._keys[layer], layer)
 
     def values(self, layer: int) -> StoredRows:
-        """[num_slots, num_kv_heads, value_width] of a layer that stores its own."""
+        """Return the values [num_slots, num_kv_heads, value_width] of a layer."""
         return _present(self._values[layer], layer)
 
     def tensors(self) -> Iterator[torch.Tensor]:
-        """All memory that the pool holds."""
+        """Yield all tensors of the pool."""
         for rows in (*self._keys, *self._values):
             if isinstance(rows, QuantizedRows):
                 yield from rows
@@ -85,7 +84,7 @@ class KVPool:
                 yield rows
 
     def planes(self) -> Iterator[torch.Tensor]:
-        """All memory that the pool holds as `[num_slots, ...]`, slot after slot in memory."""
+        """Yield all memory of the pool as contiguous `[num_slots, ...]` tensors."""
         for tensor in self.tensors():
             if tensor.is_contiguous():
                 yield tensor
@@ -110,11 +109,10 @@ def _rows(shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device)
 
 
 def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Zeros; on a CPU without touching the memory, which torch.zeros would do.
+    """Return zeros; on a CPU without touching the memory, as torch.zeros would.
 
-    A mapping of its own: what an allocator takes from memory that it has given out before, it has
-    to clear, and cleared memory is taken. It begins where a large page does, of which it can then
-    be made from its beginning on.
+    The memory is a mapping of its own: an allocator would have to clear reused memory, which
+    touches it. It is aligned to huge pages.
     """
     if device.type != "cpu":
         return torch.zeros(shape, dtype=dtype, device=device)
@@ -127,5 +125,5 @@ def _zeros(shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> 
 
 def _present(rows: StoredRows | None, layer: int) -> StoredRows:
     if rows is None:
-        raise LookupError(f"layer {layer} stores no keys and values of its own")
+        raise LookupError(f"layer {layer} has no keys and values of its own")
     return rows

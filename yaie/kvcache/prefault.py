@@ -1,9 +1,9 @@
-"""Takes the pool's memory from the operating system a little ahead of its use.
+"""Prefaulting: take the pool's memory from the operating system shortly before its use.
 
-The system hands memory out page by page when it is first written to, and clears each page then: a
-step of two thousand rows waits for hundreds of large pages. Done while the engine has no work, it
-costs nobody anything; and no more is taken than the next requests may need, as a CPU's memory is
-shared with others. Called by the executors.
+The system provides and clears a page when it is first written, so a step of two thousand rows
+waits for hundreds of huge pages. Prefaulting uses idle moments of the engine instead. It takes
+only the memory that the next requests may need, because other processes share it. Called by the
+executors.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
-LEAD = 16384  # slots beyond the last one in use: what the requests of a busy few seconds take,
-_LEAD_BYTES = 2 * 1024**3  # but no more of them than this
-_SHARE_OF_FREE = 4  # one part in so many of what is free may be taken at a time
-_PIECE_BYTES = 2 * 1024**2  # in a millisecond or two: so long may a request wait
-_MADV_POPULATE_WRITE = 23  # of Linux 5.14 and later: hands memory out and leaves what it holds
+LEAD = 16384  # slots past the last one in use: enough for a few busy seconds
+_LEAD_BYTES = 2 * 1024**3  # upper limit of the lead
+_FREE_SHARE = 4  # at most a quarter of the free memory is taken at a time
+_PIECE_BYTES = 2 * 1024**2  # a millisecond or two, the delay of a request that arrives meanwhile
+_MADV_POPULATE_WRITE = 23  # Linux 5.14 and later: provides pages and keeps their contents
 
 
 class PoolPrefault:
-    """Keeps the memory of some slots behind the last one in use ready to be written."""
+    """Memory of the slots after the last one in use, kept ready to be written."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class PoolPrefault:
     ) -> None:
         """`tensors`: the planes of a pool on the CPU, each `[num_slots, ...]` and contiguous.
 
-        `free_bytes` says what the system can still give.
+        `free_bytes` returns the system's free memory.
         """
         self._tensors = [tensor for tensor in tensors if tensor.numel()]
         self._num_slots = min((len(tensor) for tensor in self._tensors), default=0)
@@ -42,18 +42,18 @@ class PoolPrefault:
         self._free_bytes = free_bytes
         self._lead = min(lead, _LEAD_BYTES // max(1, self._slot_bytes))
         self._used = 0
-        self._taken = 0  # slots whose memory is there, or is about to be
+        self._taken = 0  # slots with memory, or about to get it
         self._pieces: Iterator[tuple[int, int]] = iter(())
         self._works = sys.platform == "linux"
 
     def note_use(self, slot: int) -> None:
-        """Slots up to this one are in use."""
+        """Record that slots up to this one are in use."""
         self._used = max(self._used, slot + 1)
 
     def advance(self) -> bool:
         """Take one piece of memory.
 
-        False if nothing is wanting, too little is free, or the system cannot do it.
+        False if the lead is complete, too little memory is free, or the system cannot do it.
         """
         if not self._works:
             return False
@@ -61,7 +61,7 @@ class PoolPrefault:
         if piece is None:
             wanted = min(self._used + self._lead, self._num_slots)
             needed = (wanted - self._taken) * self._slot_bytes
-            if needed <= 0 or needed > self._free_bytes() // _SHARE_OF_FREE:
+            if needed <= 0 or needed > self._free_bytes() // _FREE_SHARE:
                 return False
             self._pieces = _pieces(self._tensors, self._taken, wanted)
             self._taken = wanted
@@ -71,12 +71,12 @@ class PoolPrefault:
 
 
 def _width(tensor: torch.Tensor) -> int:
-    """Bytes of one slot."""
+    """Return the bytes of one slot."""
     return tensor.stride(0) * tensor.itemsize
 
 
 def _pieces(tensors: Sequence[torch.Tensor], first: int, end: int) -> Iterator[tuple[int, int]]:
-    """(address, bytes) of these slots, low ones of all tensors first."""
+    """Yield (address, bytes) of these slots, low slots of all tensors first."""
     slots = max(1, _PIECE_BYTES // max(map(_width, tensors)))
     for begin in range(first, end, slots):
         for tensor in tensors:

@@ -1,8 +1,8 @@
-"""Keys and values as bytes: what an int8 pool holds, and plain torch's way in and out of it.
+"""Int8 keys and values: the rows of an int8 pool, quantized and dequantized in plain torch.
 
-Each head of a slot is times one scale of its own, so what is stored depends on nothing but its own
-token's numbers: never on the batch, the chunk or who else shares it. Used by the pool and by the
-reference backend, which is the oracle of the kernels that do the same (`csrc/write.inl`).
+Each head of a slot has one scale, so the stored bytes depend on their own token only: never on
+the batch, the chunk or other users of the slot. Used by the pool and by the reference backend, the
+oracle of the kernels in `csrc/write.inl`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import torch
 
 SCALE_BYTES = 4  # a float32 for each KV head of a slot, for keys and for values
 _LARGEST = 127.0
-_LEAST_MAGNITUDE = 1e-30  # heads of nothing greater are zeros
+_LEAST_MAGNITUDE = 1e-30  # smaller heads become zeros
 
 
 class QuantizedRows(NamedTuple):
-    """Heads that stand for `elements * scales[..., None]`."""
+    """Quantized heads, of the values `elements * scales[..., None]`."""
 
     elements: torch.Tensor  # int8 [rows, num_kv_heads, width]
     scales: torch.Tensor  # float32 [rows, num_kv_heads]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of both."""
+        """Bytes of elements and scales."""
         return self.elements.nbytes + self.scales.nbytes
 
 
@@ -32,12 +32,12 @@ StoredRows = torch.Tensor | QuantizedRows  # the keys or the values of one layer
 
 
 def elements_of(rows: StoredRows) -> torch.Tensor:
-    """The tensor [slots, num_kv_heads, width] as it is held: bytes, where a pool is of bytes."""
+    """Return the stored tensor [slots, num_kv_heads, width]; int8 in an int8 pool."""
     return rows.elements if isinstance(rows, QuantizedRows) else rows
 
 
 def quantize(rows: torch.Tensor) -> QuantizedRows:
-    """[rows, num_kv_heads, width] to the nearest bytes; scale NaN where a head is not finite."""
+    """Round [rows, num_kv_heads, width] to int8; a non-finite head gets the scale NaN."""
     wide = rows.float()
     largest = wide.abs().amax(-1)
     factor = torch.where(largest > _LEAST_MAGNITUDE, _LARGEST / largest, 0.0)
@@ -48,7 +48,7 @@ def quantize(rows: torch.Tensor) -> QuantizedRows:
 
 
 def store(pool: StoredRows, slots: torch.Tensor | slice, rows: torch.Tensor) -> None:
-    """Put rows [len(slots), num_kv_heads, width] into their slots, in the pool's dtype."""
+    """Write rows [len(slots), num_kv_heads, width] to their slots, in the pool's dtype."""
     if isinstance(pool, QuantizedRows):
         pool.elements[slots], pool.scales[slots] = quantize(rows)
     else:
@@ -56,7 +56,7 @@ def store(pool: StoredRows, slots: torch.Tensor | slice, rows: torch.Tensor) -> 
 
 
 def fetch(pool: StoredRows, slots: torch.Tensor | slice) -> torch.Tensor:
-    """Rows [len(slots), num_kv_heads, width] of the pool in float32."""
+    """Return rows [len(slots), num_kv_heads, width] of the pool in float32."""
     if isinstance(pool, QuantizedRows):
         return _at(pool.elements, slots).float() * _at(pool.scales, slots)[..., None]
     return _at(pool, slots).float()

@@ -2,14 +2,14 @@
 
 Only the engine thread touches it. A path from a root is a token sequence, and every token has a
 slot in the pool. The scheduler opens a cursor for each live sequence, appends sampled tokens and
-closes it; tokens without a cursor below them stay cached until their slots are needed.
+closes it. Tokens without a cursor below them stay cached until their slots are needed.
 
     root ── "You are a helpful …" ──┬── " What is 2+2?" ── " 4"      refs: cursors in or below
             start 0, refs 2         └── " Who are you?"  ^cursor     a leaf without refs is
                                                                      evictable
 Invariants (see `audit`): every slot is free or owned by one node; children differ in their first
 token; computed tokens have computed ancestors; refs equal the cursors in or below; a node without
-refs is wholly computed, so that only keys and values of use are cached.
+refs is wholly computed, so that all cached tokens save work.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class RadixTree(TreeEdits):
         return np.concatenate(parts)[: cursor.position]
 
     def match(self, namespace: Hashable, tokens: Tokens) -> Match:
-        """Return the longest cached prefix of `tokens` (int32). Changes nothing."""
+        """Return the longest cached prefix of `tokens` (int32), without any change."""
         node = self.roots.get(namespace)
         if node is None:
             return Match(None, 0, 0, 0, self.version)
@@ -154,7 +154,7 @@ class RadixTree(TreeEdits):
         return cursor
 
     def fork(self, cursor: Cursor) -> Cursor:
-        """Start a live sequence with the path of another one. Needs neither a look-up nor slots."""
+        """Start a live sequence with the path of another one, without a look-up or new slots."""
         node = cursor.node
         assert node is not None, "the cursor is closed"
         self.version += 1
@@ -166,7 +166,7 @@ class RadixTree(TreeEdits):
     def append(self, cursor: Cursor, token: int) -> None:
         """Add a sampled token: walk into cached tokens, extend the leaf in place, or branch.
 
-        Raises `OutOfSlots` if no slot can be made free; the cursor has not moved then.
+        Raises `OutOfSlots` if every slot is pinned; the cursor has not moved then.
         """
         node = cursor.node
         assert node is not None, "the cursor is closed"
@@ -242,11 +242,11 @@ class RadixTree(TreeEdits):
         """
         self.version += 1
         free_before = self.num_free
-        # Counted by free slots, because splitting tails off also frees uncomputed tokens.
+        # Counted by free slots, because a split also frees uncomputed tokens.
         while (missing := count - (self.num_free - free_before)) > 0:
             leaf = self.evictable.pop()
             if leaf is None:
-                if not self._split_off_tails():
+                if not self._split_past_cursors():
                     break
             elif len(leaf.tokens) > missing:
                 self._trim(leaf, len(leaf.tokens) - missing)
@@ -259,7 +259,7 @@ class RadixTree(TreeEdits):
         return self.num_free - free_before
 
     def clear(self) -> int:
-        """Evict every token that no live sequence needs; return their number."""
+        """Evict every unpinned token; return their number."""
         return self.evict(self.num_slots)
 
     def reset(self) -> None:
@@ -315,7 +315,7 @@ class RadixTree(TreeEdits):
         if self.allocator.num_in_runs < self.room_to_grow and (
             self.evictable or not self.allocator.num_free
         ):
-            # Evicting token by token would hand every sequence single slots of others' tails.
+            # Evicting token by token would scatter every sequence over single slots.
             # While any slot is free, splitting live edges for more room does not pay.
             self.evict(self.room_to_grow)
         return self.allocator.take_with_room()

@@ -13,7 +13,7 @@ from yaie.kvcache.slots import Extent, SlotAllocator
 
 
 class SlotRelease(Protocol):
-    """The collaborator that receives every slot which the tree gives up."""
+    """The collaborator that receives every released slot of the tree."""
 
     def release(
         self, node: Node, first: int, extents: list[Extent], allocator: SlotAllocator
@@ -21,8 +21,7 @@ class SlotRelease(Protocol):
         """Free `extents`, the slots of the node's tokens from offset `first` on.
 
         The node still has these tokens and its place in the tree. Tokens from
-        `node.num_computed` on have no keys and values in the pool. All slots must be free on
-        return.
+        `node.num_computed` on are uncomputed. All slots must be free on return.
         """
 
 

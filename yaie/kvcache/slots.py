@@ -22,7 +22,7 @@ _CANDIDATES = 8  # extents of the fitting size class that are tried for a best f
 
 
 class OutOfSlots(Exception):
-    """Too few slots are free; nothing was changed. The scheduler handles it."""
+    """Too few slots are free; all stay as they were. The scheduler handles it."""
 
     def __init__(self, needed: int, available: int) -> None:
         super().__init__(f"{needed} slots needed, {available} free or evictable")
@@ -57,7 +57,7 @@ class SlotAllocator:
     def allocate(self, count: int) -> list[Extent]:
         """Take `count` slots in as few extents as possible, best fit first.
 
-        Raises `OutOfSlots` and takes no slot if fewer are free.
+        Raises `OutOfSlots`, and leaves all slots free, if fewer are free.
         """
         if count > self.num_free:
             raise OutOfSlots(count, self.num_free)
@@ -91,7 +91,7 @@ class SlotAllocator:
         The slot is in the longest extent, at most GROWTH_GAP from its start: sequences that grow
         at once keep apart instead of taking turns in one run. A larger gap would touch memory that
         is not prefaulted yet (`prefault.py`). An extent too short to share is taken from its
-        start, which leaves one piece instead of two. Raises `OutOfSlots` if no slot is free.
+        start, which leaves one piece instead of two. Raises `OutOfSlots` if all are taken.
         """
         if not self.num_free:
             raise OutOfSlots(1, 0)

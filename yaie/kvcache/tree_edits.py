@@ -1,7 +1,7 @@
 """Edits of the radix tree that keep its invariants: split, join, trim, settle, pin.
 
-`RadixTree` adds look-ups, the life of sequences and eviction. The edits keep every index in step
-with the nodes: evictable leaves, cursors inside edges, counts of nodes and live tokens.
+`RadixTree` adds look-ups, the life of sequences and eviction. The edits keep the indexes
+consistent: evictable leaves, cursors inside edges, counts of nodes and live tokens.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class TreeEdits:
         self.allocator = SlotAllocator(num_slots)
         self.evictable = EvictionQueue(eviction.rank)
         self.roots: dict[Hashable, Node] = {}
-        # Edges with cursors that are not at their end, and how many: they may have trimmable
-        # tokens. Found here, however large the tree is.
+        # Number of cursors before the end of each edge. Such edges may have trimmable tokens, and
+        # are found here without a walk of the tree.
         self.inside: dict[Node, int] = {}
         self.clock = 0  # tokens processed so far
         self.version = 0  # a `Match` of an older version is stale
@@ -106,7 +106,7 @@ class TreeEdits:
                     self._settle(node)
 
     def _join_path(self, node: Node) -> None:
-        """Join the edges from the root to the node wherever nothing branches off any more.
+        """Join the edges from the root to the node wherever all branches have gone.
 
         Eviction leaves such cuts behind, and a look-up walks through each node of a cached prompt.
         Only live edges are joined, and only those of equal use if the policy ranks by uses:
@@ -192,10 +192,10 @@ class TreeEdits:
     def _drop_root(self, root: Node) -> None:
         del self.roots[self._namespaces.pop(root)]
 
-    def _split_off_tails(self) -> bool:
-        """Split live edges after their deepest cursor, so that the tails become evictable.
+    def _split_past_cursors(self) -> bool:
+        """Split live edges after their deepest cursor, so that the rest becomes evictable.
 
-        False if every tail is pinned.
+        False if every such rest is pinned.
         """
         edges = [(node, count) for node in self.inside if (count := node.count_trimmable())]
         for node, count in edges:

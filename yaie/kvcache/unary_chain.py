@@ -1,20 +1,19 @@
-"""What lies above a node as if it were one edge, kept from one step to the next.
+"""Unary chains: the nodes above a live node as one run of slots, kept from step to step.
 
-A prompt that others left at many places is a chain of as many nodes, which cannot be joined; where
-nobody runs along those branches, all of the chain is the same to a step. The planner asks for the
-chain above each node where live sequences part or stand, and walks from one to the next.
+A prompt that other requests left at many places is a chain of as many nodes. They cannot be
+joined, but between two branch points of live sequences all of them are alike to a step. The
+planner visits only nodes where live sequences end or part, and reads the chain above each.
 
-    root ── A ── B ── C ── D ── E^       live: what stands at E and at F. The chain above E is
-                 └─ x └─ F^ └─ x         D, the one above C is A and B; both end where refs change
+    root ── A ── B ── C ── D ── E^       live: the sequences at E and F. The chain above E is D,
+                 └─ x └─ F^ └─ x         the one above C is A and B; both end where refs change
 
-Why what was kept can be trusted: as long as a sequence lives, every position of its path keeps its
-slot. Splits and joins move slots from node to node, but never to another position; a node with
-something live below it neither grows nor shrinks at its end. So the slots of a chain are right
-for as long as its node has refs, and only its two ends have to be looked at. Refs never grow on
-the way down, so that its first node having as many as the node below it says that all have.
+A kept chain stays valid as long as its node has refs. While a sequence lives, every position of
+its path keeps its slot: splits and joins move slots between nodes, never to another position. A
+node above a live one keeps its end. Only the two ends of a chain are therefore checked. Refs
+never grow on the way down, so equal refs at the top and below the chain mean equal refs between.
 
-What it costs: eight bytes a token. Only a node where somebody stands or parted at the last step
-keeps a chain, which is dropped or taken over by one below it when that is no longer so.
+Cost: eight bytes a token. Only nodes where sequences ended or parted in the last step keep a
+chain. It is dropped, or taken over by one further down, once that changes.
 """
 
 from __future__ import annotations
@@ -29,31 +28,30 @@ from yaie.kvcache.node import Node, SlotArray, slots_of
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The nodes straight above one node through which the same live sequences pass."""
+    """The nodes directly above one node with the same live sequences as that node."""
 
     top: Node  # the first of them
-    first_position: int  # where that began
+    first_position: int  # of `top` when the chain was made
     slots: SlotArray  # of all their tokens, in order of position
 
     def leads_to(self, node: Node) -> bool:
-        """Whether this, which was kept at the live node, is still a chain that ends above it."""
+        """Return True if the chain, kept at the live `node`, is still valid and ends above it."""
         top = self.top
         return (
-            top.parent is not None  # it was not joined into another
-            and top.start == self.first_position  # nor did a split or a join move its start
-            and top.refs == node.refs  # nobody stands in between or parts there
+            top.parent is not None  # not joined into another edge
+            and top.start == self.first_position  # its start was not split or joined away
+            and top.refs == node.refs  # all live sequences pass
             and self.first_position + len(self.slots) == node.start
         )
 
 
 def make_chain_above(node: Node) -> Chain | None:
-    """The longest chain that ends above the node, whatever has been kept; None: there is none.
+    """Return the longest chain that ends above the node, or None, and keep it there.
 
-    Costs nothing for each node of it while it stays as it was, and takes over what others on the
-    way have kept.
+    Takes over kept chains on the way, so that an unchanged one costs O(1) however long it is.
     """
     kept = node.chain
-    if kept is not None and kept.leads_to(node) and not _goes_on(kept.top):
+    if kept is not None and kept.leads_to(node) and not _continues(kept.top):
         return kept
     parts: list[Node | Chain] = []
     top = node
@@ -65,7 +63,7 @@ def make_chain_above(node: Node) -> Chain | None:
                 parts.append(kept)
                 top = kept.top
                 continue
-        if not _goes_on(top):
+        if not _continues(top):
             break
         assert top.parent is not None
         top = top.parent
@@ -76,8 +74,8 @@ def make_chain_above(node: Node) -> Chain | None:
     return node.chain
 
 
-def _goes_on(node: Node) -> bool:
-    """Whether the node above is one through which the same live sequences pass."""
+def _continues(node: Node) -> bool:
+    """Return True if the parent has the same live sequences and is not a root."""
     above = node.parent
     return (
         above is not None and above.parent is not None and above.refs == node.refs and node.refs > 0
@@ -85,7 +83,7 @@ def _goes_on(node: Node) -> bool:
 
 
 def _slots_of(parts: list[Node | Chain]) -> SlotArray:
-    """Of all of them; nodes that follow each other at once, since most have a few tokens."""
+    """Concatenate the slots of all parts; runs of nodes at once, as most have a few tokens."""
     found: list[SlotArray] = []
     extents = array("i")
     for part in parts:
