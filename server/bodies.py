@@ -15,8 +15,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from server.errors import WrongMediaType
-from yaie.errors import InvalidRequest
-from yaie.types import as_shown
+from yaie.errors import InvalidRequest, as_shown
 
 Body = TypeVar("Body", bound=BaseModel)
 # Larger bodies are parsed in a thread, so that other requests run between its steps; each step

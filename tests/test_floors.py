@@ -22,6 +22,7 @@ FLOORS = {
     "yaie.types": 0,
     "yaie.config": 0,
     "yaie.setting": 0,
+    "yaie.sampling_fields": 0,
     "yaie.stats": 0,
     "yaie.errors": 0,
     "yaie.process": 0,
@@ -44,6 +45,7 @@ FLOORS = {
 PURE = (
     "yaie.types",
     "yaie.stats",
+    "yaie.sampling_fields",
     "yaie.errors",
     "yaie.kvcache.node",
     "yaie.kvcache.slots",

@@ -1,4 +1,4 @@
-"""What callers may ask: every field of a wrong type or size is refused by name, whoever asks."""
+"""Sampling fields: a wrong type or size is an error that names the field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from yaie.config import ENGINE_SETTINGS, LEAST_CONTEXT, EngineConfig
 from yaie.errors import ConfigError, InvalidRequest
-from yaie.types import SamplingParams
+from yaie.types import SAMPLING_FIELDS, SamplingParams
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,15 @@ from yaie.types import SamplingParams
         ("include_stop_str_in_output", "false"),
     ],
 )
-def test_sampling_params_name_the_field_that_is_wrong(name: str, value: Any) -> None:
+def test_errors_name_the_wrong_field(name: str, value: Any) -> None:
     with pytest.raises(InvalidRequest, match=name) as refusal:
         SamplingParams(**{name: value})
     assert refusal.value.param == name
 
 
-def test_none_is_the_default_unless_it_has_a_meaning_of_its_own() -> None:
+def test_none_is_the_default_of_fields_that_need_a_value() -> None:
     nothing: dict[str, Any] = {field.name: None for field in dataclasses.fields(SamplingParams)}
-    # For max_tokens it is "as many as there is room for".
+    # For max_tokens it is the rest of the context.
     assert SamplingParams(**nothing) == SamplingParams(max_tokens=None)
 
 
@@ -79,17 +79,28 @@ def test_numbers_of_array_libraries_become_plain_ones() -> None:
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(params), type=SamplingParams) == params
 
 
-def test_lists_are_taken_where_tuples_are_kept() -> None:
+def test_lists_become_tuples() -> None:
     params = SamplingParams(stop=["a", "b"], stop_token_ids=[1, 2])  # type: ignore[arg-type]
     assert params.stop == ("a", "b")
     assert params.stop_token_ids == (1, 2)
     assert SamplingParams(stop="a").stop == ("a",)  # type: ignore[arg-type]
 
 
+def test_models_may_recommend_temperature_and_truncation() -> None:
+    recommended = {name for name, each in SAMPLING_FIELDS.items() if each.is_recommended}
+    assert recommended == {"temperature", "top_p", "top_k", "min_p", "repetition_penalty"}
+
+
+@pytest.mark.parametrize("value", [-0.1, 0, 1.1])
+def test_top_p_is_a_share(value: float) -> None:
+    with pytest.raises(InvalidRequest, match="greater than 0 and at most 1"):
+        SamplingParams(top_p=value)
+
+
 @pytest.mark.parametrize(
     "name", [name for name, each in ENGINE_SETTINGS.items() if each.kind is int]
 )
-def test_counts_of_the_engine_have_bounds(name: str) -> None:
+def test_whole_settings_of_the_engine_have_bounds(name: str) -> None:
     least = LEAST_CONTEXT if name in ("num_slots", "max_model_len") else 1
     for too_small in {0, least - 1}:
         said = f"{name} is {too_small}; it must be at least {least}"

@@ -211,7 +211,15 @@ def request_error(error: Exception) -> RequestError:
     return error.to_wire()
 
 
+def as_shown(value: object) -> str:
+    """Return a value as an error message shows it."""
+    try:
+        return repr(value)
+    except ValueError:  # Python refuses to write integers of thousands of digits
+        return "(too many digits to show)"
+
+
 def first_line(error: Exception) -> str:
-    """What an error of another library says, short enough to be part of a message."""
+    """Return the first line of another library's message, cut to 200 characters."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[0].strip()[:200] if lines else type(error).__name__

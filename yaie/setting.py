@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from yaie.errors import ConfigError
-from yaie.types import as_shown
+from yaie.errors import ConfigError, as_shown
 
 ENV_PREFIX = "YAIE_"
 

@@ -7,11 +7,11 @@ reads and writes dataclasses). Text does not exist here: front doors turn it int
 from __future__ import annotations
 
 import enum
-import numbers
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from yaie.errors import InvalidRequest, RequestError
+from yaie.errors import RequestError
+from yaie.sampling_fields import Biases, Bool, Kind, Real, Texts, TokenIds, Whole, reject
 
 MAX_LOGPROBS = 20
 MAX_SEQUENCES_PER_REQUEST = 128
@@ -21,164 +21,79 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams:
-    """How to continue a prompt. Field names are vLLM's, and so is None for "the default".
+    """Parameters of the continuation of a prompt, with vLLM's names.
 
-    Numbers of array libraries become plain ones. Raises `InvalidRequest` naming the field when a
-    value is of a wrong type or out of range.
+    None stands for the default, except in fields of type None. Numbers of array libraries become
+    plain ones.
+
+    Raises:
+        InvalidRequest: a value has the wrong type or is out of range; `param` names the field.
     """
 
-    n: int = 1
-    max_tokens: int | None = 16  # None: as many as the context has room for
-    min_tokens: int = 0
-    temperature: float = 1.0  # 0: greedy
-    top_p: float = 1.0
-    top_k: int = 0  # 0 or -1: off
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-    logit_bias: dict[int, float] | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] = ()  # looked for by the front doors, not by the engine
-    stop_token_ids: tuple[int, ...] = ()
-    ignore_eos: bool = False
-    logprobs: int | None = None  # None: none; k: of the drawn token and of the k most likely
-    prompt_logprobs: int | None = None
-    skip_special_tokens: bool = True
-    include_stop_str_in_output: bool = False
+    n: Annotated[int, Whole(1, MAX_SEQUENCES_PER_REQUEST)] = 1
+    max_tokens: Annotated[int | None, Whole(1)] = 16  # None: up to the end of the context
+    min_tokens: Annotated[int, Whole(0)] = 0
+    temperature: Annotated[float, Real(0.0, 100.0, is_recommended=True)] = 1.0  # 0: greedy
+    top_p: Annotated[float, Real(0.0, 1.0, excludes_least=True, is_recommended=True)] = 1.0
+    top_k: Annotated[int, Whole(-1, is_recommended=True)] = 0  # 0 or -1: off
+    min_p: Annotated[float, Real(0.0, 1.0, is_recommended=True)] = 0.0
+    # The range keeps logits finite.
+    repetition_penalty: Annotated[float, Real(0.01, 100.0, is_recommended=True)] = 1.0
+    presence_penalty: Annotated[float, Real(-2.0, 2.0)] = 0.0
+    frequency_penalty: Annotated[float, Real(-2.0, 2.0)] = 0.0
+    logit_bias: Annotated[dict[int, float] | None, Biases(100.0)] = None
+    seed: Annotated[int | None, Whole()] = None
+    stop: Annotated[tuple[str, ...], Texts()] = ()  # matched in text, above the engine
+    stop_token_ids: Annotated[tuple[int, ...], TokenIds()] = ()
+    ignore_eos: Annotated[bool, Bool()] = False
+    # k: of the sampled token and of the k most likely ones; None: no logprobs.
+    logprobs: Annotated[int | None, Whole(0, MAX_LOGPROBS)] = None
+    prompt_logprobs: Annotated[int | None, Whole(0, MAX_LOGPROBS)] = None
+    skip_special_tokens: Annotated[bool, Bool()] = True
+    include_stop_str_in_output: Annotated[bool, Bool()] = False
 
     def __post_init__(self) -> None:
-        for name, default in _DEFAULTS:
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, default)
-        if isinstance(self.stop, str):  # vLLM takes a single string too
-            object.__setattr__(self, "stop", (self.stop,))
-        plain: dict[str, object] = {
-            "stop": _texts("stop", self.stop),
-            "stop_token_ids": _token_ids("stop_token_ids", self.stop_token_ids),
-        }
-        if self.logit_bias is not None:
-            plain["logit_bias"] = _biases("logit_bias", self.logit_bias)
-        for name, lowest, highest in _INT_RANGES:
+        for name, each in SAMPLING_FIELDS.items():
             value = getattr(self, name)
-            if value is not None:  # only where it has a meaning: elsewhere it became the default
-                plain[name] = _whole_number(name, value, lowest, highest)
-        for name, low, high in _FLOAT_RANGES:
-            plain[name] = _number(name, getattr(self, name), low, high)
-        for name in _BOOLS:
-            plain[name] = _boolean(name, getattr(self, name))
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
-        if self.top_p <= 0:
-            _refuse("top_p", self.top_p, "greater than 0 and at most 1")
+            if value is None and each.is_optional:
+                continue
+            plain = each.default if value is None else each.kind.convert(name, value)
+            object.__setattr__(self, name, plain)
         if self.max_tokens is not None and self.min_tokens > self.max_tokens:
-            _refuse("min_tokens", self.min_tokens, f"at most max_tokens ({self.max_tokens})")
-        if any(not piece for piece in self.stop):
-            _refuse("stop", "", "non-empty strings")
+            reject("min_tokens", self.min_tokens, f"at most max_tokens ({self.max_tokens})")
 
     @property
     def is_greedy(self) -> bool:
-        """Whether the most likely token is always taken."""
+        """True if the most likely token is always taken."""
         return self.temperature == 0.0
 
 
-# Of the fields where None has no meaning of its own.
-_DEFAULTS = tuple(
-    (each.name, each.default)
-    for each in fields(SamplingParams)
-    if each.default is not None and each.name != "max_tokens"
-)
-_LARGEST_INT = 2**63 - 1  # what travels to the engine
-_INT_RANGES: tuple[tuple[str, int, int], ...] = (
-    ("n", 1, MAX_SEQUENCES_PER_REQUEST),
-    ("max_tokens", 1, _LARGEST_INT),
-    ("min_tokens", 0, _LARGEST_INT),
-    ("top_k", -1, _LARGEST_INT),
-    ("seed", -_LARGEST_INT - 1, _LARGEST_INT),
-    ("logprobs", 0, MAX_LOGPROBS),
-    ("prompt_logprobs", 0, MAX_LOGPROBS),
-)
-_FLOAT_RANGES = (
-    ("temperature", 0.0, 100.0),
-    ("top_p", 0.0, 1.0),
-    ("min_p", 0.0, 1.0),
-    ("repetition_penalty", 0.01, 100.0),  # logits stay finite
-    ("presence_penalty", -2.0, 2.0),
-    ("frequency_penalty", -2.0, 2.0),
-)
-_BOOLS = ("ignore_eos", "skip_special_tokens", "include_stop_str_in_output")
+@dataclass(frozen=True, slots=True)
+class SamplingField:
+    """Name, kind and default of one field of `SamplingParams`."""
+
+    name: str
+    kind: Kind
+    default: Any
+    is_optional: bool  # None has a meaning of its own
+
+    @property
+    def is_recommended(self) -> bool:
+        """True if a model's generation_config.json may set the default."""
+        return getattr(self.kind, "is_recommended", False)
 
 
-def _is_number(value: Any, kind: type) -> bool:
-    """Whether it is of that kind of the numeric tower, which array libraries have joined."""
-    return isinstance(value, kind) and not isinstance(value, bool)
+def _sampling_fields() -> dict[str, SamplingField]:
+    hints = get_type_hints(SamplingParams, include_extras=True)
+    found = {}
+    for each in fields(SamplingParams):
+        hint, kind = get_args(hints[each.name])
+        is_optional = type(None) in get_args(hint)
+        found[each.name] = SamplingField(each.name, kind, each.default, is_optional)
+    return found
 
 
-def _whole_number(
-    name: str,
-    value: Any,
-    lowest: int = -_LARGEST_INT - 1,
-    highest: int = _LARGEST_INT,
-    wanted: str = "a whole number",
-) -> int:
-    if not _is_number(value, numbers.Integral):
-        _refuse(name, value, wanted)
-    if value < lowest:
-        _refuse(name, value, f"at least {lowest}")
-    if value > highest:
-        _refuse(name, value, f"at most {highest}")
-    return int(value)
-
-
-def _number(name: str, value: Any, low: float, high: float) -> float:
-    if not _is_number(value, numbers.Real):
-        _refuse(name, value, "a number")
-    if not low <= value <= high:  # also refuses NaN
-        _refuse(name, value, f"between {low:g} and {high:g}")
-    return int(value) if isinstance(value, numbers.Integral) else float(value)
-
-
-def _boolean(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        _refuse(name, value, "True or False")
-    return value
-
-
-def _texts(name: str, values: object) -> tuple[str, ...]:
-    if not isinstance(values, list | tuple):
-        _refuse(name, values, "a list of str")
-    for value in values:
-        if not isinstance(value, str):
-            _refuse(name, value, "a list of str only")
-    return tuple(values)
-
-
-def _token_ids(name: str, values: object) -> tuple[int, ...]:
-    if not isinstance(values, list | tuple):
-        _refuse(name, values, "a list of int")
-    return tuple(_whole_number(name, value, wanted="a list of int only") for value in values)
-
-
-def _biases(name: str, biases: object) -> dict[int, float]:
-    if not isinstance(biases, dict):
-        _refuse(name, biases, "a mapping from token ids to numbers")
-    keyed = "keyed by token ids, which are whole numbers"
-    return {
-        _whole_number(name, token_id, wanted=keyed): _number(name, bias, -100.0, 100.0)
-        for token_id, bias in biases.items()
-    }
-
-
-def as_shown(value: object) -> str:
-    """A value as an error message shows it."""
-    try:
-        return repr(value)
-    except ValueError:  # Python does not write out whole numbers of thousands of digits
-        return "(too many digits to show)"
-
-
-def _refuse(name: str, value: object, wanted: str) -> NoReturn:
-    raise InvalidRequest(f"{name} must be {wanted}, got {as_shown(value)}", param=name)
+SAMPLING_FIELDS = _sampling_fields()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

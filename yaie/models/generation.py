@@ -14,20 +14,17 @@ from tokenizers import Tokenizer
 
 from yaie.errors import InvalidRequest
 from yaie.models.checkpoint import read_json
-from yaie.types import SamplingParams
+from yaie.types import SAMPLING_FIELDS, SamplingParams
 
 logger = logging.getLogger(__name__)
-
-# Names in generation_config.json that are also names of `SamplingParams`.
-_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repetition_penalty")
 
 
 def read_default_sampling(folder: Path) -> dict[str, float | int]:
     """The sampling settings that the model's authors recommend; empty where they say nothing."""
     settings = _read_optional(folder / "generation_config.json")
     found: dict[str, float | int] = {}
-    for name in _SAMPLING:
-        value = settings.get(name)
+    for name, each in SAMPLING_FIELDS.items():
+        value = settings.get(name) if each.is_recommended else None
         if value is None:
             continue
         if name == "top_k" and isinstance(value, float) and value.is_integer():
