@@ -80,6 +80,7 @@ def measure_tree(
         note(f"{number} of {len(measurements) + 1}: {figures[-1].name}")
     churn = Churn() if scale == 1.0 else Churn().scaled(scale)
     fragmentation = measure_fragmentation(churn)
+    note(f"{len(measurements) + 1} of {len(measurements) + 1}: fragmentation")
     return {
         "benchmark": "tree",
         "machine": describe_machine(),

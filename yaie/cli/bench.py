@@ -105,6 +105,12 @@ def tree_lines(report: dict[str, Any]) -> list[str]:
             f"{figure['name']:<24}{figure['value']:>12,.2f}{figure['goal']:>10,.0f}"
             f"  {figure['unit']:<6} {met}"
         )
+    shares = report["fragmentation"]
+    lines.append(
+        f"after {shares['requests']:,} requests in a full pool: "
+        f"{shares['runs_per_sequence']} runs of slots per sequence, "
+        f"{shares['mean_run']} slots in each"
+    )
     return lines
 
 

@@ -80,7 +80,7 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
     settings: dict[str, Any],
 ) -> None:
-    """Answer questions that share a prompt, with the prefix cache off and on."""
+    """Answer questions with the prefix cache off and on."""
     from yaie.cli.local import load_model
 
     measured: dict[bool, list[DemoRun]] = {}

@@ -31,8 +31,8 @@ _NEAR = 2  # edits between an unknown flag and one that is suggested
 app = typer.Typer(
     name="yaie",
     help=(
-        "Run language models; a radix tree computes every common prefix once. "
-        'yaie "PROMPT" answers a prompt; yaie alone, on a terminal, starts a chat.'
+        'Run language models. yaie "PROMPT" answers a prompt; yaie alone, on a terminal, starts '
+        "a chat. Prompts with a common prefix share its computation."
     ),
     epilog='Examples: yaie "Why is the sky blue?"    cat notes.md | yaie "Summarise this"',
     rich_markup_mode=None,

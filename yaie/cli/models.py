@@ -36,7 +36,7 @@ class LocalModel:
 def models(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
 ) -> None:
-    """List models on this machine, models to start with, and supported architectures."""
+    """List models here, models to start with, and architectures."""
     from yaie.models.support import SUPPORTED
 
     local = [inspect_model(name, folder) for name, folder in local_folders()]

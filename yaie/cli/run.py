@@ -33,7 +33,9 @@ Url = Annotated[
 Local = Annotated[bool, typer.Option("--local", help="answer in this process, without a server")]
 ApiKey = Annotated[
     str | None,
-    typer.Option("--api-key", help="the server's key [YAIE_API_KEY, OPENAI_API_KEY]"),
+    typer.Option(
+        "--api-key", help="the server's key [YAIE_API_KEY, OPENAI_API_KEY]", metavar="KEY"
+    ),
 ]
 Stats = Annotated[
     bool | None,
@@ -103,7 +105,7 @@ def run(
 
 
 def show_stats(answer: Answer, wanted: bool | None) -> None:
-    """Print the line of figures; None: only on a terminal."""
+    """Print the line of figures; without a choice of the user, on a terminal only."""
     if wanted:
         print(answer.as_line(), file=sys.stderr)
     elif wanted is None:
@@ -220,7 +222,7 @@ class _TimeIsUp(BaseException):
 
 @contextlib.contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Leave the block with exit code 124 after this many seconds; None: without limit."""
+    """Leave the block with exit code 124 after this many seconds (None: unlimited)."""
     if seconds is None:
         yield
         return
