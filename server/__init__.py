@@ -1,1 +1,1 @@
-"""The HTTP skin: `uvicorn server.api:app`."""
+"""HTTP server over the engine: `uvicorn server.api:app`."""

@@ -92,7 +92,7 @@ def chat_logprobs(body: ChatBody) -> int | None:
 
 
 def check_tools(body: ChatBody) -> list[dict[str, Any]] | None:
-    """Return the tools for the chat template; None with `tool_choice` none."""
+    """Return the tools for the chat template, if the model may use them."""
     choice = body.tool_choice
     is_harmless = choice in ("none", "auto") or (choice == "required" and not body.tools)
     if choice is not None and not is_harmless:

@@ -1,7 +1,7 @@
-"""Prometheus metrics: the engine's statistics as they are, and what only the server can see.
+"""Prometheus metrics of the engine's statistics and of the server's own measurements.
 
 One registry per application, filled by `Generation` and the middleware and read by `GET /metrics`.
-Labels come from closed sets only, never from what a client sends.
+Label values come from closed sets, never from a client.
 """
 
 from __future__ import annotations
@@ -37,61 +37,61 @@ Snapshot = tuple[EngineState, EngineInfo | None, EngineStats, int]
 
 
 class Metrics:
-    """The metrics of one application."""
+    """Metrics of one application."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(_EngineCollector(snapshot))
         self.active = Gauge(
             "yaie_http_active_requests",
-            "HTTP requests whose last byte is not sent, but for those of probes and of metrics",
+            "HTTP requests in progress, excluding health probes and /metrics",
             registry=self._registry,
         )
         self.responses = Counter(
             "yaie_http_responses",
-            "HTTP responses",
+            "HTTP responses by route, method and status",
             ("route", "method", "status"),
             registry=self._registry,
         )
         self.outcomes = Counter(
             "yaie_requests",
-            "Completion requests by how they ended",
+            "Completion requests by outcome",
             ("outcome",),
             registry=self._registry,
         )
         self.first_token_s = Histogram(
             "yaie_time_to_first_token_seconds",
-            "From sending a request to the engine to its first token",
+            "Seconds from submission to the engine until the first token",
             buckets=_FIRST_TOKEN_BUCKETS,
             registry=self._registry,
         )
         self.inter_token_s = Histogram(
             "yaie_inter_token_seconds",
-            "Time for one more token of a request",
+            "Seconds per token of a request after its first",
             buckets=_INTER_TOKEN_BUCKETS,
             registry=self._registry,
         )
         self.total_s = Histogram(
             "yaie_request_seconds",
-            "From sending a request to the engine to its end, unless it failed before a token",
+            "Seconds from submission to the end; excludes requests that fail before a token",
             buckets=_TOTAL_BUCKETS,
             registry=self._registry,
         )
-        self.prompt_tokens = self._token_counter("prompt", "Tokens of prompts, ended requests")
+        self.prompt_tokens = self._token_counter("prompt", "Prompt tokens of finished requests")
         self.cached_tokens = self._token_counter(
-            "cached", "Tokens of prompts that were not computed, ended requests"
+            "cached", "Prompt tokens of finished requests that came from the cache"
         )
         self.completion_tokens = self._token_counter(
-            "completion", "Tokens that clients were given, ended requests"
+            "completion", "Completion tokens of finished requests"
         )
 
     def count_outcome(
         self, outcome: str, usage: Usage, total_s: float, *, is_lost: bool = False
     ) -> None:
-        """Count a request that ended. `is_lost`: an error came before its first token.
+        """Count a finished request. `is_lost`: it failed before its first token.
 
-        Such a request has an outcome and no more, or the more are refused, the shorter requests
-        would seem to take.
+        Lost requests are left out of the latency histograms; otherwise rejections would make
+        latency look good.
         """
         self.outcomes.labels(outcome).inc()
         if is_lost:
@@ -102,7 +102,7 @@ class Metrics:
         self.completion_tokens.inc(usage.completion_tokens)
 
     def text(self) -> bytes:
-        """All metrics in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def _token_counter(self, name: str, documentation: str) -> Counter:
@@ -110,31 +110,33 @@ class Metrics:
 
 
 class _EngineCollector(Collector):
-    """Reads the engine's latest statistics when it is asked; they start again with an engine."""
+    """Collector of the engine's latest statistics; counters restart with the engine."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
         self._snapshot = snapshot
 
     def collect(self) -> Iterator[Metric]:
         state, info, stats, num_restarts = self._snapshot()
-        states = GaugeMetricFamily("yaie_engine_state", "1 for the present state", labels=["state"])
+        states = GaugeMetricFamily("yaie_engine_state", "1 for the current state", labels=["state"])
         for one in EngineState:
             states.add_metric([one.value], float(one is state))
         yield states
         yield CounterMetricFamily(
-            "yaie_engine_restarts", "Times that the engine died and was restarted", num_restarts
+            "yaie_engine_restarts", "Engine restarts after a crash or a stall", num_restarts
         )
         for each in metrics():
             family = GaugeMetricFamily if each.about.kind == "gauge" else CounterMetricFamily
             yield family(each.name, each.about.help, getattr(stats, each.field))
         if info is not None:
             labels = {name: str(getattr(info, name)) for name in _INFO_LABELS}
-            about = GaugeMetricFamily("yaie_engine_info", "What is served", labels=list(labels))
+            about = GaugeMetricFamily(
+                "yaie_engine_info", "Model and settings of the engine", labels=list(labels)
+            )
             about.add_metric(list(labels.values()), 1.0)
             yield about
-            yield GaugeMetricFamily("yaie_num_slots", "Size of the KV pool", info.num_slots)
+            yield GaugeMetricFamily("yaie_num_slots", "Slots of the KV pool", info.num_slots)
             yield GaugeMetricFamily(
                 "yaie_kv_utilization",
-                "Share of the slots that live sequences need",
+                "Share of the slots used by live sequences",
                 stats.num_live_slots / max(1, info.num_slots),
             )

@@ -305,7 +305,7 @@ class Translator:
         max_tokens: int | None,
         limit_name: str,
     ) -> None:
-        """Refuse a prompt that leaves no room. `max_tokens`: None without a client's limit."""
+        """Refuse a prompt without room for the completion. `max_tokens`: the client's own limit."""
         longest = self._info.max_model_len
         length = len(prompt)
         if not prompt:

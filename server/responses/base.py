@@ -17,7 +17,7 @@ from yaie.types import TokenLogprobs, Usage
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:
-    """OpenAI's `usage`; the cached tokens are always there, also when there are none."""
+    """Return OpenAI's `usage`, always with the cached tokens."""
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -66,18 +66,18 @@ class GenerationResponse(ABC):
         """Return the whole response."""
 
     def chunk(self, choice: dict[str, Any], **extra: Any) -> bytes:
-        """The event for a chunk with one choice; `extra` goes beside the choices."""
+        """Return the event of a chunk with one choice and `extra` top-level fields."""
         tail = self._tail
         if extra:
             tail = b"," + msgspec.json.encode(extra)[1:-1] + tail
         return event(self._head + b"[" + msgspec.json.encode(choice) + b"]" + tail)
 
     def num_scored(self, pieces: Mapping[int, TextPiece]) -> int:
-        """How many tokens `events` would write log-probabilities of."""
+        """Return the number of tokens whose logprobs `events` would write."""
         return sum(len(piece.logprobs) for piece in pieces.values())
 
     def closing(self) -> bytes:
-        """The usage chunk, where it was asked for."""
+        """Return the usage chunk if it was requested."""
         if not self.call.include_usage:
             return b""
         usage = msgspec.json.encode(usage_json(self.generation.usage))
@@ -95,14 +95,14 @@ class GenerationResponse(ABC):
                 choice.stop_reason = piece.stop_reason
 
     def document(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        """The whole answer around its choices."""
+        """Return the whole response with these choices."""
         document = self._about(self.object_name)
         document["choices"] = choices
         document["usage"] = usage_json(self.generation.usage)
         return document | self.prompt_ids()
 
     def prompt_ids(self) -> dict[str, Any]:
-        """`prompt_token_ids`, where ids were asked for and there is one prompt."""
+        """Return `prompt_token_ids` if ids were requested and the call has one prompt."""
         if not self.call.return_token_ids or len(self.call.requests) != 1:
             return {}
         return {"prompt_token_ids": self.call.requests[0].prompt_token_ids}

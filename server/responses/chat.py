@@ -1,4 +1,4 @@
-"""The answers of `POST /v1/chat/completions`."""
+"""Responses of `POST /v1/chat/completions`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from yaie.text.assemble import TextPiece
 
 
 class ChatResponse(GenerationResponse):
-    """Messages. What the model writes is the content, tool calls included."""
+    """Response with messages; their content is all that the model writes, tool calls included."""
 
     object_name = "chat.completion"
     chunk_name = "chat.completion.chunk"
 
     def opening(self) -> bytes:
-        """For each choice the role, before anything is said."""
+        """Return a chunk with the role for each choice."""
         extra = self.prompt_ids()
         delta = {"role": "assistant", "content": ""}
         return b"".join(
@@ -27,7 +27,7 @@ class ChatResponse(GenerationResponse):
         )  # fmt: skip
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        """Content, then an empty delta with the finish reason."""
+        """Return chunks with content, then an empty delta with the finish reason."""
         return b"".join(self._events_of(index, piece) for index, piece in pieces.items())
 
     def _events_of(self, index: int, piece: TextPiece) -> bytes:
@@ -56,7 +56,7 @@ class ChatResponse(GenerationResponse):
         return body
 
     def reply(self) -> dict[str, Any]:
-        """The whole answer."""
+        """Return the whole response."""
         choices = []
         for index, choice in enumerate(self.choices):
             written: dict[str, Any] = {

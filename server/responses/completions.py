@@ -1,4 +1,4 @@
-"""The answers of `POST /v1/completions`."""
+"""Responses of `POST /v1/completions`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from yaie.types import TokenLogprobs
 
 
 class CompletionResponse(GenerationResponse):
-    """Text, with the prompt before it where `echo` asks for it."""
+    """Response with text, and the prompt in front of it with `echo`."""
 
     object_name = "text_completion"
     chunk_name = "text_completion"
@@ -27,15 +27,15 @@ class CompletionResponse(GenerationResponse):
         self._is_opened = [False] * len(self.choices)
 
     def opening(self) -> bytes:
-        """Nothing: a completion begins with its first text."""
+        """Return an empty opening: a completion begins with its first text."""
         return b""
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        """One chunk per choice; the last carries the finish reason."""
+        """Return one chunk per choice; its last one has the finish reason."""
         return b"".join(self._event_of(index, piece) for index, piece in pieces.items())
 
     def num_scored(self, pieces: Mapping[int, TextPiece]) -> int:
-        """How many tokens `events` would write log-probabilities of: with the prompts'."""
+        """Return the number of tokens whose logprobs `events` would write, echoed ones included."""
         opened = {
             index // self.call.sampling.n for index in pieces if not self._is_opened[index]
         } - self._echoed.keys()
@@ -67,7 +67,7 @@ class CompletionResponse(GenerationResponse):
         return self.chunk(choice, **extra)
 
     def reply(self) -> dict[str, Any]:
-        """The whole answer."""
+        """Return the whole response."""
         choices = []
         for index, choice in enumerate(self.choices):
             text, token_ids, logprobs = self._shown(
@@ -97,7 +97,7 @@ class CompletionResponse(GenerationResponse):
         logprobs: Sequence[TokenLogprobs],
         is_first: bool,
     ) -> tuple[str, Sequence[int], dict[str, Any] | None]:
-        """What is shown of some tokens: with the prompt before the first, where it is echoed."""
+        """Return text, token ids and logprobs to show; the first of a choice has the echo."""
         call = self.call
         if call.prompt_only:
             text, token_ids, logprobs = "", (), ()
@@ -111,7 +111,7 @@ class CompletionResponse(GenerationResponse):
         writer = self._logprobs[index]
         if echoed is None:
             return text, token_ids, writer.write(token_ids, logprobs)
-        writer.go_on_after(echoed)
+        writer.continue_after(echoed)
         return text, token_ids, echoed.before(writer.write(token_ids, logprobs))
 
     def _echoed_of(self, prompt: int) -> EchoedLogprobs | None:

@@ -1,6 +1,6 @@
-"""Log-probabilities in OpenAI's two forms.
+"""Logprobs in OpenAI's two forms.
 
-JSON has no infinity: a token that was ruled out is shown with `LOWEST`.
+JSON has no infinity: an excluded token is shown with `LOWEST`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOWEST = -9999.0
 
 
 def chat_logprobs(tokenizer: Tokenizer, given: Sequence[TokenLogprobs]) -> dict[str, Any]:
-    """`logprobs` of a chat choice: one entry per token, with bytes."""
+    """Return `logprobs` of a chat choice: one entry per token, with its bytes."""
     content = [
         {
             **_chat_token(tokenizer, one.token_id, one.logprob),
@@ -41,14 +41,14 @@ def _chat_token(tokenizer: Tokenizer, token_id: int, logprob: float) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class EchoedLogprobs:
-    """`logprobs` of an echoed prompt: encoded once, since all its choices begin with them."""
+    """`logprobs` of an echoed prompt, encoded once for all its choices."""
 
-    lists: dict[str, bytes]  # the entries of each list as JSON, without its brackets
+    lists: dict[str, bytes]  # entries of each list as JSON, without the brackets
     text_len: int
     decoder_state: tuple[bytes, int]  # a prompt may end within a character
 
     def before(self, own: dict[str, Any]) -> dict[str, Any]:
-        """The lists of the prompt and then of the answer, as one document holds them."""
+        """Return the lists of the prompt followed by those of the completion."""
         joined = {}
         for name, entries in self.lists.items():
             both = filter(None, (entries, msgspec.json.encode(own[name])[1:-1]))
@@ -57,7 +57,7 @@ class EchoedLogprobs:
 
 
 class CompletionLogprobs:
-    """`logprobs` of a text completion's choices, whose offsets go on from chunk to chunk."""
+    """Writer of `logprobs` of a text completion; offsets continue from chunk to chunk."""
 
     def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool) -> None:
         self._tokenizer = tokenizer
@@ -68,7 +68,7 @@ class CompletionLogprobs:
     def echoed(
         self, token_ids: Sequence[int], given: Sequence[TokenLogprobs | None], echo: str
     ) -> EchoedLogprobs:
-        """Those of a prompt whose text is `echo`."""
+        """Return the logprobs of a prompt with the text `echo`."""
         lists = self.write(token_ids, given, echo)
         return EchoedLogprobs(
             {name: msgspec.json.encode(entries)[1:-1] for name, entries in lists.items()},
@@ -76,8 +76,8 @@ class CompletionLogprobs:
             self._decoder.getstate(),
         )
 
-    def go_on_after(self, echoed: EchoedLogprobs) -> None:
-        """What is written next follows the prompt."""
+    def continue_after(self, echoed: EchoedLogprobs) -> None:
+        """Continue the offsets after the prompt."""
         self._offset = echoed.text_len
         self._decoder.setstate(echoed.decoder_state)
 
@@ -87,9 +87,9 @@ class CompletionLogprobs:
         given: Sequence[TokenLogprobs | None],
         echo: str | None = None,
     ) -> dict[str, Any]:
-        """The four parallel lists for some tokens; None for one that nothing preceded.
+        """Return OpenAI's four parallel lists for some tokens; the first of a prompt has null.
 
-        `echo`: the text, where they are a prompt's and not an answer's.
+        `echo`: text of the prompt if these are its tokens.
         """
         offsets = []
         for token_id in token_ids:
@@ -97,7 +97,7 @@ class CompletionLogprobs:
             raw = self._tokenizer.token_bytes(token_id)
             is_shown = not self._skips or token_id not in self._tokenizer.special_ids
             if echo is not None and token_id in self._tokenizer.special_ids:
-                # Written by the client, or put before what the client wrote?
+                # Shown if the client wrote it, hidden if the tokenizer added it.
                 is_shown = echo.startswith(raw.decode("utf-8", "replace"), self._offset)
             if is_shown:
                 self._offset += len(self._decoder.decode(raw))
@@ -112,13 +112,13 @@ class CompletionLogprobs:
         top = one.top or ((one.token_id, one.logprob),)
         named: dict[str, float] = {}
         for token_id, logprob in top:
-            # Of several tokens with the same text the first is the most likely.
+            # The first of several tokens with the same text is the most likely.
             named.setdefault(self._name(token_id), max(logprob, LOWEST))
         named.setdefault(self._name(one.token_id), max(one.logprob, LOWEST))
         return named
 
     def _name(self, token_id: int) -> str:
-        """The token's text; a part of a character as OpenAI writes it, so that names differ."""
+        """Return the token's text; a part of a character in OpenAI's form, so that names differ."""
         raw = self._tokenizer.token_bytes(token_id)
         try:
             return raw.decode()

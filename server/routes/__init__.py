@@ -1,1 +1,1 @@
-"""The endpoints, one module for each group."""
+"""Endpoints, one module for each group."""

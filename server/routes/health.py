@@ -1,6 +1,6 @@
-"""The probes, `/metrics` and `/stats`. None of them runs the model or waits for it.
+"""Probes, `/metrics` and `/stats`; they never run the model nor wait for it.
 
-Load balancers and monitors look at probes with HEAD.
+Load balancers and monitors use HEAD too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _probe(service: Service, is_good: bool) -> Response:
 @router.head("/health", include_in_schema=False)
 @router.get("/health")
 async def health(request: Request) -> Response:
-    """200 while the engine answers, ready or busy; 503 with the state otherwise."""
+    """Answer 200 while requests are accepted, 503 with the state otherwise."""
     service: Service = request.app.state.service
     return _probe(service, service.state is EngineState.READY)
 
@@ -47,7 +47,7 @@ async def health(request: Request) -> Response:
 @router.head("/readiness", include_in_schema=False)
 @router.get("/readiness")
 async def readiness(request: Request) -> Response:
-    """200 while requests are taken."""
+    """Answer 200 while requests are accepted, 503 with the state otherwise."""
     service: Service = request.app.state.service
     return _probe(service, service.state is EngineState.READY)
 
@@ -55,7 +55,7 @@ async def readiness(request: Request) -> Response:
 @router.head("/liveness", include_in_schema=False)
 @router.get("/liveness")
 async def liveness(request: Request) -> Response:
-    """200 while the server runs and restarting it would not help; an engine restarts itself."""
+    """Answer 503 if the engine cannot start, else 200: a crashed engine restarts by itself."""
     service: Service = request.app.state.service
     return _probe(service, service.state is not EngineState.FAILED)
 
@@ -70,7 +70,7 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/stats")
 async def stats(request: Request) -> Response:
-    """The engine's statistics and description as JSON."""
+    """Return the engine's statistics and description as JSON."""
     service: Service = request.app.state.service
     model = service.model()
     numbers = model.stats

@@ -1,1 +1,1 @@
-"""The request bodies of the API, as clients send them."""
+"""Request bodies of the API, as clients send them."""

@@ -1,4 +1,4 @@
-"""The body of `POST /v1/chat/completions`."""
+"""Body of `POST /v1/chat/completions`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class ChatBody(GenerationBody):
         "continue_final_message": (False,),
         "documents": ([],),
         "echo": (False,),
-        "function_call": ("none", "auto"),  # of functions, which are refused
+        "function_call": ("none", "auto"),  # refers to functions, which are refused
         "functions": ([],),
         "modalities": (["text"],),
         "web_search_options": (),
     }
     accepted: ClassVar[frozenset[str]] = GenerationBody.accepted | {
         "parallel_tool_calls",
-        "prediction",  # makes an answer come sooner, not another one
+        "prediction",  # speeds up an answer without changing it
     }
 
     messages: list[Any]

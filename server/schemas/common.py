@@ -1,8 +1,7 @@
-"""What chat and text completions have in common.
+"""Fields shared by chat and text completions.
 
-Types are strict: a number in quotes or 1.5 where a whole number belongs is refused; 8.0 is one, as
-in JSON Schema. Null is the same as leaving a field out. Ranges are checked where the values are
-used, in `translate`.
+Types are strict: a number in quotes, or 1.5 for an integer, is refused. 8.0 is an integer, as in
+JSON Schema. Null counts as left out. `translate` checks the ranges.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ MAX_LISTED = 1024  # ids, biases, or values for the chat template
 
 
 def _whole(value: Any) -> Any:
-    """8 for 8.0, which some languages write for every number."""
+    """Return 8 for 8.0: some languages write every number as a float."""
     is_whole = isinstance(value, float) and value.is_integer()
     return int(value) if is_whole and abs(value) <= LARGEST_EXACT_FLOAT else value
 
 
 def _short(value: Any) -> Any:
-    """Refuse a long list before its entries are looked at: each wrong one would be an error."""
+    """Refuse a long list before pydantic builds one error for each wrong entry."""
     if isinstance(value, list | dict) and len(value) > MAX_LISTED:
         raise PydanticCustomError(
             "too_long",
-            "has {number} entries; at most {limit} are read",
+            "has {number} entries; at most {limit} are allowed",
             {"number": len(value), "limit": MAX_LISTED},
         )
     return value
@@ -43,7 +42,7 @@ class StreamOptions(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
     include_usage: bool | None = None
-    continuous_usage_stats: bool | None = None  # vLLM's; named as ignored
+    continuous_usage_stats: bool | None = None  # vLLM's; reported as ignored
 
 
 class GenerationBody(BaseModel):
@@ -51,8 +50,8 @@ class GenerationBody(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
 
-    # Known fields of these or of other servers' APIs that would change the answer if they were
-    # obeyed: ignoring them silently would be wrong. The value that means "not used" is accepted.
+    # Known fields of these or of other servers' APIs that change the answer, so that they must not
+    # be ignored silently. Values that mean "unused" are accepted.
     unsupported: ClassVar[dict[str, tuple[Any, ...]]] = {
         "allowed_token_ids": ([],),
         "bad_words": ([],),
@@ -94,8 +93,8 @@ class GenerationBody(BaseModel):
         "use_beam_search": (False,),
         "xtc_probability": (0,),
     }
-    # Other servers' names for fields of ours: refused in the same way where ours is not given too,
-    # as clients do that write for several servers at once.
+    # Other servers' names for fields of ours: refused unless ours is given too, as by clients that
+    # write for several servers.
     other_names: ClassVar[dict[str, tuple[str, Any]]] = {
         "max_new_tokens": ("max_tokens", None),
         "n_predict": ("max_tokens", -1),
@@ -103,7 +102,7 @@ class GenerationBody(BaseModel):
         "repeat_penalty": ("repetition_penalty", 1),
         "stop_sequences": ("stop", []),
     }
-    # Accepted: they need nothing done, because they do not change the answer.
+    # Accepted without effect, since they do not change the answer.
     accepted: ClassVar[frozenset[str]] = frozenset(
         {
             "metadata",

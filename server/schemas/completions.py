@@ -1,4 +1,4 @@
-"""The body of `POST /v1/completions`."""
+"""Body of `POST /v1/completions`."""
 
 from __future__ import annotations
 
