@@ -24,11 +24,8 @@ from . import (
     systems_everyday,
     tools_more,
 )
-from .asked import wording
-from .fact_questions import ask, by_key
-from .facts import FACTS
+from .facts import FACTS, ask, by_key, heap, wording
 from .grammar import expand
-from .keywords import heap
 from .lead_ins import led_in
 from .noise import finish, noisy
 

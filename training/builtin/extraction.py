@@ -10,8 +10,6 @@ import json
 from random import Random
 
 from . import (
-    extraction_asks,
-    extraction_asks_more,
     extraction_everyday,
     extraction_frames,
     extraction_marked,
@@ -28,7 +26,6 @@ T = load("extraction")
 
 Names = dict[str, str]
 
-ASKS = (extraction_asks, extraction_asks_more, extraction_frames)
 
 EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
 
@@ -84,7 +81,7 @@ def aside(rng: Random) -> str:
     """A sentence beside the matter."""
     slots = {"n": values.person(rng), "k": str(values.number(rng, 3)), "c": values.place(rng),
              "w": values.word(rng), "t": rng.choice(values.T.GOODS)}  # fmt: skip
-    return articles(expand(rng.choice(extraction_frames.T.ASIDE), rng, slots))
+    return articles(expand(rng.choice(extraction_frames.ASIDE), rng, slots))
 
 
 def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
@@ -170,11 +167,11 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
     note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
     slots = slots_of(record, text, rng)
-    source = rng.choices(ASKS, [4, 3, 3])[0]
+    source = rng.choices(extraction_frames.ALL, [4, 3, 3])[0]
     if rng.random() < 0.2:
-        system = framed(rng.choice(source.SYSTEM), rng, slots)
+        system = framed(rng.choice(source.system), rng, slots)
         return system + (note if compact else ""), text, answer
-    frames = source.KEYS if rng.random() < 0.72 else source.SCHEMAS
+    frames = source.keys if rng.random() < 0.72 else source.schemas
     user = framed(rng.choice(frames), rng, slots)
     return None, user + (note if compact else ""), answer
 
@@ -199,8 +196,8 @@ def in_turns(rng: Random) -> list[tuple[str, str]]:
             keys = [key_name(field, rng, stated, known) for field in fields]
         record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
         if turn == 0:
-            source = rng.choices(ASKS, [4, 3, 3])[0]
-            user = framed(rng.choice(source.KEYS), rng, slots_of(record, text, rng))
+            source = rng.choices(extraction_frames.ALL, [4, 3, 3])[0]
+            user = framed(rng.choice(source.keys), rng, slots_of(record, text, rng))
         else:
             user = framed(
                 rng.choice(T.AGAIN),

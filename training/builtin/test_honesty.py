@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.questions import accepted, read_questions
 from training.builtin import lead_ins, wordings
-from training.builtin.fact_questions import ask
-from training.builtin.facts import FACTS
+from training.builtin.facts import FACTS, ask
 from training.builtin.grammar import normalise
 
 QUESTIONS = Path(__file__).resolve().parents[2] / "tests/models/builtin_questions.jsonl"

@@ -6,8 +6,8 @@ conversations go on with a tool response, which the model puts into a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -62,145 +62,55 @@ def _query(rng: Random) -> str:
     ))  # fmt: skip
 
 
-CITY = Param("city|location|place|town", "string", values.place)
-PERSON = Param("name|to|person|recipient|contact", "string", values.person)
-MINUTES = Param("minutes|duration|mins", "integer", lambda r: r.randint(1, 90))
+DRAW: dict[str, Callable[[Random], str | int]] = {
+    "city": values.place,
+    "query": _query,
+    "minutes": lambda r: r.randint(1, 90),
+    "name": values.person,
+    "text": _text,
+    "song": lambda r: f"{words.invented(r).capitalize()} {r.choice(words.T.COLOURS)}",
+    "text2": lambda r: r.choice(words.T.THINGS + words.T.ANIMALS + words.T.FRUITS),
+    "language": lambda r: r.choice(words.T.LANGUAGES),
+    "source": lambda r: r.choice(["euros", "dollars", "pounds", "yen", "francs"]),
+    "target": lambda r: r.choice(["rupees", "kronor", "pesos", "lira", "zloty"]),
+    **dict.fromkeys(["amount", "a", "b"], lambda r: r.randint(1, 999)),
+    "path": lambda r: f"{words.invented(r)}.{r.choice(['txt', 'md', 'csv', 'log'])}",
+    "product": words.thing,
+    "people": lambda r: r.randint(1, 20),
+    "time": lambda r: f"{r.randint(11, 22)}:{r.choice(['00', '30'])}",
+    "day": lambda r: r.choice(words.T.DAYS),
+    "room": lambda r: r.choice([*T.ROOMS, words.invented(r)]),
+}
+_INTEGERS = {"minutes", "amount", "a", "b", "people"}
 
-TOOLS = [
-    Tool("get_weather|weather|weather_lookup|current_weather|fetch_weather|forecast",
-         "[Get|Look up|Return|Fetch] the [current |] weather [of a city|for a place|in a town|]",
-         {"city": CITY},
-         ["[what is|what's|how is|tell me|check|look up|give me] the [weather|forecast] "
-          "[in|for|at] "
-          "{city}[| now| today| right now]", "[is it|will it be] [raining|sunny|cold|warm|windy] "
-          "in "
-          "{city}[| today| now]", "do i need [an umbrella|a coat] in {city}[| today]", "{city} "
-          "weather"
-          "[| please]", "[how|what is it] like outside in {city}", "how [warm|cold|hot] is it in "
-          "{city}[| now| today]", "i am going to {city}, what is the weather"],
-         [('{"temperature": {number}, "sky": "{sky}"}',
-           "It is {number} degrees and {sky} in {city}.")]),
-    Tool("get_time|current_time|clock|time_in_city|local_time|time_lookup",
-         "[Get|Tell|Return] the [local |current |] time [in a city|of a place|]", {"city": CITY},
-         ["[what time is it|what is the time|tell me the time|what's the time] in {city}[| now| "
-          "right "
-          "now]", "[local|current] time in {city}", "how late is it in {city}", "[what does the "
-          "clock "
-          "say|what hour is it] in {city}", "is it already [night|morning|evening] in {city}"],
-         [('{"time": "{clock}"}', "It is {clock} in {city}.")]),
-    Tool("search|web_search|search_web|find_pages|lookup|search_docs",
-         "[Search|Look through|Query] the [web|documents|index][ for a query|]",
-         {"query": Param("query|q|text|keywords|terms", "string", _query)},
-         ["[search|search the web|look|google|do a search] for {query}", "[find|look up] "
-          "{query}[| on "
-          "the web| online]", "[can you |please |]search {query}", "web search: {query}"],
-         [('{"results": {number}}', "I found {number} results for {query}.")]),
-    Tool("set_timer|timer|start_timer|countdown|create_timer",
-         "[Set|Start] a [timer|countdown][ in minutes|]", {"minutes": MINUTES},
-         ["[set|start|make|create|put on] a [timer|countdown] [of|for] {minutes} minutes", "[wake "
-          "me|"
-          "call me|beep|ring] in {minutes} minutes", "timer {minutes} minutes", "{minutes} minute "
-          "timer"
-          "[| please]", "count down {minutes} minutes", "remind me in {minutes} minutes"],
-         [('{"status": "started"}', "The timer for {minutes} minutes is started.")]),
-    Tool("send_message|send_text|message|text_person|send_note|notify",
-         "[Send|Write] a [message|text|note] to a person",
-         {"name": PERSON, "text": Param("text|message|body|content", "string", _text)},
-         ["[send|write] [{name} a message|a message to {name}|{name} a note|a text to {name}]: "
-          "{text}",
-          "[tell|text|message|notify] {name}: {text}", "[let {name} know|write to {name}]: {text}"],
-         [('{"status": "sent"}', "The message to {name} was sent.")]),
-    Tool("play_music|play_song|music|start_song|player",
-         "[Play|Start] [a song|music]",
-         {"song": Param("song|title|track|name", "string",
-                        lambda r: f"{words.invented(r).capitalize()} {r.choice(words.T.COLOURS)}")},
-         ["[play|start|put on|i want to hear|let me hear|play the song|start the song] {song}"],
-         [('{"status": "playing"}', "{song} is playing.")]),
-    Tool("translate|translate_text|translation|to_language",
-         "[Translate|Convert] a [text|word] [into|to] [a|another] language",
-         {"text": Param("text|word|phrase", "string",
-                        lambda r: r.choice(words.T.THINGS + words.T.ANIMALS + words.T.FRUITS)),
-          "language": Param("language|target|to|lang", "string",
-                            lambda r: r.choice(words.T.LANGUAGES))},
-         ["[translate|put|convert] {text} [to|into] {language}", "what is {text} in {language}",
-          "how do [you|i] say {text} in {language}", "the {language} word for {text}"],
-         [('{"translation": "{word}"}', "{text} in {language} is {word}.")]),
-    Tool("convert_currency|exchange|currency|convert_money|fx_rate",
-         "[Convert|Exchange] [money|an amount] [between currencies|to another currency|]",
-         {"amount": Param("amount|value|sum", "integer", lambda r: r.randint(1, 999)),
-          "source": Param("source|from|from_currency", "string",
-                          lambda r: r.choice(["euros", "dollars", "pounds", "yen", "francs"])),
-          "target": Param("target|to|to_currency", "string",
-                          lambda r: r.choice(["rupees", "kronor", "pesos", "lira", "zloty"]))},
-         ["[convert|change|exchange] {amount} {source} [to|into] {target}", "how many {target} "
-          "[are|do "
-          "i get for] {amount} {source}", "how much is {amount} {source} in {target}", "{amount} "
-          "{source} in {target}"],
-         [('{"result": {number}}', "{amount} {source} are {number} {target}.")]),
-    Tool("add_numbers|add|sum_numbers|plus|adder",
-         "[Add|Sum] two numbers",
-         {"a": Param("a|x|first|left", "integer", lambda r: r.randint(1, 999)),
-          "b": Param("b|y|second|right", "integer", lambda r: r.randint(1, 999))},
-         ["[add|sum] {a} and {b}", "[use the tool to add|add with the tool] {a} and {b}", "what "
-          "is {a} "
-          "plus {b}", "{a} + {b}"],
-         [('{"result": {number}}', "{a} + {b} = {number}.")]),
-    Tool("read_file|open_file|cat_file|load_file|get_file",
-         "[Read|Open|Return] [a file|the text of a file]",
-         {"path": Param("path|file|filename|file_name", "string",
-                        lambda r: f"{words.invented(r)}.{r.choice(['txt', 'md', 'csv', 'log'])}")},
-         ["[read|open|show|load|cat|print] [the file |] {path}", "what is in {path}", "show me "
-          "[the "
-          "contents of|the file|what is inside] {path}"],
-         [('{"lines": {number}}', "{path} has {number} lines.")]),
-    Tool("add_todo|create_task|remember|add_reminder|new_task|todo",
-         "[Add|Create] [a task|a reminder|an entry of the list]",
-         {"task": Param("task|text|title|item", "string", _text)},
-         ["[add a task|new task|remind me|add to my list|todo|note|remember]: {task}", "put this "
-          "on my "
-          "list: {task}", "i must not forget: {task}", "[create|make] a [reminder|task]: {task}"],
-         [('{"status": "saved"}', "I noted: {task}.")]),
-    Tool("get_price|price|price_of|lookup_price|stock_price",
-         "[Get|Look up] the price of [a product|an article|]",
-         {"product": Param("product|item|article", "string", words.thing)},
-         ["[what is|tell me|get|look up|check] the price of [the |a |]{product}", "how much "
-          "[is|does] "
-          "[the|a] {product}[ cost|]", "what does [the|a] {product} cost", "price of {product}"],
-         [('{"price": {number}}', "The price of {product} is {number}.")]),
-    Tool("book_table|reserve_table|reservation|table_booking",
-         "[Book|Reserve] a table [in a restaurant|]",
-         {"people": Param("people|guests|persons|seats", "integer", lambda r: r.randint(1, 20)),
-          "time": Param("time|hour|at|when", "string",
-                        lambda r: f"{r.randint(11, 22)}:{r.choice(['00', '30'])}")},
-         ["[book|reserve|get me|i need] a table for {people} [people |guests |persons |]at {time}",
-          "[dinner|lunch|a table] for {people} at {time}", "table at {time} for {people}"],
-         [('{"status": "booked"}', "A table for {people} at {time} is booked.")]),
-    Tool("find_user|get_user|user_lookup|search_user|fetch_contact",
-         "[Find|Look up] a [user|person|contact] by name", {"name": PERSON},
-         ["[find|look up|search for|who is] [the user |the contact |]{name}", "[what is|give "
-          "me|show] "
-          "the [email|contact|record|entry] of {name}", "[open|get|show] the [profile|record] of "
-          "{name}"],
-         [('{"email": "{mail}"}', "The email of {name} is {mail}.")]),
-    Tool("get_room|room_lookup|where_is_meeting|find_room",
-         "[Find|Get] the room of a [day|meeting on a day]",
-         {"day": Param("day|weekday|on|date", "string", lambda r: r.choice(words.T.DAYS))},
-         ["[which|what] room do we have on {day}", "where [do we meet|is the meeting] on {day}",
-          "room for {day}", "in which room are we on {day}"],
-         [('{"room": {number}}', "On {day} you have room {number}.")]),
-    Tool("turn_on|switch_on|light_on|activate|power_on",
-         "[Turn|Switch] on [a device|a lamp|the light of a room]",
-         {"room": Param("room|device|where|target", "string",
-                        lambda r: r.choice(["kitchen", "bedroom", "hall", "garage", "garden",
-                                            "bathroom", "office", words.invented(r)]))},
-         ["[turn on|switch on|put on] the [light|lamp] in the {room}", "[light|lights] on in the "
-          "{room}", "make [it bright in the {room}|light in the {room}]", "it is dark in the "
-          "{room}, "
-          "turn on the light"],
-         [('{"status": "on"}', "The light in the {room} is on.")]),
-]  # fmt: skip
 
-TOOLS = [replace(tool, asks=tool.asks + T.ASKS[tool.names.split("|")[0]]) for tool in TOOLS]
+def parse(
+    lines: list[str], draw: Mapping[str, Callable[[Random], Any]], integers: Container[str]
+) -> list[Tool]:
+    """Return the tools of a table.
+
+    `# names # descriptions # key:value:names ...` opens a tool, `= result => sentence` is a result
+    with the sentence that tells it, and every other line is a request.
+    """
+    tools: list[Tool] = []
+    for line in lines:
+        if line.startswith("# "):
+            names, about, listed = line[2:].split(" # ")
+            params = {}
+            for part in listed.split():
+                key, drawer, aliases = part.split(":")
+                kind = "integer" if drawer in integers else "string"
+                params[key] = Param(aliases, kind, draw[drawer])
+            tools.append(Tool(names, about, params, [], []))
+        elif line.startswith("= "):
+            result, answer = line[2:].split(" => ")
+            tools[-1].results.append((result, answer))
+        else:
+            tools[-1].asks.append(line)
+    return tools
+
+
+TOOLS = parse(T.TOOLS, DRAW, _INTEGERS)
 
 
 def render(tool: Tool, rng: Random) -> tuple[dict[str, Any], dict[str, str]]:

@@ -14,7 +14,7 @@ from . import tools, tools_everyday, values, words
 from .extraction_texts import DRAW
 from .grammar import articles, expand
 from .tables import load
-from .tools import Message, Param, Tool
+from .tools import Message, Tool
 
 T = load("tools_more")
 
@@ -31,33 +31,7 @@ _DRAW = {
 }
 
 
-def _tools() -> list[Tool]:
-    made: list[tuple[str, list[str]]] = []
-    for line in T._TEXT.strip().splitlines():
-        if line.startswith("# "):
-            made.append((line, []))
-        else:
-            made[-1][1].append(line)
-    out = []
-    for head, asks in made:
-        front, answer = head[2:].split(" => ")
-        names, about, listed = (part.strip() for part in front.split(" # "))
-        params = {}
-        for part in listed.split():
-            key, drawer, aliases = part.split(":")
-            kind = "integer" if drawer in T.INTEGERS else "string"
-            params[key] = Param(aliases, kind, _DRAW[drawer])
-        result = '{"value": {number}}' if "{number}" in answer else '{"status": "done"}'
-        for word, given in (("is ready", '{"status": "ready"}'),
-                            ("{place}", '{"place": "{place}"}'),
-                            ("{clock}", '{"time": "{clock}"}'),
-                            ("{sky}", '{"sky": "{sky}"}')):  # fmt: skip
-            result = given if word in answer else result
-        out.append(Tool(names, about, params, asks, [(result, answer)]))
-    return out
-
-
-TOOLS = _tools()
+TOOLS = tools.parse(T.TOOLS, _DRAW, T.INTEGERS)
 
 # Made-up tools: what is done, to what, and the ways to say each parameter.
 

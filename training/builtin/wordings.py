@@ -13,7 +13,6 @@ from functools import cache
 from random import Random
 
 from . import (
-    asked,
     choices,
     choices_again,
     choices_told,
@@ -21,19 +20,17 @@ from . import (
     copying_dialogues,
     copying_drills,
     extraction,
-    extraction_asks,
-    extraction_asks_more,
     extraction_everyday,
     extraction_frames,
     extraction_marked,
     extraction_texts,
-    fact_questions,
+    facts,
     lead_ins,
+    lookup_tables,
     noise,
     refusals,
     sums,
     systems,
-    systems_everyday,
     told_things,
     tools,
     tools_everyday,
@@ -65,7 +62,7 @@ OFF_TOPIC = {
 }
 LOOKUPS = {"a": "(?:" + "|".join(systems.ATTRIBUTES) + ")", "n": _NAME, "v": _NAME}
 EVERYDAY = {
-    "a": "(?:" + "|".join(k.names for k in systems_everyday.ATTRIBUTES.values()) + ")",
+    "a": "(?:" + "|".join(k.names for k in lookup_tables.ATTRIBUTES.values()) + ")",
     **dict.fromkeys("nk", r"(\w+(?: \w+){0,3}?)"),
     "p": r"\w+",
 }
@@ -133,8 +130,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _framed() -> list[tuple[str, list[str]]]:
     """Each frame with the phrases that may stand in it."""
     out: list[tuple[str, list[str]]] = []
-    for kind, frames, ending in fact_questions.FRAMES:
-        found = [p for fact in FACTS for p in fact_questions.phrases(fact, kind, ending)]
+    for kind, frames, ending in facts.FRAMES:
+        found = [p for fact in FACTS for p in facts.phrases(fact, kind, ending)]
         out += [(frame, found) for frame in frames]
     return out
 
@@ -160,8 +157,8 @@ def _slots_of(tool: tools.Tool) -> dict[str, str]:
 @cache
 def _whole() -> list[re.Pattern[str]]:
     """Patterns of whole sentences, of the abilities that need no text, table or phrase beside."""
-    found = [to_regex(fact_questions.with_macros(p)) for fact in FACTS for p in fact.q]
-    found += [to_regex(p) for patterns in asked.WORDINGS.values() for p in patterns]
+    found = [to_regex(facts.with_macros(p)) for fact in FACTS for p in fact.q]
+    found += [to_regex(p) for patterns in facts.WORDINGS.values() for p in patterns]
     found += [
         to_regex(p, SUMS)
         for p in sums.T.ADD + sums.T.SUB + sums.T.MUL + sums.T.GAINS + sums.T.LOSSES
@@ -190,11 +187,11 @@ def _whole() -> list[re.Pattern[str]]:
     daily = choices_everyday
     order = {**NUMBERS, "w": "(?:" + "|".join(choices.LARGER + choices.SMALLER) + ")"}
     found += [to_regex(p, order) for p in daily.COMPARE + daily.PARITY]
-    facts = [to_regex(fact) for fact, _ in choices.T.YES_FACTS]
-    facts += [to_regex(fact, NUMBERS) for fact in [*choices.IS_PARITY, choices.IS_LARGER]]
-    facts += [to_regex(fact, KINDS) for fact in choices.T.IS_KIND]
+    statements = [to_regex(fact) for fact, _ in choices.T.YES_FACTS]
+    statements += [to_regex(fact, NUMBERS) for fact in [*choices.IS_PARITY, choices.IS_LARGER]]
+    statements += [to_regex(fact, KINDS) for fact in choices.T.IS_KIND]
     found += [
-        to_regex(frame, {"q": "(?:" + "|".join(facts) + ")"})
+        to_regex(frame, {"q": "(?:" + "|".join(statements) + ")"})
         for frame in [*choices.T.YES_NO, *daily.YES_NO, choices.BARE]
     ]
     found += [to_regex(p, KINDS) for p in KIND_WORDINGS]
@@ -240,16 +237,16 @@ def _reviewed() -> list[tuple[re.Pattern[str], str]]:
 @cache
 def _table_asks() -> list[re.Pattern[str]]:
     """Questions about the tables of `systems_everyday`, with a group where the name stands."""
-    return [re.compile(to_regex(p, EVERYDAY)) for p in systems_everyday.shapes()]
+    return [re.compile(to_regex(p, EVERYDAY)) for p in lookup_tables.shapes()]
 
 
 @cache
 def _table_words() -> set[str]:
     """The words of which the names in those tables are made."""
     rng = Random(0)
-    found = {*systems_everyday.FIRST, *values.T.RARE, *values.T.GOODS, *values.T.ADJECTIVES, "the"}
+    found = {*lookup_tables.FIRST, *values.T.RARE, *values.T.GOODS, *values.T.ADJECTIVES, "the"}
     found |= {*values.T.SURNAMES, *words.T.CITIES, *words.T.THINGS, *words.T.COLOURS}
-    for kind in systems_everyday.KINDS.values():
+    for kind in lookup_tables.KINDS.values():
         found |= {word for _ in range(400) for word in kind.draw(rng).split()}
     return set(normalise(" ".join(found)).split())
 
@@ -312,7 +309,7 @@ def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Patte
     named = "schema keys plain prose the quoted typed".split()
     around = {"text": text, **dict.fromkeys(named, r"[\w ]+")}
     whole = {"text": text, **dict.fromkeys(named, keys)}
-    asks = [m.KEYS + m.SCHEMAS for m in (extraction_frames, extraction_asks, extraction_asks_more)]
+    asks = [frames.keys + frames.schemas for frames in extraction_frames.ALL]
     frames = [
         (re.compile(to_regex(p, around)), to_regex(p, whole)) for found in asks for p in found
     ]
