@@ -33,7 +33,7 @@ Part = tuple[Tensor, Tensor]  # token ids and labels, [rows, tokens]
 
 
 def train_tokenizer(seed: int, samples: int = 12000) -> PreTrainedTokenizerFast:
-    """A byte-level BPE trained on the corpus, wrapped with the chat template."""
+    """Train a byte-level BPE on the generator's text; return it with the chat template."""
     rng = Random(seed)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -85,14 +85,14 @@ class Batches:
         threading.Thread(target=self._work, daemon=True).start()
 
     def next(self) -> Part:
-        """The next batch; raises what kept the thread from making it."""
+        """Return the next batch. Raises the error that ended the thread."""
         made = self._queue.get()
         if isinstance(made, BaseException):
             raise made
         return made
 
     def encode(self, sample: corpus.Sample) -> tuple[list[int], list[int]]:
-        """Token ids of a conversation, and labels: -100 but for what the assistant wrote."""
+        """Return a conversation's token ids and labels: -100 except for the assistant's words."""
         tools, messages = sample
         text = self.tokenizer.apply_chat_template(messages, tools=tools, tokenize=False)
         ids: list[int] = self.tokenizer(text)["input_ids"]

@@ -27,14 +27,14 @@ BARE = "[|so, |well, |tell me, |quick one: |i wonder, ]{q}?"  # without a hint o
 
 
 def asked_shape(rng: Random) -> str:
-    """A shape of a question with yes or no for an answer."""
+    """Return a shape of a question answered by yes or no."""
     if rng.random() < 0.5:
         return rng.choice(everyday.YES_NO)
     return rng.choice(T.PLAIN_YES_NO if rng.random() < 0.4 else T.YES_NO)
 
 
 def known_shape(rng: Random) -> str:
-    """A shape of a question about what everyone knows, which needs no word of yes or no."""
+    """Return a shape of question about common knowledge; "yes or no" may be missing."""
     return BARE if rng.random() < 0.25 else asked_shape(rng)
 
 
@@ -43,7 +43,6 @@ def article(word: str) -> str:
 
 
 def _options(options: list[str], rng: Random) -> str:
-    """The options in one of the usual layouts."""
     quote = rng.choice(["", "", "", '"', "'", "`"])
     shown = [f"{quote}{option}{quote}" for option in options]
     last = ", ".join(shown[:-1]) + rng.choice([" or ", " or ", ", or ", " and "]) + shown[-1]
@@ -66,7 +65,7 @@ def _yes_no(rng: Random) -> tuple[str, str]:
 
 
 def everyday_review(value: bool, rng: Random) -> str:
-    """One or two everyday sentences that praise or complain."""
+    """Return one or two everyday sentences that praise or complain."""
     more = everyday.PRAISE if value else everyday.COMPLAINT
     parts = rng.sample(more, rng.choice([1, 1, 2]))
     said = [articles(expand(part, rng, {"t": rng.choice(everyday.GOODS)})) for part in parts]
@@ -77,7 +76,7 @@ def everyday_review(value: bool, rng: Random) -> str:
 
 
 def _labels(value: bool, rng: Random, text: str) -> tuple[str, str]:
-    """A review with two labels to choose from; the answer is the label that fits."""
+    """Return a review with two labels to choose from, and the label that fits."""
     group = rng.choices(["tone", "mood", "thumb"], [5, 3, 1])[0]
     good, bad = rng.choice(everyday.PAIRS[group])
     a, b = rng.sample([good, bad], 2) if group != "thumb" else (good, bad)
@@ -156,7 +155,7 @@ def _is_odd(rng: Random) -> tuple[str, str]:
 
 
 def two_kinds(rng: Random) -> tuple[str, str, str]:
-    """Two kinds and a word that is of the first kind only."""
+    """Return two kinds, and a word of the first kind only."""
     while True:
         name, other = rng.sample(sorted(KINDS), 2)
         taken = {*KINDS[other], *wide.ALSO.get(other, ())}
@@ -166,14 +165,13 @@ def two_kinds(rng: Random) -> tuple[str, str, str]:
 
 
 def called(kind: str, rng: Random, word: str = "") -> str:
-    """A kind under one of its names that fits the word: a Sunday is no weekday to many."""
+    """Return a name of a kind that fits the word: many call a Sunday no weekday."""
     if word in ("Saturday", "Sunday"):
         return "day of the week"
     return rng.choice(more_asked.SAME.get(kind, [kind])) if rng.random() < 0.4 else kind
 
 
 def shown_word(word: str, rng: Random) -> str:
-    """A word of a kind, sometimes with its article."""
     return article(word) if word.islower() and rng.random() < 0.25 else word
 
 
@@ -230,7 +228,6 @@ def _kind(rng: Random) -> tuple[str, str]:
 
 
 def _pick(rng: Random) -> tuple[str, str]:
-    """Which of two or three words is of a kind."""
     candidates: list[str] = []
     while len(candidates) < 3:  # of some pairs of kinds nearly all words are of both
         name, other, word = two_kinds(rng)
@@ -270,5 +267,5 @@ MAKERS = (
 
 
 def sample(rng: Random) -> tuple[str, str]:
-    """A question and its one-word answer."""
+    """Return a question and its one-word answer."""
     return rng.choice(MAKERS)(rng)

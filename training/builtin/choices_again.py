@@ -1,7 +1,6 @@
 """Choices asked again with other words: "Is 7 odd or even?", then "And 8?".
 
-The second question says only what changes, so the first must be read for what is asked. Called by
-the corpus; `wordings.py` reads `AGAIN` for the honesty test.
+The second question states only its change, so the answer depends on the first one.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def _follow(word: str, rng: Random) -> str:
 
 
 def _several(first: Pair, more: Callable[[], Pair], rng: Random) -> list[Pair]:
-    """A full question, and one to three that lean on it."""
+    """Return a full question, and one to three that depend on it."""
     return [first, *(more() for _ in range(rng.choice([1, 1, 2, 3])))]
 
 
@@ -72,13 +71,12 @@ def _compare(rng: Random) -> list[Pair]:
 
 
 def _of_one_kind(name: str, other: str) -> list[str]:
-    """The words of the first kind that are not of the second."""
+    """Return words of the first kind only."""
     taken = {*choices.KINDS[other], *load("choices_wide").ALSO.get(other, ())}
     return [word for word in choices.KINDS[name] if word not in taken]
 
 
 def _kinds(rng: Random) -> list[Pair]:
-    """Which of two kinds a word is of."""
     name, other, word = choices.two_kinds(rng)
     back = _of_one_kind(other, name)
     f, s = rng.sample([name, other], 2)
@@ -95,7 +93,6 @@ def _kinds(rng: Random) -> list[Pair]:
 
 
 def _is_kind(rng: Random) -> list[Pair]:
-    """Whether a word is of a kind."""
     name, _other, word = choices.two_kinds(rng)
 
     def said(word: str, kind: str) -> str:
@@ -114,7 +111,7 @@ def _is_kind(rng: Random) -> list[Pair]:
 
 
 def _another(name: str, rng: Random) -> tuple[str, str, str]:
-    """A kind, another, and a word that is of the other only."""
+    """Return a kind, another, and a word of the other only."""
     while True:
         other, _, word = choices.two_kinds(rng)
         if other != name and word not in {
@@ -125,7 +122,7 @@ def _another(name: str, rng: Random) -> tuple[str, str, str]:
 
 
 def _reviews(rng: Random) -> list[Pair]:
-    """Reviews one after the other, under the labels that the first question names."""
+    """Return reviews in sequence, under the labels of the first question."""
     good, bad = rng.choice([("positive", "negative"), ("positive", "negative"), ("good", "bad")])
     a, b = rng.sample([good, bad], 2)
 
@@ -150,5 +147,5 @@ RUNS = [_parity, _is_odd, _compare, _kinds, _kinds, _is_kind, _is_kind, _reviews
 
 
 def run(rng: Random) -> list[Pair]:
-    """Questions about several words or numbers, of which only the first is complete."""
+    """Return questions about several words or numbers; only the first is complete."""
     return rng.choice(RUNS)(rng)

@@ -1,7 +1,4 @@
-"""Choices over what the question itself tells: ages, amounts, times, a statement.
-
-Called by `choices.py`.
-"""
+"""Choices over facts that the question itself states: ages, amounts, times."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ T = load("choices_told")
 
 
 def who(rng: Random) -> tuple[str, str]:
-    """Who of two is older, taller, richer."""
+    """Ask for the older, taller or richer of two people."""
     word = rng.choice(list(more_asked.WHO))
     wanted, statement = more_asked.WHO[word]
     a, b = rng.sample(range(2, 100), 2)
@@ -33,7 +30,7 @@ def who(rng: Random) -> tuple[str, str]:
 
 
 def unit(rng: Random) -> tuple[str, str]:
-    """Which of two lengths, weights or prices is more."""
+    """Ask for the larger of two lengths, weights or prices."""
     word = rng.choice(list(more_asked.UNITS))
     wanted, units = more_asked.UNITS[word]
     a, b = rng.sample(range(1, 100), 2)
@@ -44,7 +41,7 @@ def unit(rng: Random) -> tuple[str, str]:
 
 
 def when(rng: Random) -> tuple[str, str]:
-    """Which of two times, years or months is earlier."""
+    """Ask for the earlier of two times, years or months."""
     kind = rng.randrange(4)
     if kind == 0:
         a, b = rng.sample(range(24), 2)
@@ -66,7 +63,7 @@ def when(rng: Random) -> tuple[str, str]:
 
 
 def which_thing(rng: Random) -> tuple[str, str]:
-    """Which of two things is more or less of something."""
+    """Ask for the larger or smaller of two things."""
     verb, unit, more, less = rng.choice(T.MEASURES)
     same = rng.random() < 0.3  # the red pen, the blue pen
     if same:
@@ -92,7 +89,7 @@ _GIVEN_VALUES = {
 
 
 def given(rng: Random) -> tuple[str, str]:
-    """Yes or no about a statement that comes with the question."""
+    """Ask yes or no about a statement in the question."""
     kind = rng.choice(sorted(wide.GIVEN))
     stated, asked = rng.sample(_GIVEN_VALUES[kind], 2)
     value = rng.random() < 0.5

@@ -1,11 +1,13 @@
-"""Talk around the tasks: who are you, greetings, thanks, memory of a name, follow-up questions."""
+"""Talk around the tasks: greetings, identity, thanks, names, things told and asked for later."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from random import Random
 
-from . import told_things, values, words
+from . import extraction_everyday, values, words
 from .grammar import expand
 from .tables import load
 
@@ -24,13 +26,13 @@ TOLD_START, ASK_START, NOTED = (json.loads(T.START[key]) for key in ("told", "as
 
 
 def small_talk(rng: Random) -> tuple[str, str]:
-    """A remark and the reply."""
+    """Return a remark and the reply."""
     answer, asks = rng.choices(SMALL_TALK, [8, 3, 3, 1, 3])[0]
     return expand(rng.choice(asks), rng), answer
 
 
 def name_pair(rng: Random) -> tuple[str, str, str, str]:
-    """Telling a name, the reply, asking for it, the reply."""
+    """Return a name being told, the reply, the question for it, the reply."""
     name = words.person(rng)
     return (
         expand(rng.choice(T.NAME_TELL), rng, {"n": name}),
@@ -41,9 +43,9 @@ def name_pair(rng: Random) -> tuple[str, str, str, str]:
 
 
 def told_pair(rng: Random) -> tuple[str, str, str, str]:
-    """Telling something about oneself, the reply, asking for it, the reply."""
+    """Return a fact about the user being told, the reply, the question for it, the reply."""
     if rng.random() < 0.7:
-        told, asked, known = told_things.told_thing(rng)
+        told, asked, known = told_thing(rng)
         return told, NOTED, asked, known
     drawn = {
         "colour": rng.choice(words.T.COLOURS),
@@ -65,3 +67,64 @@ def told_pair(rng: Random) -> tuple[str, str, str, str]:
         expand(again + ask, rng),
         answer.replace("{v}", value),
     )
+
+
+_DRAW: dict[str, Callable[[Random], object]] = {
+    **{name: extraction_everyday.DRAW[name] for name in ("first", "town", "country", "street")},
+    "number": lambda r: values.number(r, 4),
+    "code": values.code,
+    "day": lambda r: r.choice(words.T.DAYS),
+    "colour": lambda r: r.choice(words.T.COLOURS),
+    "fruit": lambda r: r.choice(words.T.FRUITS),
+    "job": lambda r: r.choice(words.T.JOBS),
+    "rare": values.word,
+    "surname": lambda r: r.choice(extraction_everyday.LAST),
+    "language": lambda r: r.choice(words.T.LANGUAGES),
+    "month": lambda r: r.choice(words.T.MONTHS),
+    "time": values.time,
+}
+PATTERNS = T.OWN_TOLD + T.OWN_ASKED + T.DAY_TOLD + T.DAY_ASKED + T.TIME_TOLD + T.TIME_ASKED
+THINGS = [thing for listed in T._OWN.values() for thing in listed.split(", ")] + T._PLANNED
+
+
+def told_thing(rng: Random) -> tuple[str, str, str]:
+    """Return a statement, the question for it, and the answer."""
+    roll = rng.random()
+    if roll < 0.7:
+        kind = rng.choice(sorted(T._OWN))
+        thing = rng.choice(T._OWN[kind].split(", "))
+        told, asked, answer = T.OWN_TOLD, T.OWN_ASKED, "Your {t} is {v}."
+    elif roll < 0.85:
+        kind, thing = "day", rng.choice(T._PLANNED)
+        told, asked, answer = T.DAY_TOLD, T.DAY_ASKED, "The {t} is on {v}."
+    else:
+        kind, thing = "time", rng.choice(T._PLANNED)
+        told, asked, answer = T.TIME_TOLD, T.TIME_ASKED, "The {t} is at {v}."
+    slots = {"t": thing, "v": str(_DRAW[kind](rng))}
+    one, two = rng.choice(told), rng.choice(asked)
+    return expand(one, rng, slots), expand(two, rng, slots), answer.format(**slots)
+
+
+LEAD_INS = [
+    T._REACTION + "[.|!|,|...]",
+    T._REACTION + "[.|!|,|.|.] " + T._ONWARD + "[,|:||]",
+    T._ONWARD + "[,|:||]",
+]
+
+
+_LOWERED = re.compile(
+    r"(?:What|Which|How|Where|Who|When|Why|Is|Are|Was|Can|Could|Would|Should|Will|Do|Does|Did|Tell|"
+    r"Give|Show|Say|Explain|Describe|Name|Add|Please|Any|In|On|For|My|The|If|Of|By|With)\b"
+)
+
+
+def led_in(text: str, rng: Random) -> str:
+    """Return the text behind a lead-in, in lower case if the lead-in is no full sentence."""
+    lead = expand(rng.choices(LEAD_INS, [3, 5, 2])[0], rng)
+    stops = lead[-1] in ".!"
+    if rng.random() < 0.75:
+        lead = lead[:1].upper() + lead[1:]
+        lead = re.sub(r"([.!] )([a-z])", lambda m: m[1] + m[2].upper(), lead)
+    if not stops and _LOWERED.match(text) and rng.random() < 0.8:
+        text = text[:1].lower() + text[1:]
+    return f"{lead} {text}"

@@ -1,7 +1,6 @@
-"""Something told once, and several questions about it: look-ups, places in a list, keys and values.
+"""Facts told once, and several questions about them: look-ups, places in a list, keys and values.
 
-Each question is one more lesson on the same text, so a token read here teaches more than in a drill
-with one question (`copying_drills.py`). Called by the conversations of the package.
+Each question is one more lesson on the same text, so a token here teaches more than in a drill.
 """
 
 from __future__ import annotations
@@ -9,8 +8,8 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import copying_drills, values
-from .copying_drills import item
+from . import copying, values
+from .copying import item
 from .extraction import aside, filled_lines
 from .grammar import expand
 from .tables import load
@@ -30,7 +29,7 @@ QUESTIONS = T.ASKED + T.AGAIN + T.OWNER + T.AFTER + BEFORE + PLACE + T.KEYED
 
 
 def _distinct(rng: Random, number: int, draw: str = "item") -> list[str]:
-    """Words of which none begins or ends another: a question means one of them."""
+    """Return words without a common start or end, so that a question means one of them."""
     found: list[str] = []
     while len(found) < number:
         new = item(rng) if draw == "item" else values.first_name(rng)
@@ -40,23 +39,23 @@ def _distinct(rng: Random, number: int, draw: str = "item") -> list[str]:
 
 
 def _asked(patterns: list[str], rng: Random, **slots: str) -> str:
-    """A question that ends as people end them, or not at all."""
+    """Return a question with a usual ending, or none."""
     text = filled_lines(rng.choice(patterns), rng, slots)
     return text + rng.choice(["", "?", "?", "?"])
 
 
 def _records(rng: Random) -> tuple[str, list[Pair]]:
-    """People with one to three things each; questions both ways and in short."""
+    """Return people with one to three things each, and questions in both directions."""
     people = _distinct(rng, rng.randint(2, 6), "name")
-    attributes = rng.sample(copying_drills.T.ATTRIBUTES, rng.choice([1, 1, 2, 3]))
+    attributes = rng.sample(copying.T.ATTRIBUTES, rng.choice([1, 1, 2, 3]))
     held: dict[tuple[str, str], str] = {}
     for attribute in attributes:
         for name, value in zip(people, _distinct(rng, len(people)), strict=True):
             held[name, attribute] = value
-    pattern = rng.choice(copying_drills.LINE)
+    pattern = rng.choice(copying.LINE)
     lines = [
         filled_lines(
-            pattern if rng.random() < 0.7 else rng.choice(copying_drills.LINE),
+            pattern if rng.random() < 0.7 else rng.choice(copying.LINE),
             rng,
             {"a": a, "n": n, "v": v},
         )
@@ -82,7 +81,7 @@ def _records(rng: Random) -> tuple[str, list[Pair]]:
 
 
 def _places(rng: Random) -> tuple[str, list[Pair]]:
-    """A list of words; what stands first, last, after and before another."""
+    """Return a list of words, and questions for the first, last, next and previous one."""
     row = _distinct(rng, rng.randint(3, 9))
     text = rng.choice(["", "", "words: ", "list: ", "my list: "])
     text += rng.choice([" ", ", ", ", ", "\n"]).join(row)
@@ -100,7 +99,7 @@ def _places(rng: Random) -> tuple[str, list[Pair]]:
 
 
 def _keys(rng: Random) -> tuple[str, list[Pair]]:
-    """Keys and values that mean nothing, asked for as JSON in ever other parts."""
+    """Return meaningless keys and values, and requests for parts of them as JSON."""
     keys = _distinct(rng, rng.randint(2, 6))
     held: dict[str, str | int] = {
         key.lower().replace(" ", "_"): values.number(rng, 5) if rng.random() < 0.3 else value
@@ -119,7 +118,7 @@ def _keys(rng: Random) -> tuple[str, list[Pair]]:
 
 
 def sample(rng: Random) -> tuple[str | None, list[Pair]]:
-    """A system prompt (or None), and questions with their answers; the first may tell the text."""
+    """Return a system prompt (or None), and questions with answers; the first may hold the text."""
     make = rng.choices([_records, _places, _keys], [6, 2, 2])[0]
     text, pairs = make(rng)
     roll = rng.random()

@@ -1,8 +1,8 @@
-"""The corpus of the built-in demonstration model: every conversation is generated from here.
+"""The generator of training conversations.
 
-`scripts/train_builtin.py` calls `conversation(rng)` for short samples and `long_conversation(rng)`
-for samples under a long system prompt. A sample is `(tools or None, messages)`. All text is
-written by the project; nothing is copied from elsewhere.
+`train.py` calls `conversation(rng)` for short samples and `long_conversation(rng)` for samples
+under a long system prompt. A sample is `(tools or None, messages)`. The project wrote all of the
+text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from . import (
 )
 from .facts import FACTS, ask, by_key, heap, wording
 from .grammar import expand
-from .lead_ins import led_in
 from .noise import finish, noisy
 
 Message = dict[str, Any]
@@ -44,7 +43,7 @@ def _pair(user: str, answer: str) -> list[Message]:
 
 
 def fact_turn(rng: Random) -> list[Message]:
-    """A project question, sometimes followed by one that only makes sense after it."""
+    """Return a project question, sometimes with a follow-up that depends on it."""
     if rng.random() < 0.16:
         first, second, asks = rng.choice(conversations.FOLLOW)
         one, two = by_key(first), by_key(second)
@@ -60,7 +59,7 @@ def fact_turn(rng: Random) -> list[Message]:
 
 
 def sum_turn(rng: Random) -> list[Message]:
-    """A sum, sometimes with another figure added to the result."""
+    """Return a sum, sometimes with another figure added to the result."""
     if rng.random() < 0.12:
         a, b, k = rng.randint(0, 50), rng.randint(0, 40), rng.randint(1, 9)
         text = expand(rng.choice(sums.T.ADD), rng, {"a": str(a), "b": str(b)})
@@ -77,21 +76,21 @@ def sum_turn(rng: Random) -> list[Message]:
 
 
 def talk_turn(rng: Random) -> list[Message]:
-    """Greetings, identity, thanks; or something that is told and asked for."""
+    """Return greetings, identity, thanks; or a fact told and asked for."""
     if rng.random() < 0.3:
         pair = conversations.told_pair if rng.random() < 0.6 else conversations.name_pair
         tell, hello, question, answer = pair(rng)
         middle = fact_turn(rng)[:2] if rng.random() < 0.5 else []
         asked = finish(question, rng)
         if rng.random() < 0.3:
-            asked = led_in(asked, rng)
+            asked = conversations.led_in(asked, rng)
         return _pair(finish(tell, rng).replace("?", "."), hello) + middle + _pair(asked, answer)
     text, answer = conversations.small_talk(rng)
     return _pair(noisy(text, rng) if rng.random() < 0.7 else finish(text, rng), answer)
 
 
 def choice_turn(rng: Random) -> list[Message]:
-    """A question with a one-word answer, sometimes asked again of other words."""
+    """Return a question with a one-word answer, sometimes asked again of other words."""
     if rng.random() < 0.12:
         return [m for q, a in choices_again.run(rng) for m in _pair(finish(q, rng), a)]
     text, answer = choices.sample(rng)
@@ -99,7 +98,7 @@ def choice_turn(rng: Random) -> list[Message]:
 
 
 def refusal_turn(rng: Random) -> list[Message]:
-    """A request that is out of reach, and the polite answer."""
+    """Return an off-topic request and the polite answer."""
     turns = _pair(noisy(refusals.ask(rng), rng), refusals.T.REFUSAL)
     if rng.random() < 0.12:
         turns += _pair(noisy(refusals.ask_again(rng), rng), refusals.T.REFUSAL)
@@ -107,7 +106,7 @@ def refusal_turn(rng: Random) -> list[Message]:
 
 
 def copy_turn(rng: Random) -> list[Message]:
-    """A request to say something again."""
+    """Return a request to repeat words."""
     text, answer = copying.sample(rng)
     first = text.split(" ")[0].split("\n")[0]
     if rng.random() < 0.5 and first not in answer:  # what is said again keeps its letters
@@ -116,7 +115,7 @@ def copy_turn(rng: Random) -> list[Message]:
 
 
 def extraction_turn(rng: Random) -> list[Message]:
-    """Text to JSON, all in the user's message."""
+    """Return text to JSON, all in the user's message."""
     system, user, answer = extraction.sample(rng)
     return _pair(user if system is None else f"{system}\n{user}", answer)
 
@@ -133,12 +132,12 @@ TURNS = {
 
 
 def turn(kind: str, rng: Random) -> list[Message]:
-    """One exchange (or a short connected run) of a kind that needs no system prompt."""
+    """Return one exchange, or a short connected run, of a kind without a system prompt."""
     return TURNS[kind](rng)
 
 
 def _echo(turns: list[Message], rng: Random) -> list[Message]:
-    """Sometimes ask to repeat the last answer, or whether it is certain (never "Yes. No")."""
+    """Sometimes ask to repeat or confirm the last answer (but not "Yes. No")."""
     last = turns[-1]["content"]
     if rng.random() < 0.04:
         return _pair(finish(expand(rng.choice(conversations.T.REPEAT), rng), rng), last)
@@ -148,10 +147,10 @@ def _echo(turns: list[Message], rng: Random) -> list[Message]:
 
 
 def _later_turn(kind: str, rng: Random) -> list[Message]:
-    """One more exchange of a kind, often with a word about the answer before."""
+    """Return one more exchange of a kind, often with a word about the answer before."""
     messages = turn(kind, rng)
     if kind not in ("copy", "extraction") and rng.random() < 0.4:
-        messages[0]["content"] = led_in(messages[0]["content"], rng)
+        messages[0]["content"] = conversations.led_in(messages[0]["content"], rng)
     return messages
 
 
@@ -165,7 +164,7 @@ def _runs(runs: list[list[systems_everyday.Pair]], rng: Random) -> list[Message]
 
 
 def _lookups(rng: Random) -> tuple[str | None, list[Message]]:
-    """Records in the system prompt or in the message, and questions about them."""
+    """Return records in the system prompt or in the message, and questions about them."""
     roll = rng.random()
     if roll < 0.45:
         words_wanted = rng.randint(20, 60) if roll < 0.25 else rng.randint(60, 260)
@@ -185,7 +184,7 @@ def _lookups(rng: Random) -> tuple[str | None, list[Message]]:
 
 
 def conversation(rng: Random) -> Sample:
-    """A conversation without, or with a short, system prompt."""
+    """Return a conversation without, or with a short, system prompt."""
     kind = _any_kind(rng)
     listed: list[dict[str, Any]] | None = None
     system: str | None = rng.choice(systems.T.SHORT) if rng.random() < 0.3 else None
@@ -221,14 +220,14 @@ def conversation(rng: Random) -> Sample:
 
 
 def _fits(more: list[Message], table: systems_everyday.Table | None) -> bool:
-    """Whether an exchange has nothing to do with the table of the system prompt."""
+    """Return True if an exchange has nothing in common with the table of the system prompt."""
     return table is None or not any(table.mentioned(m["content"]) for m in more)
 
 
 def _tool_might_tell(
     listed: list[dict[str, Any]] | None, table: systems_everyday.Table | None
 ) -> bool:
-    """Whether a listed tool could be meant by questions about the table."""
+    """Return True if a question about the table could mean a listed tool."""
     if not listed or not table:
         return False
     text = json.dumps(listed).lower()
@@ -236,7 +235,7 @@ def _tool_might_tell(
 
 
 def long_conversation(rng: Random) -> Sample:
-    """Several exchanges of all kinds under a system prompt of 60 to 800 words."""
+    """Return several exchanges of all kinds under a system prompt of 60 to 800 words."""
     table: systems_everyday.Table | None = None
     roll = rng.random()
     if roll < 0.25:

@@ -1,7 +1,7 @@
 """Digests of the generators' output, which show that a change left the training text as it was.
 
 `data/digests.jsonl` lists the generators, how many samples a digest covers, and a digest for each
-seed. `python -m training.builtin.digests` records them anew, after an intended change.
+seed. `python -m training.builtin.digests` records them again, after an intended change.
 """
 
 from __future__ import annotations
@@ -13,15 +13,7 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
-from . import (
-    extraction_marked,
-    facts,
-    lead_ins,
-    noise,
-    systems,
-    systems_everyday,
-    tools_more,
-)
+from . import conversations, extraction_marked, facts, noise, systems, systems_everyday, tools_more
 from .facts import FACTS
 from .tables import FOLDER
 
@@ -41,7 +33,7 @@ _ADAPTED: dict[str, Generator] = {
     "ask": lambda rng: [facts.ask(fact, rng) for fact in FACTS],
     "wording": lambda rng: [facts.wording(fact.key, rng) for fact in FACTS],
     "keywords": lambda rng: [facts.heap(fact.key, rng) for fact in FACTS],
-    "lead_in": lambda rng: lead_ins.led_in("Which port does the server use?", rng),
+    "lead_in": lambda rng: conversations.led_in("Which port does the server use?", rng),
     "noise": lambda rng: noise.noisy("how do i start the server with this model", rng),
     "marked": lambda rng: [text.stated(rng) for text in extraction_marked.TEXTS],
     "records": lambda rng: systems.records(rng, 4),

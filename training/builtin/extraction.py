@@ -1,7 +1,6 @@
 """Text to JSON: the prompt names the fields (as a schema, a list or an example), the answer copies.
 
-Values are copied letter for letter from the text, and many are invented words, so that the model
-learns to copy and not to recall.
+Many values are invented words, so that the model learns to copy instead of recall.
 """
 
 from __future__ import annotations
@@ -9,13 +8,7 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import (
-    extraction_everyday,
-    extraction_frames,
-    extraction_marked,
-    values,
-    words,
-)
+from . import extraction_everyday, extraction_frames, extraction_marked, values, words
 from .extraction_layouts import Record, describe_fields, joined_with_and, slots_of, styled_keys
 from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
@@ -71,21 +64,21 @@ KINDS = [(_person, T.PERSON), (_order, T.ORDER), (_event, T.EVENT)]
 
 
 def key_name(field: str, rng: Random, stated: dict[str, str | int | float], known: Names) -> str:
-    """A name under which a field is asked for that no other field of the text could bear."""
+    """Return a name of a field that fits no other field of the text."""
     taken = {a for f in stated if f != field for a in [f, *known[f].split()]}
     options = [a for a in known[field].split() if a not in taken] or [field]
     return options[0] if rng.random() < 0.4 else rng.choice(options)
 
 
 def aside(rng: Random) -> str:
-    """A sentence beside the matter."""
+    """Return an irrelevant sentence."""
     slots = {"n": values.person(rng), "k": str(values.number(rng, 3)), "c": values.place(rng),
              "w": values.word(rng), "t": rng.choice(values.T.GOODS)}  # fmt: skip
     return articles(expand(rng.choice(extraction_frames.ASIDE), rng, slots))
 
 
 def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
-    """`expand` that keeps the pattern's line breaks and the case of values at the beginning."""
+    """Expand a pattern; keep its line breaks and the case of values at the start."""
     text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
     if not text.startswith(("{", '"')) and rng.random() < 0.85:
         text = text[:1].upper() + text[1:]
@@ -93,7 +86,7 @@ def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
 
 
 def _foreign(stated: list[str], rng: Random) -> str:
-    """A sentence of another kind of record, none of whose fields could be meant by the keys."""
+    """Return a sentence of another kind of record, without a field that the keys could mean."""
     taken = {alias for field in stated for alias in TEXT_TABLE.ALIASES[field].split()}
     while True:
         drawers, patterns = TEXTS[rng.choice(list(TEXTS))]
@@ -104,7 +97,7 @@ def _foreign(stated: list[str], rng: Random) -> str:
 
 
 def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
-    """A text of one to three sentences, and the fields that it states with their values."""
+    """Return a text of one to three sentences, and its fields with their values."""
     kind = rng.choice(list(TEXTS))
     drawers, patterns = TEXTS[kind]
     drawn = {field: DRAW[drawer](rng) for field, drawer in drawers.items()}
@@ -130,7 +123,7 @@ def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
 
 
 def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
-    """The frame with its slots filled; line breaks in frame and values stay."""
+    """Fill a frame's slots; line breaks in frame and values stay."""
     text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
     if rng.random() < 0.75 and not text.startswith("{"):
         text = text[:1].upper() + text[1:]
@@ -138,7 +131,7 @@ def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
 
 
 def _any_text(rng: Random) -> tuple[str, dict[str, str | int | float], Names]:
-    """A text, the fields that it states, and the names that each may be asked for by."""
+    """Return a text, its fields with values, and the names of each field."""
     roll = rng.random()
     if roll < 0.45:
         marked = rng.choice(extraction_marked.TEXTS)
@@ -149,7 +142,7 @@ def _any_text(rng: Random) -> tuple[str, dict[str, str | int | float], Names]:
 
 
 def wide_sample(rng: Random) -> tuple[str | None, str, str]:
-    """System text (or None), user text, answer: exactly the keys asked for, in their order."""
+    """Return system text (or None), user text and answer: the requested keys in their order."""
     text, stated, known = _any_text(rng)
     fields = list(stated)
     if rng.random() < 0.55:
@@ -160,7 +153,7 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     keys = styled_keys([key_name(field, rng, stated, known) for field in fields], rng)
     while len(set(keys)) < len(keys):
         keys = [key_name(field, rng, stated, known) for field in fields]
-    if rng.random() < 0.06:  # names that nobody has met, which still say what is meant
+    if rng.random() < 0.06:  # unknown names that still tell the meaning
         keys = [f"{values.word(rng)}_{key}" for key in keys]
     record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
     compact = rng.random() < 0.08
@@ -177,9 +170,9 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
 
 
 def in_turns(rng: Random) -> list[tuple[str, str]]:
-    """Several requests for fields of one text, with their answers.
+    """Return several requests for fields of one text, with answers.
 
-    Each asks for other fields than the one before: it is the text that must be read anew.
+    Each asks for other fields than the one before, so the model must read the text again.
     """
     stated: dict[str, str | int | float] = {}
     while len(stated) < 2:
@@ -209,7 +202,7 @@ def in_turns(rng: Random) -> list[tuple[str, str]]:
 
 
 def sample(rng: Random) -> tuple[str | None, str, str]:
-    """System text (or None), user text, answer."""
+    """Return system text (or None), user text, answer."""
     if rng.random() < 0.8:
         return wide_sample(rng)
     make, texts = rng.choice(KINDS)

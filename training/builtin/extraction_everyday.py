@@ -1,9 +1,8 @@
-"""Everyday texts from which values are taken: messages, tickets, receipts, reviews, notices.
+"""Everyday texts with values to extract: messages, tickets, receipts, reviews, notices.
 
-`extraction.py` draws most of its texts here, and `wordings.py` reads the patterns for the honesty
-test. The format is that of `extraction_texts.py`, but the values are what people really write
-about: common names and towns, known books and films, prices with cents. Greetings, sign-offs and
-sentences that do not matter stand around the facts.
+The format is that of `extraction_texts.py`, with values of everyday life: common names and towns,
+known books and films, prices with cents. Greetings, sign-offs and irrelevant sentences surround the
+facts.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from functools import cache
 from random import Random
 
 from . import extraction_everyday_more, extraction_texts, values, words
+from .extraction_texts import ranges
 from .grammar import articles, expand, normalise
 from .tables import load
 
@@ -80,6 +80,7 @@ def _title(rng: Random) -> str:
 
 
 DRAW: dict[str, Callable[[Random], Value]] = {
+    **ranges(T.RANGES),
     **extraction_texts.DRAW,
     **{name: (lambda r, found=found: r.choice(found)) for name, found in _LISTS.items()},
     "who": _who,
@@ -91,14 +92,8 @@ DRAW: dict[str, Callable[[Random], Value]] = {
     "money": _money,
     "address": _address,
     "thousands": lambda r: r.choice([r.randint(4, 99) * 100, r.randint(400, 99999)]),
-    "few": lambda r: r.randint(2, 14),
-    "score": lambda r: r.randint(0, 9),
-    "stars": lambda r: r.randint(1, 5),
     "mins": lambda r: r.choice([10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 75, 90, r.randint(5, 99)]),
-    "percent": lambda r: r.randint(1, 99),
     "degrees": lambda r: r.choice([r.randint(2, 38), r.randint(2, 38), r.randint(10, 390) / 10]),
-    "lately": lambda r: r.randint(1975, 2027),
-    "idnumber": lambda r: r.randint(10, 99999),
     "policyno": lambda r: f"{_letters(r, r.choice([1, 2, 3]))}-{r.randint(100, 999999)}",
     "invoiceno": lambda r: r.choice(
         [f"INV-{r.randint(10, 9999)}", f"{r.randint(2019, 2027)}-{r.randint(1, 999):03d}",
@@ -135,7 +130,7 @@ TEXTS = extraction_texts.blocks(T._TEXTS) | extraction_everyday_more.TEXTS
 
 
 def _record(drawers: dict[str, str], rng: Random) -> dict[str, Value]:
-    """A value for every field; columns of one list (`book.0`, `book.1`) come from one row."""
+    """Return a value for every field; columns of a list (`book.0`, `book.1`) share a row."""
     rows: dict[str, tuple[str, ...]] = {}
     out: dict[str, Value] = {}
     for field, drawer in drawers.items():
@@ -152,25 +147,24 @@ def _record(drawers: dict[str, str], rng: Random) -> dict[str, Value]:
 
 
 def shown(value: Value, drawer: str, rng: Random) -> str:
-    """The value as the text has it: money mostly with two decimals."""
+    """Return a value as the text shows it: money mostly with two decimals."""
     if drawer == "money" and isinstance(value, float):
         return f"{value:.2f}" if rng.random() < 0.9 else str(value)
     return str(value)
 
 
 def without_article(value: Value) -> Value:
-    """A listed value without its article, which belongs to the sentence ("The" of titles stays)."""
+    """Return a listed value without its article ("The" of titles stays)."""
     return re.sub(r"^(?:an?|the) ", "", value) if isinstance(value, str) else value
 
 
 def _sentence(text: str, rng: Random) -> str:
-    """A pattern of the aside or greeting kind, mostly with a capital."""
     out = expand(text, rng, {"n": rng.choice(FIRST)})
     return out[:1].upper() + out[1:] if rng.random() < 0.9 else out
 
 
 def _joined(parts: list[str], rng: Random) -> str:
-    """The sentences one after the other, each with a full stop if it has no mark."""
+    """Join sentences; each gets a full stop unless it ends with a mark."""
     out = ""
     for part in parts:
         if out:
@@ -182,7 +176,7 @@ def _joined(parts: list[str], rng: Random) -> str:
 
 
 def stated(rng: Random) -> tuple[str, dict[str, Value]]:
-    """A text, and the fields that it states with their values."""
+    """Return a text, and its fields with their values."""
     drawers, patterns = TEXTS[rng.choice(list(TEXTS))]
     record = _record(drawers, rng)
     slots = {field: shown(record[field], drawers[field], rng) for field in record}
@@ -236,7 +230,6 @@ def _one_of(found: list[str]) -> str:
 
 @cache
 def _values_of(drawer: str) -> str:
-    """The listed values of a drawer, in normalised text."""
     group, _, column = drawer.partition(".")
     if column:
         return _one_of([row[int(column)] for row in TOGETHER[group]])
@@ -246,10 +239,10 @@ def _values_of(drawer: str) -> str:
 
 
 def regex_of(drawer: str, pattern: str) -> str:
-    """What a value of this drawer looks like in normalised text (see `grammar.normalise`).
+    """Return a regular expression for a drawer's values in normalised text.
 
-    Where the pattern has hardly a word of its own, listed values must be among those listed:
-    otherwise any three words would be a song and its singer.
+    If the pattern has hardly a word of its own, only listed values match: otherwise any three words
+    would be a song and its singer.
     """
     if drawer in INTEGERS or drawer.endswith(".2"):
         return r"\d+"

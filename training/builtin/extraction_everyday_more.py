@@ -1,11 +1,7 @@
-"""More everyday texts from which values are taken: rows of tables, forms, logs, notices, chats.
+"""More everyday texts with values to extract: rows of tables, forms, logs, notices, chats.
 
-The format is that of `extraction_everyday.py`, whose drawers and field names the blocks use; what
-they need beyond those is here: `LISTS` and `DRAW` (drawers), `INTEGERS` and `SHAPES` (what their
-values look like in normalised text) and `ALIASES`. `extraction_everyday.py` merges all of it into
-its own, and so `extraction.py` draws texts from here and `wordings.py` reads the patterns for the
-honesty test. Several texts carry more values than are asked for: other numbers and other names
-stand beside the wanted ones.
+`extraction_everyday.py` merges drawers, lists, names and texts of this module into its own. Several
+texts carry distractors: other numbers and names next to the requested ones.
 """
 
 from __future__ import annotations
@@ -14,6 +10,7 @@ from collections.abc import Callable
 from random import Random
 
 from . import extraction_texts, values, words
+from .extraction_texts import ranges
 from .tables import load
 
 T = load("extraction_everyday_more")
@@ -34,7 +31,7 @@ def _ordinal(number: int) -> str:
 
 
 def _day_of_year(rng: Random) -> str:
-    """A date in one of the many ways in which people write it: "3 May", "May 3rd", "03.05.2026"."""
+    """Return a date in a usual notation: "3 May", "May 3rd", "03.05.2026"."""
     day, month, year = rng.randint(1, 28), rng.randint(1, 12), rng.randint(2019, 2031)
     name, short = words.T.MONTHS[month - 1], _SHORT_MONTHS[month - 1]
     return rng.choice([
@@ -47,7 +44,6 @@ def _day_of_year(rng: Random) -> str:
 
 
 def _clock(rng: Random) -> str:
-    """A time of day: "9 am", "7.30 pm", "18:05", "noon"."""
     hour, minute = rng.randint(1, 12), rng.choice([0, 5, 10, 15, 20, 30, 40, 45, 50])
     late = rng.randint(6, 23)
     return rng.choice([
@@ -59,7 +55,6 @@ am",
 
 
 def _phone(rng: Random) -> str:
-    """A telephone number in several groups of figures."""
     area, one, two = rng.randint(10, 999), rng.randint(100, 999), rng.randint(1000, 9999)
     return rng.choice([
         f"0{area} {one}{two}", f"0{area}-{one}{two}", f"(0{area}) {one} {two}",
@@ -77,6 +72,7 @@ def _halves(rng: Random) -> int | float:
 
 
 DRAW: dict[str, Callable[[Random], Value]] = {
+    **ranges(T.RANGES),
     **{name: (lambda r, found=found: r.choice(found)) for name, found in LISTS.items()},
     "dayof": _day_of_year,
     "clock": _clock,
@@ -94,23 +90,12 @@ DRAW: dict[str, Callable[[Random], Value]] = {
     "website": lambda r: f"www.{values.word(r)}.example",
     "httpcode": lambda r: r.choice([200, 201, 204, 301, 302, 400, 401, 403, 404, 409, 429, 500,
                                     502, 503]),
-    "points": lambda r: r.randint(31, 128),
-    "rank": lambda r: r.randint(1, 40),
-    "frosty": lambda r: r.randint(-25, 8),
-    "warm": lambda r: r.randint(9, 41),
-    "indoors": lambda r: r.randint(-20, 60),
-    "speed": lambda r: r.randint(121, 199),
     "limit": lambda r: r.choice([30, 50, 60, 70, 80, 90, 100, 110]),
     "oven": lambda r: r.choice([120, 150, 160, 170, 180, 190, 200, 210, 220, 240]),
-    "sizecm": lambda r: r.randint(30, 220),
-    "repeats": lambda r: r.randint(3, 40),
-    "milliseconds": lambda r: r.randint(2, 9000),
     "cheap": lambda r: r.randint(0, 29) + r.choice([0.99, 0.95, 0.49, 0.25, 0.75, 0.79, 0.19]),
     "fuelprice": lambda r: round(r.uniform(1.1, 2.4), 3),
     "taxrate": lambda r: r.choice([5, 7, 8, 10, 16, 19, 20, 21, 22, 25]),
-    "doses": lambda r: r.randint(2, 4),
     "tracklength": lambda r: f"{r.randint(1, 9)}:{r.randint(0, 59):02d}",
-    "metresup": lambda r: r.randint(300, 6900),
 }  # fmt: skip
 
 # The drawers whose values are whole numbers, and what the values of the others look like.

@@ -1,7 +1,4 @@
-"""How people write which fields they want: schemas, lists, templates, sentences.
-
-Called by `extraction.py` and `systems_everyday.py`.
-"""
+"""Layouts of a request for fields: schemas, lists, templates, sentences."""
 
 from __future__ import annotations
 
@@ -12,14 +9,14 @@ Record = dict[str, str | int | float | bool]
 
 
 def json_type(value: str | int | float | bool) -> str:
-    """The JSON schema name of a value's type."""
+    """Return the JSON schema name of a value's type."""
     if isinstance(value, float):
         return "number"
     return "integer" if isinstance(value, int) else "string"
 
 
 def schema_of(record: Record) -> dict[str, object]:
-    """A JSON schema for the record."""
+    """Return a JSON schema for the record."""
     return {
         "type": "object",
         "properties": {key: {"type": json_type(value)} for key, value in record.items()},
@@ -28,7 +25,7 @@ def schema_of(record: Record) -> dict[str, object]:
 
 
 def describe_fields(record: Record, rng: Random, values: Record) -> str:
-    """One of the ways in which people say which fields they want."""
+    """Return the fields in one of the usual layouts."""
     keys = list(record)
     style = rng.randrange(6)
     if style <= 1:
@@ -56,7 +53,7 @@ def describe_fields(record: Record, rng: Random, values: Record) -> str:
 
 
 def styled_keys(keys: list[str], rng: Random) -> list[str]:
-    """Keys as they are, or now and then with capitals or in camel case."""
+    """Return keys as they are, or now and then capitalised or in camel case."""
     roll = rng.random()
     if roll < 0.05:
         return [key.capitalize() for key in keys]
@@ -67,12 +64,11 @@ def styled_keys(keys: list[str], rng: Random) -> list[str]:
 
 
 def joined_with_and(parts: list[str]) -> str:
-    """The parts as in a sentence."""
     return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else parts[0]
 
 
 def _typed(record: Record, rng: Random) -> str:
-    """The keys in a sentence, all or only the numbers with their types in parentheses."""
+    """Return the keys in a sentence with types in parentheses, for all or the numbers only."""
     number = rng.choice(
         ["a number", "number", "numeric", "integer", "int", "as a number", "an integer", "whole "
          "number", "number, without the unit"]
@@ -86,7 +82,7 @@ def _typed(record: Record, rng: Random) -> str:
 
 
 def listed_keys(record: Record, rng: Random) -> str:
-    """The keys in a row, in one of the ways people write them."""
+    """Return the keys as a list in one of the usual layouts."""
     keys = list(record)
     types = {key: json_type(value) for key, value in record.items()}
     short = {"string": "str", "integer": "int", "number": "float"}
@@ -111,7 +107,7 @@ def listed_keys(record: Record, rng: Random) -> str:
 
 
 def schema_text(record: Record, rng: Random) -> str:
-    """A schema or a template in one of the usual layouts."""
+    """Return a schema or a template in one of the usual layouts."""
     style = rng.randrange(8)
     types = {key: json_type(value) for key, value in record.items()}
     if style <= 2:
@@ -133,7 +129,7 @@ def schema_text(record: Record, rng: Random) -> str:
 
 
 def slots_of(record: Record, text: str, rng: Random) -> dict[str, str]:
-    """What the frames of a request speak of: the text, and its keys in many layouts."""
+    """Return the values of a frame's slots: the text, and its keys in many layouts."""
     keys = list(record)
     return {
         "keys": listed_keys(record, rng),

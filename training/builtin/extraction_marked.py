@@ -1,10 +1,9 @@
-"""Nearly 1,300 texts of as many kinds, in which values and the names of their fields are marked.
+"""Nearly 1,300 texts with marked values and field names.
 
-What fields are called hardly repeats from text to text, so that the model learns to read the names
-in the prompt, find what they mean, and copy both. Files of `data/texts_to_read/` hold one text a
-line; in it `{recipient/to: <person>}` is a field with two names whose value is a person, and
-`{fruit: figs; ripe pears}` one with listed values. Called by `extraction.py`,
-`systems_everyday.py` and `wordings.py`.
+Field names hardly repeat from text to text, so the model learns to read them in the prompt, find
+their meaning and copy both. Files of `data/texts_to_read/` hold one text a line: `{recipient/to:
+<person>}` is a field with two names and a person as its value, `{fruit: figs; ripe pears}` a field
+with listed values.
 """
 
 from __future__ import annotations
@@ -52,14 +51,14 @@ DRAWERS: dict[str, Callable[[Random], Value]] = {
 
 @dataclass(frozen=True)
 class Field:
-    """A place in a text: what it may be asked for as, and where its value comes from."""
+    """A place in a text: the names of the field, and the source of its value."""
 
     names: tuple[str, ...]
     drawer: str
     listed: tuple[str, ...]
 
     def drawn(self, rng: Random) -> tuple[Value, str]:
-        """A value, and how the text shows it."""
+        """Return a value, and its form in the text."""
         if self.drawer:
             value = DRAWERS[self.drawer](rng)
             return value, shown(value, "money" if self.drawer == "price" else "", rng)
@@ -86,7 +85,7 @@ class Marked:
         return {field.names[0]: " ".join(field.names) for field in self.fields}
 
     def stated(self, rng: Random) -> tuple[str, dict[str, Value]]:
-        """The text with values, and these; each stands in it once."""
+        """Return the text with values, and the values; each occurs once in the text."""
         for _ in range(20):
             drawn = [field.drawn(rng) for field in self.fields]
             text = self.pieces[0]
@@ -98,7 +97,7 @@ class Marked:
         return text, {f.names[0]: v for f, (v, _) in zip(self.fields, drawn, strict=True)}
 
     def regex(self) -> str:
-        """What `grammar.normalise` makes of it, with any value."""
+        """Return a regular expression for the normalised text with any values."""
         literal = [to_regex(re.sub(r"[\[\]|]", " ", piece)) for piece in self.pieces]
         return r"\b" + r"\w+(?: \w+){0,4}".join(literal).strip(" ?") + r"\b"
 

@@ -1,13 +1,13 @@
-"""Texts from which values are taken: twenty-odd kinds of records and the sentences that state them.
+"""Texts with values to extract: twenty-odd kinds of records and the sentences that state them.
 
 A block begins with `# kind: field=drawer ...`; every other line is a pattern (see `grammar.py`)
-whose slots are the fields. Called by `extraction.py`, and by `wordings.py` for the honesty test.
+with the fields as slots.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 
 from . import values, words
@@ -17,7 +17,18 @@ T = load("extraction_texts")
 
 Value = str | int | float
 
+
+def ranges(described: Mapping[str, str]) -> dict[str, Callable[[Random], int]]:
+    """Return drawers of whole numbers from descriptions such as `2 30`."""
+
+    def drawer(low: int, high: int) -> Callable[[Random], int]:
+        return lambda rng: rng.randint(low, high)
+
+    return {name: drawer(*map(int, text.split())) for name, text in described.items()}
+
+
 DRAW: dict[str, Callable[[Random], Value]] = {
+    **ranges(T.RANGES),
     "person": values.person,
     "first": values.first_name,
     "doctor": values.titled,
@@ -40,12 +51,7 @@ DRAW: dict[str, Callable[[Random], Value]] = {
     "fruit": lambda r: r.choice(words.T.FRUITS),
     "job": lambda r: r.choice(words.T.JOBS) if r.random() < 0.7 else values.word(r),
     "language": lambda r: r.choice(words.T.LANGUAGES),
-    "age": lambda r: r.randint(2, 98),
-    "small": lambda r: r.randint(2, 30),
-    "count": lambda r: r.randint(1, 150),
     "number": lambda r: values.number(r, 6),
-    "hundreds": lambda r: r.randint(100, 999),
-    "year": lambda r: r.randint(1850, 2030),
     "temperature": lambda r: r.choice([r.randint(1, 45), r.randint(10, 300) / 10]),
     "email": lambda r: values.email_of(values.person(r), r),
     "street": lambda r: values.surname(r) + r.choice([" Street", " Road", " Lane", " Avenue"]),
@@ -68,7 +74,7 @@ DRAW: dict[str, Callable[[Random], Value]] = {
 
 
 def blocks(text: str) -> dict[str, tuple[dict[str, str], list[str]]]:
-    """The drawers of each kind's fields, and its patterns, of a text in this module's format."""
+    """Return each kind's drawers by field, and its patterns."""
     out: dict[str, tuple[dict[str, str], list[str]]] = {}
     fields: dict[str, str] = {}
     lines: list[str] = []
@@ -87,7 +93,7 @@ SLOT = re.compile(r"\{(\w+)\}")
 
 
 def regex_of(drawer: str) -> str:
-    """What a value of this drawer looks like in normalised text (see `grammar.normalise`)."""
+    """Return a regular expression for a drawer's values in normalised text."""
     if drawer in ("age", "small", "count", "number", "hundreds", "year"):
         return r"\d+"
     if drawer in ("price", "temperature"):

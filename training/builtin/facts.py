@@ -1,12 +1,12 @@
-"""The project facts that the demonstration model knows, with the wordings that ask for them.
+"""Project facts of the demonstration model, and the wordings of questions for them.
 
-`data/facts.txt` holds under each key the answer and several kinds of wording, which `ask` puts into
+`data/facts.txt` holds under each key the answer and several kinds of wording; `ask` puts them into
 the frames of `data/fact_questions.txt`:
 
     np     noun phrases that name the subject of the question ("the default port")
     vp     verb phrases for how-to questions ("start the server")
     name   things whose meaning or purpose is in question ("yaie serve")
-    q      whole questions, for everything that no frame makes
+    q      whole questions, for everything else
 
 `@Y` stands for the engine, `@S` for starting something, and so on: see MACROS there. Keep answers
 true to the documentation: the model repeats them by heart. `data/wordings` holds whole questions as
@@ -52,7 +52,7 @@ FACTS = [_fact(key, lines) for key, lines in T.FACTS.items()]
 
 
 def with_macros(pattern: str) -> str:
-    """The pattern with its `@NAME` shorthands written out."""
+    """Return the pattern with its `@NAME` shorthands written out."""
     for name in sorted(T.MACROS, key=len, reverse=True):
         pattern = pattern.replace(name, T.MACROS[name])
     return pattern
@@ -73,13 +73,13 @@ FRAMES = [
 
 
 def phrases(fact: Fact, kind: str, ending: str) -> list[str]:
-    """The fact's phrases of a kind, as they stand in a frame."""
+    """Return the fact's phrases of a kind, inflected for a frame."""
     found = [with_macros(p) for p in getattr(fact, kind)]
     return [inflect(p, ending) for p in found] if ending else found
 
 
 def ask(fact: Fact, rng: Random) -> str:
-    """One random wording of the question that the fact answers."""
+    """Return a random wording of the question for a fact."""
     options = [
         (2.0 if kind == "np" else 1.2, kind, frames, ending) for kind, frames, ending in FRAMES
     ]
@@ -93,7 +93,6 @@ def ask(fact: Fact, rng: Random) -> str:
 
 
 def by_key(key: str) -> Fact:
-    """The fact with that key."""
     return next(fact for fact in FACTS if fact.key == key)
 
 
@@ -111,13 +110,13 @@ _MOST_NATURAL = _merged("*_typed_*.txt")
 
 
 def wording(key: str, rng: Random) -> str:
-    """Draw one of the wordings of a fact."""
+    """Return one of the whole questions for a fact."""
     table = _MOST_NATURAL if rng.random() < 0.3 else WORDINGS
     return expand(rng.choice(table[key]), rng)
 
 
 def heap(key: str, rng: Random) -> str:
-    """Keywords of a fact in a heap of other words."""
+    """Return keywords of a fact between random other words."""
     chosen: list[str] = []
     for group in rng.choice(_KEYWORDS.KEYWORDS[key]).split(";"):
         optional = group.strip().startswith("?")

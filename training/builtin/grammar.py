@@ -1,9 +1,8 @@
-"""A tiny pattern language for wordings: every other corpus module writes its texts in it.
+"""A small pattern language for wordings.
 
-`[a|b|]` is a choice (the empty alternative makes it optional), choices nest, and `{name}` is a
-slot that the caller fills. One pattern stands for hundreds of sentences. The same pattern can be
-turned into a regular expression, which is how the tests prove that no frozen question is among
-the wordings that the generator can write.
+`[a|b|]` is a choice (an empty alternative makes it optional), choices nest, and the caller fills
+slots such as `{name}`. One pattern stands for hundreds of sentences. A pattern can also become a
+regular expression; with it the tests prove that the generator cannot write a frozen question.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def _write(parts: tuple[Part, ...], rng: Random) -> str:
 
 
 def expand(pattern: str, rng: Random, slots: Mapping[str, str] | None = None) -> str:
-    """One random sentence of the pattern, its `{name}` slots filled, spaces tidied."""
+    """Return a random sentence of the pattern with `{name}` slots filled and single spaces."""
     text = _write(parse(pattern), rng)
     if slots:
         for name, value in slots.items():
@@ -68,7 +67,7 @@ def expand(pattern: str, rng: Random, slots: Mapping[str, str] | None = None) ->
 
 
 def count(pattern: str) -> int:
-    """How many sentences a pattern can write (an upper bound: repeats count twice)."""
+    """Return an upper bound of the number of sentences that a pattern can write."""
 
     def size(parts: tuple[Part, ...]) -> int:
         total = 1
@@ -81,7 +80,7 @@ def count(pattern: str) -> int:
 
 
 def inflect(pattern: str, ending: str) -> str:
-    """The verb phrase pattern with its first verbs as "starting" (ing) or "starts" (s)."""
+    """Return a verb phrase pattern with its first verbs as "starting" (ing) or "starts" (s)."""
     inner = re.match(r"\[([^\[\]]*)\]", pattern)
     if inner:
         options = "|".join(_inflect_first(option, ending) for option in inner.group(1).split("|"))
@@ -135,21 +134,20 @@ _ARTICLE = re.compile(
 
 
 def articles(text: str) -> str:
-    """The text with "an" before vowels; a capital U is mostly said "you"."""
+    """Return the text with "an" before vowels; a capital U counts as "you"."""
     return _ARTICLE.sub(r"\1n ", text)
 
 
 def normalise(text: str) -> str:
-    """Lower case, words and figures only, single spaces: what counts as "the same wording"."""
+    """Return lower-case words and figures with single spaces: equal wordings become equal."""
     return " ".join(re.findall(r"[a-z0-9_]+", text.lower()))
 
 
 def to_regex(pattern: str, slots: Mapping[str, str] | None = None) -> str:
-    """A regular expression that matches `normalise(sentence)` for every sentence of the pattern,
-    with "a" or "an".
+    """Return a regular expression for `normalise(sentence)` of every sentence of the pattern.
 
-    Spaces are optional in it, so it matches a little more than the pattern writes. A slot matches
-    the expression given for it, or else any text.
+    It accepts "a" and "an", and spaces are optional, so it matches slightly more than the pattern
+    writes. A slot matches the expression given for it, or any text.
     """
     given = slots or {}
 
@@ -181,7 +179,7 @@ def to_regex(pattern: str, slots: Mapping[str, str] | None = None) -> str:
 
 
 def written(pattern: str, rng: Random, slots: dict[str, str]) -> str:
-    """`expand` that keeps line breaks, in the pattern (as NUL) and in the options."""
+    """Expand a pattern; keep line breaks in the pattern (as NUL) and in the slots."""
     slots = {name: value.replace("\n", "\x00") for name, value in slots.items()}
     text = "\n".join(line.strip() for line in expand(pattern, rng, slots).split("\x00"))
     return re.sub(r"\n[:.,?](?: |$)", "\n", text).strip()

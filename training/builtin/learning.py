@@ -7,12 +7,7 @@ from typing import Any
 import torch
 import torch.distributed
 from torch import Tensor, nn
-from transformers import (
-    AttentionInterface,
-    PreTrainedTokenizerFast,
-    Qwen3Config,
-    Qwen3ForCausalLM,
-)
+from transformers import AttentionInterface, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from transformers.masking_utils import AttentionMaskInterface
 
 from .batches import CONTEXT, END, PAD, VOCAB, Part
@@ -23,7 +18,7 @@ BF16_PRODUCTS = TILES or torch.cpu._is_avx512_bf16_supported()
 
 
 def new_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
-    """A Qwen3 of just under 4 million parameters, randomly initialised."""
+    """Return a randomly initialised Qwen3 of just under 4 million parameters."""
     end, pad = tokenizer.convert_tokens_to_ids([END, PAD])
     config = Qwen3Config(
         vocab_size=VOCAB,
@@ -48,9 +43,9 @@ def new_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
 class Optimizers:
     """Muon for the matrices of the layers, AdamW for the rest, under one learning rate.
 
-    Muon learns more from a token than AdamW does, and its updates are scaled to the size of
-    AdamW's. The gains of the query and key norms set how sharp attention can be, and copying needs
-    it sharp: they learn four times as fast as the rest.
+    Muon learns more from a token than AdamW; its updates are scaled to AdamW's. The gains of the
+    query and key norms set the sharpness of attention, and copying needs sharp attention: they
+    learn four times as fast as the rest.
     """
 
     def __init__(self, model: nn.Module, lr: float) -> None:
@@ -68,7 +63,7 @@ class Optimizers:
         )
 
     def step(self, share: float) -> None:
-        """Change the parameters at this share of the learning rate; forget the gradients."""
+        """Update the parameters at a share of the learning rate; clear the gradients."""
         for one in (self.muon, self.adamw):
             for group in one.param_groups:
                 group["lr"] = self.lr * group.get("scale", 1.0) * share
@@ -76,11 +71,11 @@ class Optimizers:
             one.zero_grad(set_to_none=True)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint keeps."""
+        """Return the state for a checkpoint."""
         return {"muon": self.muon.state_dict(), "adamw": self.adamw.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on with what a checkpoint kept."""
+        """Restore the state of a checkpoint."""
         self.muon.load_state_dict(state["muon"])
         self.adamw.load_state_dict(state["adamw"])
 
@@ -88,8 +83,10 @@ class Optimizers:
 def attend(
     module: nn.Module, queries: Tensor, keys: Tensor, values: Tensor, mask: None, **options: Any
 ) -> tuple[Tensor, None]:
-    """Causal attention, in bf16 only where tiles look ahead: its gradients are slow in torch, and
-    without tiles all of it is."""
+    """Compute causal attention, in bf16 only in forward passes with tiles.
+
+    Gradients of bf16 attention are slow in torch, and without tiles forward passes are slow too.
+    """
     looks_only = not torch.is_grad_enabled() and TILES
     dtype = torch.bfloat16 if looks_only else torch.float32
     with torch.autocast("cpu", enabled=False):
@@ -100,10 +97,10 @@ def attend(
 
 
 class Gradients:
-    """Computes losses and gradients with the model compiled: small layers are mostly overhead.
+    """Losses and gradients of the compiled model: small layers are mostly overhead.
 
-    Matrix products are bf16 where the processor has instructions for them, as bf16 without them is
-    no faster than float32; weights, gradients and sums stay float32.
+    Matrix products are bf16 if the processor has instructions for them, since bf16 without them is
+    no faster than float32; weights, gradients and accumulators stay float32.
     """
 
     def __init__(self, model: Qwen3ForCausalLM) -> None:
@@ -117,10 +114,10 @@ class Gradients:
         )
 
     def losses(self, ids: Tensor, labels: Tensor) -> Tensor:
-        """[number of labels] cross entropies of the assistant's tokens, row after row.
+        """Return the cross entropies of the assistant's tokens, [number of labels], row after row.
 
-        Rows are padded on the right, which a causal model cannot see, so no mask is needed; logits
-        are made only where there is a label.
+        Rows are padded on the right, invisible to a causal model, so no mask is needed. Logits are
+        computed only for labelled tokens.
         """
         with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
             hidden = self.hidden(ids)
@@ -130,7 +127,7 @@ class Gradients:
         return nn.functional.cross_entropy(logits.float(), targets[wanted], reduction="none")
 
     def add(self, parts: list[Part]) -> float:
-        """Add the mean loss's gradients of all parts to the model's; returns that loss."""
+        """Accumulate the gradients of the mean loss over all parts; return that loss."""
         number = sum(int((labels[:, 1:] != -100).sum()) for _, labels in parts)
         total = 0.0
         for ids, labels in parts:
@@ -140,10 +137,11 @@ class Gradients:
         return total
 
     def instructive(self, parts: list[Part], share: float) -> tuple[list[Part], float]:
-        """Rows worth a backward pass, about this share of the tokens; and the mean loss of all.
+        """Return rows worth a backward pass, about this share of the tokens, and the mean loss of
+        all.
 
-        Most conversations are soon answered without fault. A row is drawn the more likely the
-        larger its loss is, so three tokens are looked at in the time that one takes to learn from.
+        The model soon answers most conversations. The chance of a row grows with its loss; a
+        forward pass over three tokens costs as much as learning from one.
         """
         rows: list[tuple[float, Tensor, Tensor]] = []
         total, number = 0.0, 0
@@ -171,7 +169,7 @@ class Gradients:
 
 
 def _parts(rows: list[tuple[int, Tensor, Tensor]], most_tokens: int) -> list[Part]:
-    """Rows of nearly equal length together, padded on the right."""
+    """Group rows of nearly equal length, padded on the right."""
     rows = sorted(rows, key=lambda row: row[0])
     groups: list[list[tuple[int, Tensor, Tensor]]] = [[]]
     for row in rows:
@@ -190,8 +188,7 @@ def _parts(rows: list[tuple[int, Tensor, Tensor]], most_tokens: int) -> list[Par
 
 @torch.no_grad()
 def average(model: nn.Module, progress: float, loss: float) -> tuple[float, float]:
-    """Average the weights over all processes, and what they decide by: how far they are in the
-    schedule, and the loss."""
+    """Average the weights, the share of the schedule done and the loss over all processes."""
     weights = list(model.parameters())
     flat = torch.cat([w.flatten() for w in weights] + [torch.tensor([progress, loss])])
     torch.distributed.all_reduce(flat)

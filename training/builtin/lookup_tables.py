@@ -8,10 +8,7 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from . import (
-    values,
-    words,
-)
+from . import values, words
 from .grammar import expand
 from .tables import load
 
@@ -29,7 +26,7 @@ def _named(names: list[str]) -> Callable[[Random], str]:
 
 
 class Kind(NamedTuple):
-    """What stands in the first column: how it is named, written and asked for."""
+    """The first column: names, header and article."""
 
     draw: Callable[[Random], str]
     header: str
@@ -38,7 +35,7 @@ class Kind(NamedTuple):
 
 
 def _combined(header: str, article: str, heads: str, kinds: str, singles: str) -> Kind:
-    """A kind whose names have two words, shared with many others, or sometimes one word."""
+    """Return a kind whose names have two words, shared with many others, or sometimes one word."""
     first, second, alone = heads.split(), kinds.split(), singles.split()
 
     def draw(rng: Random) -> str:
@@ -109,7 +106,7 @@ def _clock(rng: Random) -> str:
 
 
 class Attribute(NamedTuple):
-    """A column: its values, other names under which it is asked for, and what it tells."""
+    """A column: values, alternative names, and the question word that it answers."""
 
     draw: Callable[[Random], str]
     names: str
@@ -163,7 +160,7 @@ ENDS = ["[, please|, thanks|, thank you]", " [today|now|again|exactly|please]"]
 
 
 def shapes() -> list[str]:
-    """The patterns of whole questions, greetings included."""
+    """Return the patterns of whole questions, greetings included."""
     start = "[" + "|".join([*T.STARTS, ""]) + "]"
     end = "[" + "|".join([*ENDS, ""]) + "]"
     asks = [
@@ -176,7 +173,7 @@ def shapes() -> list[str]:
 
 
 class Table:
-    """Rows of named things with one to three attributes, all of whose values differ."""
+    """Rows of named things with one to three attributes; all values differ."""
 
     def __init__(self, kind: str, attributes: list[str], rows: int, rng: Random) -> None:
         self.kind = KINDS[kind]
@@ -219,15 +216,13 @@ class Table:
         return ATTRIBUTES[attribute].draw(rng)
 
     def shown(self, name: str) -> str:
-        """The name in a sentence."""
         return self.kind.article + name
 
     def answer(self, name: str, attribute: str) -> str:
-        """The sentence that answers a question about one cell."""
         return f"The {attribute} of {self.shown(name)} is {self.rows[name][attribute]}."
 
     def question(self, name: str, attribute: str, rng: Random) -> str:
-        """A question about one cell that stands for itself."""
+        """Return an independent question about one cell."""
         person = self.kind.person
         asks = T.ASK + (T.ASK_PERSON if person else T.ASK_THING) * 2
         told = ATTRIBUTES[attribute].tells
@@ -252,12 +247,12 @@ class Table:
         return expand(pattern, rng, slots)
 
     def stranger(self, rng: Random) -> str:
-        """A first name that the table does not hold."""
+        """Return a first name outside the table."""
         held = {part for name in self.rows for part in name.split()}
         return rng.choice([name for name in FIRST if name not in held])
 
     def run(self, rng: Random) -> list[Pair]:
-        """A question about a cell, sometimes followed by short ones that lean on it."""
+        """Return a question about a cell, sometimes followed by short ones that depend on it."""
         name, attribute = rng.choice(list(self.rows)), rng.choice(self.attributes)
         pairs = [(self.question(name, attribute, rng), self.answer(name, attribute))]
         while rng.random() < 0.3 and len(pairs) < 4:
@@ -272,12 +267,12 @@ class Table:
         return pairs
 
     def mentioned(self, text: str) -> bool:
-        """Whether a text names something of the table."""
+        """Return True if a text names a row of the table."""
         low = text.lower()
         return any(re.search(rf"\b{re.escape(name.lower())}\b", low) for name in self.rows)
 
     def written(self, rng: Random) -> str:
-        """The table in one of the usual layouts."""
+        """Return the table in one of the usual layouts."""
         return self._one(rng) if len(self.attributes) == 1 else self._many(rng)
 
     def _one(self, rng: Random) -> str:

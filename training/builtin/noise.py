@@ -1,7 +1,7 @@
-"""Makes wordings look typed by people: greetings, case, punctuation, synonyms, typos, lost words.
+"""Noise of human typing: greetings, case, punctuation, synonyms, typos, missing words.
 
-Applied to questions about facts, greetings and off-topic requests. Never applied to text whose
-letters must be copied (extraction, tool arguments): there only case and punctuation vary.
+Applied to questions about facts, greetings and off-topic requests. Text to be copied (extraction,
+tool arguments) varies in case and punctuation only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def synonyms(text: str, rng: Random, chance: float) -> str:
 
 
 def typo(text: str, rng: Random) -> str:
-    """One slip of the fingers inside a word of at least four letters."""
+    """Make one slip of the fingers inside a word of at least four letters."""
     found = list(re.finditer(r"(?<![-_/.\w])[a-z]{4,}(?![-_/.\w])", text))
     if not found:
         return text
@@ -53,7 +53,7 @@ def drop_words(text: str, rng: Random, chance: float) -> str:
 
 
 def scatter(text: str, rng: Random) -> str:
-    """Strew in words that mean nothing here, so that the model looks for those that do."""
+    """Insert irrelevant words, so that the model looks for the relevant ones."""
     parts = text.split(" ")
     for _ in range(rng.randint(1, 4)):
         word = rng.choice(words.T.FILLERS) if rng.random() < 0.85 else words.invented(rng)
@@ -62,7 +62,7 @@ def scatter(text: str, rng: Random) -> str:
 
 
 def finish(text: str, rng: Random) -> str:
-    """Case and final punctuation."""
+    """Vary case and final punctuation."""
     if not re.search(r"[.?!]$", text):
         text += rng.choice(["?", "?", "?", "", "", ".", "??", " ?"])
     roll = rng.random()
@@ -80,7 +80,7 @@ def finish(text: str, rng: Random) -> str:
 
 
 def noisy(text: str, rng: Random) -> str:
-    """A wording as a person might type it."""
+    """Return a wording as a person might type it."""
     if rng.random() < 0.5:
         text = synonyms(text, rng, 0.4)
     if rng.random() < 0.08:

@@ -25,17 +25,16 @@ _NAMES = {"{np}": T.ABOUT, "{do}": T.DO, "{doing}": T.DO, "{clause}": T.CLAUSE, 
 
 
 def phrase(slot: str, wanted: str) -> str:
-    """A wanted thing in the form that a slot of a shape takes."""
+    """Return a phrase in the form of a shape's slot."""
     return inflect(wanted, "ing") if slot == "{doing}" else wanted
 
 
 def slot_of(shape: str) -> str:
-    """The one slot of a shape that takes what is wanted."""
     return next(slot for slot in _NAMES if slot in shape)
 
 
 def framed() -> list[tuple[str, list[str]]]:
-    """Every shape with the phrases that may stand in its slot, which is called `{x}` here."""
+    """Return every shape with `{x}` as its slot, and the phrases that fit it."""
     pairs = [(shape, wanted) for shapes, wanted in SHAPES for shape in shapes]
     pairs += [(shape, _NAMES[slot_of(shape)]) for shape in T.AGAIN]
     found = []
@@ -46,13 +45,12 @@ def framed() -> list[tuple[str, list[str]]]:
 
 
 def _wide(rng: Random) -> str:
-    """A request: a shape and something that fits into it; slots such as `{city}` stay open."""
+    """Return a shape filled with a phrase; slots such as `{city}` stay open."""
     shapes, wanted = rng.choices(SHAPES, WEIGHTS)[0]
     return _filled(rng.choice(shapes), wanted, rng)
 
 
 def _wide_again(rng: Random) -> str:
-    """A second request after a refusal."""
     shape = rng.choice(T.AGAIN)
     return _filled(shape, _NAMES[slot_of(shape)], rng)
 
@@ -96,12 +94,12 @@ def _fill(text: str, rng: Random) -> str:
 
 
 def ask(rng: Random) -> str:
-    """A request that is out of reach."""
+    """Return an off-topic request."""
     if rng.random() < 0.5:
         return _fill(_wide(rng), rng)
     return expand(rng.choice(T.OFF_TOPIC), rng, _slots(rng))
 
 
 def ask_again(rng: Random) -> str:
-    """Another request after a first one was declined."""
+    """Return another request after a refusal."""
     return _fill(_wide_again(rng), rng)

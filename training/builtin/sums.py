@@ -1,4 +1,4 @@
-"""Sums, differences and small products, with the carries written out so that a small model can."""
+"""Sums, differences and small products, with carries written out for a small model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = load("sums")
 
 
 def answer_add(a: int, b: int) -> str:
-    """Units first, then tens: every step is a sum of single figures."""
+    """Write out a sum, units first: every step adds single figures."""
     if a < 10 and b < 10:
         return f"{a} + {b} = {a + b}."
     units = a % 10 + b % 10
@@ -24,7 +24,7 @@ def answer_add(a: int, b: int) -> str:
 
 
 def answer_sub(a: int, b: int) -> str:
-    """Like `answer_add`, with a borrow."""
+    """Write out a difference, with borrows."""
     if a < 20 and b < 10:
         return f"{a} - {b} = {a - b}."
     borrow = a % 10 < b % 10
@@ -36,7 +36,7 @@ def answer_sub(a: int, b: int) -> str:
 
 
 def _figures(rng: Random) -> tuple[int, int]:
-    """Two figures: of two digits in most sums, up to twenty or single in the others."""
+    """Return two figures: of two digits in most sums, up to twenty or single in the others."""
     top = rng.choices([99, 20, 9], [55, 25, 20])[0]
     return rng.randint(0, top), rng.randint(0, top)
 
@@ -46,7 +46,7 @@ def _spell(number: int, spelled: bool) -> str:
 
 
 def sample(rng: Random) -> tuple[str, str]:
-    """A question and its answer."""
+    """Return a question and its answer."""
     kind = rng.choices(["add", "sub", "mul"], [5, 5, 4])[0]
     if kind == "mul":
         a, b = rng.randint(0, 12), rng.randint(0, 12)

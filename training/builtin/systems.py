@@ -1,7 +1,7 @@
 """System prompts: none, short, and long ones built of project text, with records to look up.
 
-Long system prompts exist so that the shared-prefix demonstrations do not derail the model: it must
-answer the same after a thousand tokens of rules and notes as after none.
+Long ones keep the model accurate in shared-prefix demonstrations, behind a thousand tokens of
+rules.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ATTRIBUTES: dict[str, Callable[[Random], str]] = {
 
 
 def rule(rng: Random) -> str:
-    """One sentence of filler."""
+    """Return a sentence of filler."""
     text = expand(rng.choice(T.RULES), rng, {
         "k": str(rng.randint(2, 60)), "city": words.city(rng), "company": words.company(rng),
         "day": rng.choice(words.T.DAYS), "month": rng.choice(words.T.MONTHS),
@@ -40,7 +40,7 @@ def rule(rng: Random) -> str:
 
 
 def records(rng: Random, n: int) -> tuple[list[str], list[tuple[str, str]]]:
-    """Sentences that state attributes of people, and questions with answers about them."""
+    """Return sentences about attributes of people, and questions with answers."""
     lines, pairs = [], []
     people: set[str] = set()
     for _ in range(n):
@@ -59,7 +59,7 @@ def records(rng: Random, n: int) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def long_prompt(rng: Random, words_wanted: int) -> tuple[str, list[tuple[str, str]]]:
-    """A system prompt of about that many words, and lookups that it answers."""
+    """Return a system prompt of about that many words, and look-ups that it answers."""
     lines, pairs = records(rng, rng.randint(2, 8))
     total = sum(len(line.split()) for line in lines)
     facts_share = rng.choice([0.0, 0.2, 0.5])

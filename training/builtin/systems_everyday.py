@@ -30,7 +30,6 @@ Pair = tuple[str, str]
 
 
 def _filled(pattern: str, rng: Random, name: str) -> str:
-    """A paragraph pattern as a sentence."""
     hour = rng.randint(7, 10)
     slots = {
         "name": name, "city": rng.choice(words.T.CITIES), "day": rng.choice(words.T.DAYS),
@@ -63,7 +62,7 @@ _COMMON = _TEXTS.COMMON.split("\n")
 
 
 def _notes(setting: str, number: int, names: Callable[[], str], rng: Random) -> list[str]:
-    """Sentences of that setting and of any, about so many words in all."""
+    """Return sentences of the setting and general ones, about `number` words in all."""
     own = rng.sample(SETTINGS[setting].paragraphs, len(SETTINGS[setting].paragraphs))
     common = rng.sample(_COMMON, len(_COMMON))
     found: list[str] = []
@@ -76,7 +75,7 @@ def _notes(setting: str, number: int, names: Callable[[], str], rng: Random) -> 
 
 
 def _joined(head: str, notes: list[str], block: str, rng: Random) -> str:
-    """Head, notes in paragraphs or bullets, and the block at the start, in the middle or last."""
+    """Join head, notes (paragraphs or bullets) and block, in a random order."""
     style = rng.randrange(4)
     if style == 0:
         parts = ["- " + note for note in notes]
@@ -97,7 +96,7 @@ def _joined(head: str, notes: list[str], block: str, rng: Random) -> str:
 
 
 def prompt(rng: Random, number: int) -> tuple[str, Table]:
-    """A system prompt of about that many words, and the table in it."""
+    """Return a system prompt of about `number` words, and its table."""
     setting = rng.choice(sorted(SETTINGS))
     role, tables, _ = SETTINGS[setting]
     kind, columns = rng.choice(tables)
@@ -117,7 +116,7 @@ def prompt(rng: Random, number: int) -> tuple[str, Table]:
 
 
 def runs(table: Table, number: int, rng: Random) -> list[list[Pair]]:
-    """Some runs of questions about the table; no question comes twice."""
+    """Return runs of distinct questions about the table."""
     found: list[list[Pair]] = []
     seen: set[str] = set()
     for _ in range(number):
@@ -134,7 +133,7 @@ def runs(table: Table, number: int, rng: Random) -> list[list[Pair]]:
 def _text_with(
     kind: str, fields: list[str], rng: Random
 ) -> tuple[str, extraction_layouts.Record] | None:
-    """A text of that kind that states the fields, and all that it states."""
+    """Return a text of that kind with the given fields, and all of its fields."""
     drawers, patterns = TEXTS[kind]
     drawn = {field: DRAW[drawer](rng) for field, drawer in drawers.items()}
     if "email" in drawn and "name" in drawn:
@@ -162,7 +161,7 @@ def _text_with(
 
 
 def _asked_to_file(one: extraction_layouts.Record, rng: Random) -> str:
-    """The instruction that asks for objects like this one."""
+    """Return an instruction that asks for objects like this one."""
     slots = {
         "keys": extraction_layouts.listed_keys(one, rng),
         "schema": extraction_layouts.schema_text(one, rng),
@@ -172,7 +171,7 @@ def _asked_to_file(one: extraction_layouts.Record, rng: Random) -> str:
 
 
 def _filing_one_kind(rng: Random) -> tuple[str, list[Pair]]:
-    """The same of texts that say the same of different things."""
+    """Return an instruction and texts of one kind with their objects."""
     marked = rng.choice(extraction_marked.TEXTS)
     first = marked.stated(rng)[1]
     fields = rng.sample(list(first), min(len(first), rng.choice([1, 2, 2, 3, 3, 4])))
@@ -190,7 +189,7 @@ def _filing_one_kind(rng: Random) -> tuple[str, list[Pair]]:
 
 
 def _filing(rng: Random) -> tuple[str, list[Pair]]:
-    """The instruction that asks for JSON, and texts with their objects."""
+    """Return an instruction to extract JSON, and texts with their objects."""
     if rng.random() < 0.6:
         return _filing_one_kind(rng)
     while True:
@@ -233,7 +232,7 @@ def _review(rng: Random, good: bool) -> str:
 
 
 def _labels(rng: Random) -> tuple[str, list[Pair]]:
-    """The instruction that asks for a label, and messages with their labels."""
+    """Return an instruction to label messages, and messages with labels."""
     number = rng.randint(1, 6)
     pairs: list[Pair] = []
     roll = rng.random()
@@ -269,7 +268,7 @@ def _labels(rng: Random) -> tuple[str, list[Pair]]:
 
 
 def task(rng: Random, number: int) -> tuple[str, list[Pair]]:
-    """A system prompt that sets a task for all messages, and such messages with their answers."""
+    """Return a system prompt with a task for all messages, and messages with answers."""
     told, pairs = _filing(rng) if rng.random() < 0.75 else _labels(rng)
     setting = rng.choice(sorted(SETTINGS))
     notes = _notes(setting, number - len(told.split()), lambda: rng.choice(FIRST), rng)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.questions import accepted, read_questions
-from training.builtin import lead_ins, wordings
+from training.builtin import conversations, wordings
 from training.builtin.facts import FACTS, ask
 from training.builtin.grammar import normalise
 
@@ -17,13 +17,11 @@ QUESTIONS = Path(__file__).resolve().parents[2] / "tests/models/builtin_question
 
 
 def test_no_question_is_a_wording_of_the_generator() -> None:
-    """The frozen questions test understanding of unseen wordings, so none may be trained on."""
     asked = [q["messages"][-1]["content"] for q in read_questions(QUESTIONS)]
     assert [text for text in asked if wordings.contains(text)] == []
 
 
 def test_the_generator_check_recognises_the_generator() -> None:
-    """The check above can fail: it recognises what the generator writes."""
     rng = Random(11)
     assert all(wordings.contains(ask(rng.choice(FACTS), rng)) for _ in range(60))
 
@@ -32,9 +30,9 @@ def test_the_honesty_check_looks_behind_lead_ins() -> None:
     """A later turn counts as a wording of the generator with its lead-in and without it."""
     rng = Random(9)
     for _ in range(40):
-        text = lead_ins.led_in("Which port does the server use?", rng)
+        text = conversations.led_in("Which port does the server use?", rng)
         assert text.lower().endswith("which port does the server use?") and len(text) > 33
-        behind = wordings.behind(lead_ins.LEAD_INS, normalise(text))
+        behind = wordings.behind(conversations.LEAD_INS, normalise(text))
         assert "which port does the server use" in behind, text
     assert wordings.contains(text)
     assert wordings.contains("And 38?") and not wordings.contains("And on Mars?")
@@ -57,6 +55,5 @@ def test_the_honesty_check_recognises_wide_extraction() -> None:
     ids=lambda q: q["id"],
 )  # fmt: skip
 def test_a_fact_question_accepts_one_fact_only(question: dict[str, Any]) -> None:
-    """A wrong answer fails: of all the answers that the model knows, one is accepted."""
     found = [f.key for f in FACTS if accepted(f.answer, question["accept"])]
     assert len(found) == 1

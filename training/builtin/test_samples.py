@@ -1,4 +1,4 @@
-"""The built-in model's training samples are right: what they teach is what they should teach."""
+"""The training samples are right."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from training.builtin import (
     choices,
     choices_again,
     choices_told,
+    conversations,
+    copying,
     copying_dialogues,
-    copying_drills,
     extraction,
     extraction_marked,
     sums,
-    told_things,
     tools,
     tools_more,
 )
@@ -24,7 +24,6 @@ from training.builtin.grammar import Part, parse
 
 
 def test_extraction_answers_only_what_is_asked_and_stated() -> None:
-    """Every key of the answer is in the prompt, and so is every value, letter for letter."""
     rng = Random(3)
     for _ in range(1500):
         system, user, answer = extraction.wide_sample(rng)
@@ -48,7 +47,6 @@ def test_sums_are_right() -> None:
 
 
 def _always(parts: tuple[Part, ...]) -> set[str]:
-    """The slots that every sentence of a pattern fills."""
     found: set[str] = set()
     for part in parts:
         if isinstance(part, str):
@@ -59,15 +57,13 @@ def _always(parts: tuple[Part, ...]) -> set[str]:
 
 
 def test_every_tool_request_states_every_argument() -> None:
-    """No call has an argument that the request does not give."""
     for tool in tools.TOOLS + tools_more.TOOLS:
         for ask in tool.asks:
             assert _always(parse(ask)) == set(tool.params), ask
 
 
 def test_tool_calls_fit_their_definitions() -> None:
-    """The called tool is listed once; its arguments are its parameters in order, all that are
-    required, and any others only where the request states them."""
+    """Arguments are parameters of the listed tool, in order; optional ones only if stated."""
     rng = Random(5)
     num_left_out = 0
     for _ in range(600):
@@ -86,16 +82,14 @@ def test_tool_calls_fit_their_definitions() -> None:
 
 
 def test_choices_and_drills_leave_no_slot_open() -> None:
-    """No sample shows a slot of the pattern language."""
     rng = Random(6)
     for _ in range(1500):
         assert not re.search(r"\{[a-z]\w*\}", choices.sample(rng)[0])
-        text, answer = copying_drills.sample(rng)
+        text, answer = copying.drill(rng)
         assert answer and "{t}" not in text + answer and "{w}" not in text
 
 
 def test_dialogues_ask_for_what_was_told() -> None:
-    """Every answer stands in the text told, and every key asked for in its question."""
     rng = Random(8)
     for _ in range(400):
         told, pairs = copying_dialogues.sample(rng)
@@ -110,7 +104,6 @@ def test_dialogues_ask_for_what_was_told() -> None:
 
 
 def test_extraction_in_turns_reads_the_text_anew() -> None:
-    """Values are in the text, keys in the question, and no answer follows itself."""
     rng = Random(8)
     for _ in range(300):
         pairs = extraction.in_turns(rng)
@@ -123,7 +116,7 @@ def test_extraction_in_turns_reads_the_text_anew() -> None:
 
 
 def test_marked_texts_state_every_value_once() -> None:
-    """No other place of the text could be meant, and no name fits two of its fields."""
+    """Each value occurs once, and a name fits one field only."""
     rng = Random(9)
     for marked in extraction_marked.TEXTS:
         names = [name for field in marked.fields for name in field.names]
@@ -137,17 +130,15 @@ def test_marked_texts_state_every_value_once() -> None:
 
 
 def test_what_is_told_is_asked_for_and_answered() -> None:
-    """The value stands in what is told and in the answer; the thing also in the question."""
     rng = Random(10)
     for _ in range(500):
-        told, asked, answer = told_things.told_thing(rng)
+        told, asked, answer = conversations.told_thing(rng)
         thing, value = re.fullmatch(r"(?:Your|The) (.+?) is (?:on |at )?(.+)\.", answer).groups()
         assert value in told and thing in told and thing in asked, (told, asked, answer)
         assert not re.search(r"[\[\]{}|]", told + asked)
 
 
 def test_a_word_is_picked_among_words_of_another_kind() -> None:
-    """Also where two kinds have nearly all words in common, like trees and fruit."""
     rng = Random(6)
     for _ in range(3000):
         text, answer = choices._pick(rng)
@@ -155,7 +146,6 @@ def test_a_word_is_picked_among_words_of_another_kind() -> None:
 
 
 def test_of_two_things_the_one_that_is_asked_for_is_named() -> None:
-    """The first figure behind the answer's name is the larger or the smaller one, as is asked."""
     rng = Random(12)
     more = {word for measure in choices_told.T.MEASURES for word in measure[2].split(", ")}
     less = {word for measure in choices_told.T.MEASURES for word in measure[3].split(", ")}
@@ -171,7 +161,6 @@ def test_of_two_things_the_one_that_is_asked_for_is_named() -> None:
 
 
 def test_choices_asked_again_are_answered_for_the_new_word() -> None:
-    """The second question says only what changes: its answer is that of the whole question."""
     rng = Random(8)
     for _ in range(1500):
         for asked, answer in choices_again.run(rng)[1:]:

@@ -1,7 +1,7 @@
-"""Tool calls: the tools are listed in the prompt, under changing names, and the model picks one.
+"""Tool calls: the prompt lists tools under changing names, and the model picks one.
 
 A tool has several names, parameter names and descriptions, so the model must read the list. Some
-conversations go on with a tool response, which the model puts into a sentence.
+conversations continue with a tool result, which the model puts into a sentence.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ TOOLS = parse(T.TOOLS, DRAW, _INTEGERS)
 
 
 def render(tool: Tool, rng: Random) -> tuple[dict[str, Any], dict[str, str]]:
-    """A tool's OpenAI definition under drawn names, and the map from our parameter to its name."""
+    """Return a tool's OpenAI definition under random names, and the name of each parameter."""
     chosen: dict[str, str] = {}
     for key, param in tool.params.items():
         options = [n for n in param.names.split("|") if n not in chosen.values()]
@@ -137,7 +137,7 @@ def render(tool: Tool, rng: Random) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def listed(rng: Random, tools: list[Tool]) -> list[tuple[dict[str, Any], dict[str, str]]]:
-    """Definitions of several tools with different names."""
+    """Return definitions of several tools with different names."""
     out: list[tuple[dict[str, Any], dict[str, str]]] = []
     seen: set[str] = set()
     for tool in tools:
@@ -150,14 +150,13 @@ def listed(rng: Random, tools: list[Tool]) -> list[tuple[dict[str, Any], dict[st
 
 
 def call_message(name: str, arguments: dict[str, Any]) -> Message:
-    """An assistant message with one tool call."""
     function = {"name": name, "arguments": arguments}
     call = {"type": "function", "function": function}
     return {"role": "assistant", "content": "", "tool_calls": [call]}
 
 
 def _number(drawn: dict[str, str | int], answer: str, rng: Random) -> str:
-    """The number of a result, which must be right where the request decides it."""
+    """Return the number of a result; if the request determines it, it is right."""
     if "expression" in drawn:
         left, sign, right = str(drawn["expression"]).split()
         a, b = int(left), int(right)
@@ -171,7 +170,7 @@ def _number(drawn: dict[str, str | int], answer: str, rng: Random) -> str:
 
 
 def sample(rng: Random, pool: list[Tool] = TOOLS) -> tuple[list[dict[str, Any]], list[Message]]:
-    """Tool definitions, drawn from the pool, and a conversation that uses one of them."""
+    """Return definitions of random tools, and a conversation that uses one of them."""
     chosen_tools = rng.sample(pool, rng.choice([1, 2, 2, 3, 4]))
     made = listed(rng, chosen_tools)
     pick = rng.randrange(len(made))

@@ -1,8 +1,6 @@
 """Tools as developers define them for real applications, and requests as strangers write them.
 
-The tools stand in `tools_everyday_home.py` and `tools_everyday_work.py`, in the format that `_read`
-explains. `tools_more.sample` draws more than half of its samples from here, and `wordings.py`
-reads `patterns` so that it recognises every request.
+The tools are in `data/tools_everyday_home.txt` and `data/tools_everyday_work.txt`.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ _FRONT = "[|hi|hello|hey|ok|excuse me|hi there|good day|quick]"
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter: its possible names, how its value is drawn, its words if they are listed."""
+    """A parameter: its possible names, the drawer of its value, or its listed words."""
 
     names: list[str]
     drawer: str
@@ -45,13 +43,12 @@ class Param:
 
     @property
     def type(self) -> str:
-        """The type in the schema."""
+        """The JSON type."""
         if self.drawer in tools_everyday_values.INTEGERS:
             return "integer"
         return "number" if self.drawer in tools_everyday_values.NUMBERS else "string"
 
     def draw(self, rng: Random) -> Value:
-        """A value."""
         return rng.choice(self.choices) if self.choices else DRAW[self.drawer](rng)
 
 
@@ -77,12 +74,12 @@ def _param(text: str) -> tuple[str, Param]:
 
 
 def _read(text: str) -> list[Tool]:
-    """The tools of a text.
+    """Return the tools of a text.
 
-    `% area # sentences` opens an area with sentences that may stand before a request. `# names #
-    descriptions # key:values:names` opens a tool; a key with "?" is optional. A line with ">" is
-    an imperative, one with "+" names what is wanted, `= result => sentence` is a result, and every
-    other line is a request as it stands.
+    `% area # sentences` opens an area with sentences that may precede a request. `# names #
+    descriptions # key:values:names` opens a tool; a key with "?" is optional. A line with ">" is an
+    imperative, one with "+" a noun phrase, `= result => sentence` a result, and every other line a
+    whole request.
     """
     found: list[Tool] = []
     area = contexts = ""
@@ -120,7 +117,7 @@ NAMES = {style for tool in TOOLS for name in tool.names for style in _styles(nam
 
 
 def _define(tool: Tool, rng: Random, style: int) -> tuple[dict[str, Any], dict[str, str]]:
-    """A tool's definition under drawn names, and the map from our parameter to its name."""
+    """Return a tool's definition under random names, and the name of each parameter."""
     chosen: dict[str, str] = {}
     properties: dict[str, Any] = {}
     row = rng.choice([0, 0, 1, 2, 3])  # "from" goes with "to", "origin" with "destination".
@@ -158,7 +155,7 @@ def _define(tool: Tool, rng: Random, style: int) -> tuple[dict[str, Any], dict[s
 
 
 def listed(rng: Random, number: int) -> list[tuple[Tool, dict[str, Any], dict[str, str]]]:
-    """Several tools, often of one area, with their definitions."""
+    """Return several tools, often of one area, with their definitions."""
     pool = _AREAS[rng.choice(TOOLS).area] if rng.random() < 0.6 else TOOLS
     style = rng.choices([0, 1, 2], [8, 2, 1])[0]
     out = []
@@ -184,7 +181,7 @@ _QUESTION = re.compile(
 
 
 def _said(tool: Tool, rng: Random, drawn: dict[str, Value]) -> tuple[str, list[str]]:
-    """A request, and the parameters that it gives."""
+    """Return a request, and its parameters."""
     pattern = rng.choice(tool.asks)
     text = expand(pattern, rng)
     given = re.findall(r"\{(\w+)\}", text)
@@ -225,7 +222,7 @@ def _joined(parts: list[str]) -> str:
 
 
 def general_result(rng: Random) -> tuple[str, str]:
-    """A result of any tool, and the sentence that tells it: it follows from the keys alone."""
+    """Return a result of any tool, and the sentence that follows from its keys."""
     kind = rng.random()
     if kind < 0.45:
         keys = rng.sample(list(tools_everyday_values.T.FIELDS), rng.choice([1, 1, 2, 2, 3]))
@@ -258,7 +255,7 @@ def general_result(rng: Random) -> tuple[str, str]:
 
 
 def _own_result(tool: Tool, rng: Random, slots: dict[str, str]) -> tuple[str, str] | None:
-    """One of the tool's own results, if the request gave all that its sentence needs."""
+    """Return one of the tool's own results, if the request has the values of its sentence."""
     fits = []
     for result, answer in tool.results:
         if all(name in slots or name not in tool.params
@@ -279,7 +276,7 @@ def _own_result(tool: Tool, rng: Random, slots: dict[str, str]) -> tuple[str, st
 
 
 def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
-    """Tool definitions and a conversation that uses one of them."""
+    """Return tool definitions, and a conversation that uses one of them."""
     made = listed(rng, rng.choice([1, 2, 2, 3, 3, 4]))
     tool, definition, names = rng.choice(made)
     drawn = {key: param.draw(rng) for key, param in tool.params.items()}
@@ -303,7 +300,7 @@ def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
 
 
 def patterns() -> list[str]:
-    """Regular expressions of all requests, in normalised text."""
+    """Return regular expressions of all requests, in normalised text."""
     out = []
     for tool in TOOLS:
         slots = {}

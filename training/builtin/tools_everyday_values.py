@@ -1,8 +1,4 @@
-"""Values of the everyday tools: paths, addresses, codes, phrases, dates as people write them.
-
-Called by `tools_everyday.py`. The values are those that strangers use: known towns, currencies by
-code or by name, file paths with folders, texts of several words.
-"""
+"""Values of the everyday tools: paths, addresses, codes, phrases, dates as people write them."""
 
 from __future__ import annotations
 
@@ -10,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from . import values, words
+from .extraction_texts import ranges
 from .grammar import expand, to_regex
 from .tables import load
 
@@ -138,6 +135,7 @@ def _listed(r: Random) -> str:
 
 
 DRAW: dict[str, Callable[[Random], str | int | float]] = {
+    **ranges(T.RANGES),
     "city": lambda r: r.choice(_TOWNS) if r.random() < 0.93 else values.place(r),
     "name": lambda r: _n(r) if r.random() < 0.5 else _full_name(r),
     "full": _full_name,
@@ -166,10 +164,8 @@ DRAW: dict[str, Callable[[Random], str | int | float]] = {
     "curcode": _choice(T._CODES),
     "amount": lambda r: r.randint(1, 99) * r.choice([1, 1, 5, 10, 100]),
     "price": _price,
-    "few": lambda r: r.randint(2, 12),
     "minutes": lambda r: r.choice([r.randint(1, 90), r.randint(1, 12) * 5]),
     "percent": lambda r: r.choice([r.randint(0, 100), r.randint(1, 10) * 10]),
-    "degrees": lambda r: r.randint(12, 29),
     "pixels": lambda r: r.choice([64, 128, 256, 320, 480, 512, 640, 800, 1024, r.randint(50, 2000)]),  # noqa: E501
     "phrase": _write(T._PHRASES),
     "note": _write(T._NOTES),
@@ -200,8 +196,6 @@ DRAW: dict[str, Callable[[Random], str | int | float]] = {
     "topic": _choice(T.TOPICS),
     "state": _choice(T._STATES),
     "sky": _choice("sunny cloudy rainy windy foggy snowy clear stormy".split()),
-    "temperature": lambda r: r.randint(-9, 38),
-    "number": lambda r: r.randint(2, 999),
     "rate": lambda r: r.randint(1, 4000) / 1000,
     "listed": _listed,
     "gate": lambda r: f"{r.choice('ABCDEF')}{r.randint(1, 60)}",
@@ -232,7 +226,7 @@ _LISTED = {
 
 
 def regex_of(drawer: str) -> str:
-    """What the values of a drawer look like in normalised text."""
+    """Return a regular expression for a drawer's values in normalised text."""
     if drawer in _WRITTEN:
         slots = {**dict.fromkeys("nwayAS", r"\w+"), "S2": r"\w+", "k": r"\d+",
                  "c": r"\w+(?: \w+){0,2}"}  # fmt: skip

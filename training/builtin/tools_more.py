@@ -1,8 +1,7 @@
-"""Thirty more tools of everyday kinds, and tools that are made up for one sample only.
+"""Thirty more everyday tools, and tools that are made up for one sample only.
 
 A made-up tool is a verb and a thing under a random name, with parameters that the request fills:
-only the list in the prompt says what it is called. Called by the corpus in place of
-`tools.sample`; `wordings.py` reads `TOOLS`.
+only the list in the prompt tells its name.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ TOOLS = tools.parse(T.TOOLS, _DRAW, T.INTEGERS)
 
 
 def _made_up(rng: Random, taken: set[str]) -> tuple[dict[str, Any], str, dict[str, Any]]:
-    """A definition, a request for it, and the arguments of the right call."""
+    """Return a definition, a request for it, and the arguments of the right call."""
     verbs, noun = rng.choice(T.VERBS).split("|"), rng.choice(T.NOUNS)
     if rng.random() < 0.05:
         noun = values.word(rng)
@@ -78,7 +77,6 @@ def _made_up(rng: Random, taken: set[str]) -> tuple[dict[str, Any], str, dict[st
 
 
 def made_up_sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
-    """Made-up tools and one request."""
     taken: set[str] = set()
     made = [_made_up(rng, taken) for _ in range(rng.choice([1, 2, 2, 3]))]
     definition, text, arguments = rng.choice(made)
@@ -92,7 +90,7 @@ def made_up_sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
 
 
 def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:
-    """Tool definitions and a conversation that uses one of them."""
+    """Return tool definitions, and a conversation that uses one of them."""
     if rng.random() < 0.55:
         return tools_everyday.sample(rng)
     if rng.random() < 0.3:
@@ -115,14 +113,14 @@ _FIRST = {name: name for name in tools_everyday.NAMES} | _first_names(tools.TOOL
 
 
 def tempted(definitions: list[dict[str, Any]] | None) -> tuple[str, ...]:
-    """The kinds of requests that a listed tool might answer, which must not be answered plainly."""
+    """Return the kinds of requests that a listed tool might answer."""
     found = {_FIRST.get(d["function"]["name"]) for d in definitions or []} - {None}
     kinds = ("sum",) if found & _SUMMING else ()
     return kinds + (("refusal",) if found - _UNRELATED else ())
 
 
 def listed(rng: Random, kind: str) -> list[dict[str, Any]]:
-    """One or two tools, none of which fits a request of that kind."""
+    """Return one or two tools, neither of which fits a request of that kind."""
     if rng.random() < 0.3:
         return [_made_up(rng, set())[0]]
     while True:

@@ -32,7 +32,7 @@ from .learning import Gradients, Optimizers, average, new_model
 
 
 def save(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, out: Path) -> None:
-    """Write the folder that ships: bf16 weights, tokenizer, template, greedy generation."""
+    """Write the model folder: bf16 weights, tokenizer, template, greedy generation."""
     out.mkdir(parents=True, exist_ok=True)
     copy = Qwen3ForCausalLM(model.config)
     copy.config._attn_implementation = "sdpa"
@@ -61,14 +61,13 @@ def save(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, out: Path)
 
 
 def _edit(path: Path, remove: list[str], add: dict[str, Any]) -> None:
-    """Change a JSON file in place."""
     settings = json.loads(path.read_text(encoding="utf-8"))
     settings = {key: value for key, value in settings.items() if key not in remove} | add
     path.write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
 
 
 def _work(rank: int, args: argparse.Namespace, store: str) -> None:
-    """One process of the training; the first one prints, saves, and leaves its figures behind."""
+    """Run one process of the training; the first prints, saves, and leaves its figures."""
     torch.distributed.init_process_group(
         "gloo", init_method=f"file://{store}", rank=rank, world_size=args.processes
     )
@@ -81,7 +80,9 @@ def _work(rank: int, args: argparse.Namespace, store: str) -> None:
 def _begin(
     args: argparse.Namespace, checkpoint: Path
 ) -> tuple[PreTrainedTokenizerFast, Qwen3ForCausalLM, Optimizers, int]:
-    """Tokenizer, model, optimizers and tokens seen: new, of other weights, or of a checkpoint."""
+    """Return tokenizer, model, optimizers and tokens seen: new, of other weights, or of a
+    checkpoint.
+    """
     torch.manual_seed(args.seed)
     if args.resume or args.start_from is not None:
         known = args.work / "tokenizer" if args.resume else args.start_from
@@ -106,7 +107,7 @@ def _begin(
 
 
 def train(args: argparse.Namespace, rank: int) -> dict[str, Any]:
-    """The training loop, scheduled by the time computed: a busy machine cuts nothing off."""
+    """Run the training loop, scheduled by computing time: a busy machine cuts nothing off."""
     torch.set_num_threads(1)
     checkpoint = args.work / "checkpoint.pt"
     tokenizer, model, optim, tokens = _begin(args, checkpoint)
@@ -184,11 +185,7 @@ def train(args: argparse.Namespace, rank: int) -> dict[str, Any]:
 
 
 def _checkpoint(path: Path, model: nn.Module, optim: Optimizers, tokens: int) -> None:
-    state = {
-        "model": model.state_dict(),
-        "optim": optim.state_dict(),
-        "tokens": tokens,
-    }
+    state = {"model": model.state_dict(), "optim": optim.state_dict(), "tokens": tokens}
     torch.save(state, path.with_suffix(".new"))
     shutil.move(path.with_suffix(".new"), path)
 

@@ -1,7 +1,6 @@
-"""Values of great variety for texts whose words must be copied: names, codes, dates, amounts.
+"""Varied values for texts to be copied: names, codes, dates, amounts.
 
-Called by `extraction_texts.py`, `copying.py` and `tools_made_up.py`. Nearly every value is new to
-the model, so that it learns to copy letter by letter and not to recall a list.
+Nearly every value is new to the model, so that it learns to copy letter by letter.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ T = load("values")
 
 
 def made_up(rng: Random) -> str:
-    """A word of two to four pieces that exists nowhere."""
+    """Return a word of two to four pieces that exists nowhere."""
     while True:
         middle = "".join(rng.choice(T.FRONTS) for _ in range(rng.choice([0, 0, 1, 1, 2])))
         word = rng.choice(T.FRONTS) + middle + rng.choice(T.BACKS)
@@ -24,7 +23,7 @@ def made_up(rng: Random) -> str:
 
 
 def word(rng: Random) -> str:
-    """A made-up or a rare word in lower case."""
+    """Return a made-up or a rare word in lower case."""
     roll = rng.random()
     if roll < 0.15:
         return made_up(rng)
@@ -32,29 +31,28 @@ def word(rng: Random) -> str:
 
 
 def first_name(rng: Random) -> str:
-    """A first name: listed or made up."""
+    """Return a first name, listed or made up."""
     if rng.random() < 0.85:
         return rng.choice(T.FIRST_NAMES + words.T.NAMES)
     return (made_up(rng) if rng.random() < 0.7 else words.invented(rng)).capitalize()
 
 
 def surname(rng: Random) -> str:
-    """A surname: listed or made up."""
     return rng.choice(T.SURNAMES) if rng.random() < 0.8 else made_up(rng).capitalize()
 
 
 def person(rng: Random) -> str:
-    """A first name, or a first name with a surname."""
+    """Return a first name, or a first name with a surname."""
     return first_name(rng) if rng.random() < 0.5 else f"{first_name(rng)} {surname(rng)}"
 
 
 def titled(rng: Random) -> str:
-    """A doctor: "Dr. Weber", or a full name."""
+    """Return a doctor's name: "Dr. Weber", or a full name."""
     return f"Dr. {surname(rng)}" if rng.random() < 0.6 else person(rng)
 
 
 def place(rng: Random) -> str:
-    """A town: listed or made up, sometimes of two words."""
+    """Return a town: listed or made up, sometimes of two words."""
     roll = rng.random()
     if roll < 0.75:
         return rng.choice(words.T.CITIES)
@@ -64,7 +62,7 @@ def place(rng: Random) -> str:
 
 
 def firm(rng: Random) -> str:
-    """A company name of one or two words."""
+    """Return a company name of one or two words."""
     name = (rng.choice(words.T.COMPANIES) if rng.random() < 0.5 else word(rng)).capitalize()
     if rng.random() < 0.4:
         return name
@@ -72,27 +70,26 @@ def firm(rng: Random) -> str:
 
 
 def number(rng: Random, digits: int = 6) -> int:
-    """A number of one to `digits` figures, every length as likely."""
+    """Return a number of one to `digits` figures; all lengths are equally likely."""
     length = rng.randint(1, digits)
     return rng.randint(10 ** (length - 1), 10**length - 1)
 
 
 def code(rng: Random) -> str:
-    """A code of letters and figures: "KX-482", "b7f3"."""
+    """Return a code of letters and figures: "KX-482", "b7f3"."""
     letters = "ABCDEFGHJKLMNPQRSTUVWXYZ"
     head = "".join(rng.choice(letters) for _ in range(rng.randint(1, 3)))
     return head + rng.choice(["-", "", "-"]) + str(rng.randint(10, 9999))
 
 
 def phone(rng: Random) -> str:
-    """A telephone number."""
     short = f"555-{rng.randint(0, 9999):04d}"
     long = f"0{rng.randint(100000, 9999999)}"
     return rng.choice([short, long, f"+{rng.randint(10, 99)} {short}"])
 
 
 def email_of(name: str, rng: Random) -> str:
-    """An address made from a name, or of a word that has nothing to do with it."""
+    """Return an address made from a name, or from an unrelated word."""
     parts = name.lower().replace(".", "").split()
     roll = rng.random()
     if roll < 0.25:
@@ -107,7 +104,7 @@ def email_of(name: str, rng: Random) -> str:
 
 
 def product(rng: Random) -> str:
-    """Something to buy in the singular: "steel bucket", "lamp", "quellin"."""
+    """Return something to buy in the singular: "steel bucket", "lamp", "quellin"."""
     roll = rng.random()
     if roll < 0.04:
         return made_up(rng)
@@ -118,13 +115,12 @@ def product(rng: Random) -> str:
 
 
 def products(rng: Random) -> str:
-    """Something to buy in the plural."""
     one = product(rng)
     return one + ("es" if one.endswith(("s", "sh", "ch", "x")) else "s")
 
 
 def date(rng: Random) -> str:
-    """A day of the year in one of the usual ways of writing."""
+    """Return a day of the year in one of the usual ways of writing."""
     year, month, day = rng.randint(2019, 2034), rng.randint(1, 12), rng.randint(1, 28)
     name = words.T.MONTHS[month - 1]
     iso = f"{year}-{month:02d}-{day:02d}"
@@ -132,25 +128,22 @@ def date(rng: Random) -> str:
 
 
 def time(rng: Random) -> str:
-    """A time of day."""
     minutes = rng.choice(["00", "15", "30", "45", f"{rng.randint(0, 59):02d}"])
     plain = f"{rng.randint(6, 23):02d}:{minutes}"
     return rng.choice([plain, plain, plain, f"{rng.randint(1, 12)}:{minutes} pm"])
 
 
 def price(rng: Random) -> int | float:
-    """An amount of money: mostly whole, sometimes with cents."""
+    """Return an amount of money: mostly whole, sometimes with cents."""
     if rng.random() < 0.75:
         return number(rng, 4)
     return rng.randint(1, 199) + rng.choice([0.5, 0.95, 0.99, 0.25, 0.75, 0.49])
 
 
 def title(rng: Random) -> str:
-    """A title of one to three words, with capitals."""
     return " ".join(word(rng).capitalize() for _ in range(rng.randint(1, 3)))
 
 
 def file_name(rng: Random) -> str:
-    """A file name with its ending."""
     stem = word(rng) if rng.random() < 0.7 else f"{word(rng)}_{rng.randint(1, 2030)}"
     return f"{stem}.{rng.choice('txt csv pdf md docx png json log zip py'.split())}"

@@ -1,6 +1,6 @@
-"""Says whether the generator's patterns can write a given sentence.
+"""A check of honesty: can the generator's patterns write a given sentence?
 
-The tests use it to prove that no frozen question is a wording that the model was trained on.
+The tests use it to prove that the model was trained on no wording of a frozen question.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ from . import (
     choices_again,
     choices_told,
     conversations,
+    copying,
     copying_dialogues,
-    copying_drills,
     extraction,
     extraction_everyday,
     extraction_frames,
     extraction_marked,
     extraction_texts,
     facts,
-    lead_ins,
     lookup_tables,
     noise,
     refusals,
     sums,
     systems,
-    told_things,
     tools,
     tools_everyday,
     tools_more,
@@ -69,7 +67,7 @@ EVERYDAY = {
 _ALIASES = [*extraction_texts.T.ALIASES.values(), *extraction_everyday.ALIASES.values()]
 _KEY = "(?:" + "|".join(sorted({key for names in _ALIASES for key in names.split()})) + ")"
 TOLD = {
-    "a": "(?:" + "|".join(copying_drills.T.ATTRIBUTES) + ")",
+    "a": "(?:" + "|".join(copying.T.ATTRIBUTES) + ")",
     "n": "(?:" + "|".join(values.T.FIRST_NAMES + words.T.NAMES).lower() + ")",
     **dict.fromkeys(["x", "v"], _NAME),
     "w": "(?:" + "|".join(copying_dialogues.PLACES) + ")",
@@ -128,7 +126,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _framed() -> list[tuple[str, list[str]]]:
-    """Each frame with the phrases that may stand in it."""
+    """Return each frame with the phrases that fit it."""
     out: list[tuple[str, list[str]]] = []
     for kind, frames, ending in facts.FRAMES:
         found = [p for fact in FACTS for p in facts.phrases(fact, kind, ending)]
@@ -138,7 +136,7 @@ def _framed() -> list[tuple[str, list[str]]]:
 
 @cache
 def _declined() -> list[tuple[re.Pattern[str], list[re.Pattern[str]]]]:
-    """Each shape of a request out of reach, and the shape with each phrase that may fill it."""
+    """Return each shape of an off-topic request, and the shape with each phrase that fits."""
     return [
         (
             re.compile(to_regex(shape, OFF_TOPIC)),
@@ -149,14 +147,14 @@ def _declined() -> list[tuple[re.Pattern[str], list[re.Pattern[str]]]]:
 
 
 def _slots_of(tool: tools.Tool) -> dict[str, str]:
-    """What the arguments of a tool look like in normalised text."""
+    """Return the expressions of a tool's arguments in normalised text."""
     kinds = {"integer": r"\d+", "string": r"\w+(?: \w+){0,2}"}
     return {key: kinds[param.type] for key, param in tool.params.items()}
 
 
 @cache
 def _whole() -> list[re.Pattern[str]]:
-    """Patterns of whole sentences, of the abilities that need no text, table or phrase beside."""
+    """Return patterns of whole sentences, which need no text, table or phrase beside them."""
     found = [to_regex(facts.with_macros(p)) for fact in FACTS for p in fact.q]
     found += [to_regex(p) for patterns in facts.WORDINGS.values() for p in patterns]
     found += [
@@ -178,8 +176,8 @@ def _whole() -> list[re.Pattern[str]]:
     found += [to_regex(p) for p in conversations.T.REPEAT + conversations.T.SURE]
     found += [to_regex(p, NUMBERS) for p in conversations.T.MORE + conversations.T.LESS]
     found += [to_regex(p, LOOKUPS) for p in systems.T.LOOKUP]
-    things = {"t": "(?:" + "|".join(map(normalise, told_things.THINGS)) + ")", "v": _NAME}
-    found += [to_regex(p, things) for p in told_things.PATTERNS]
+    things = {"t": "(?:" + "|".join(map(normalise, conversations.THINGS)) + ")", "v": _NAME}
+    found += [to_regex(p, things) for p in conversations.PATTERNS]
     found += [to_regex(p, TOLD) for p in copying_dialogues.QUESTIONS + extraction.T.AGAIN]
     found += [
         to_regex(p, NUMBERS) for p in choices.T.COMPARES + choices.T.PARITIES + choices.T.EXTREME
@@ -217,7 +215,7 @@ def _whole() -> list[re.Pattern[str]]:
 
 @cache
 def _reviewed() -> list[tuple[re.Pattern[str], str]]:
-    """Each shape of a question about a review: around any text, and around reviews of ours."""
+    """Return each shape of a question about a review, around any text and around our reviews."""
     daily = choices_everyday
     reviews = choices.T.PRAISE + choices.T.COMPLAINT
     one = "(?:" + "|".join(to_regex(p, REVIEW) for p in choices.T.REVIEW + reviews) + ")"
@@ -236,13 +234,13 @@ def _reviewed() -> list[tuple[re.Pattern[str], str]]:
 
 @cache
 def _table_asks() -> list[re.Pattern[str]]:
-    """Questions about the tables of `systems_everyday`, with a group where the name stands."""
+    """Return questions about tables, with a group for the name."""
     return [re.compile(to_regex(p, EVERYDAY)) for p in lookup_tables.shapes()]
 
 
 @cache
 def _table_words() -> set[str]:
-    """The words of which the names in those tables are made."""
+    """Return the words of the names in those tables."""
     rng = Random(0)
     found = {*lookup_tables.FIRST, *values.T.RARE, *values.T.GOODS, *values.T.ADJECTIVES, "the"}
     found |= {*values.T.SURNAMES, *words.T.CITIES, *words.T.THINGS, *words.T.COLOURS}
@@ -253,7 +251,7 @@ def _table_words() -> set[str]:
 
 @cache
 def _open_names() -> re.Pattern[str]:
-    """Names in those tables that no list holds: flights, years, made-up people and firms."""
+    """Return a pattern of unlisted names: flights, years, made-up people and firms."""
 
     def one(parts: list[str]) -> str:
         return "(?:" + "|".join(parts) + ")"
@@ -278,7 +276,7 @@ def _asks_a_table(text: str) -> bool:
 
 @cache
 def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    """Patterns of the tasks, and of the sentences from which values are taken."""
+    """Return patterns of the tasks, and of the sentences with values."""
     fields = {key: r"\w+(?: \w+){0,2}" for make, _ in extraction.KINDS for key in make(Random(0))}
     tasks = [re.compile(r"\b" + to_regex(task) + r"\b") for task in extraction.T.TASKS]
     sentences = [
@@ -294,8 +292,7 @@ _TEXT_MARK = "qqtextqq"
 
 @cache
 def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Pattern[str]]]:
-    """Frames around a marked sentence, each around any names and around names of ours, and the
-    sentences."""
+    """Return frames around a marked sentence (any names, then our names), and the sentences."""
     known = {a for aliases in extraction_texts.T.ALIASES.values() for a in aliases.split()}
     known |= set(extraction_everyday.ALIASES)
     known |= {a for aliases in extraction_everyday.ALIASES.values() for a in aliases.split()}
@@ -333,7 +330,7 @@ def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Patte
 
 
 def _extracts_widely(text: str) -> bool:
-    """A sentence of ours, give or take two words, in a frame of ours."""
+    """Return True for a sentence of ours, give or take two words, in a frame of ours."""
     frames, sentences = _wide_extraction()
     for sentence in sentences:
         for found in sentence.finditer(text):
@@ -348,7 +345,7 @@ def _extracts_widely(text: str) -> bool:
 
 
 def _extracts(text: str) -> bool:
-    """A task of ours and a sentence of ours that make up nearly all of the text together."""
+    """Return True if a task and a sentence of ours make up nearly all of the text."""
     if _extracts_widely(text):
         return True
     covered = 0
@@ -378,7 +375,7 @@ def _contains(text: str) -> bool:
 
 
 def behind(patterns: list[str], text: str) -> set[str]:
-    """What is left of a text behind each of its beginnings that one of the patterns writes."""
+    """Return the rests of a text behind each of its starts that a pattern writes."""
     words_found = text.split()
     found = [_compiled(pattern) for pattern in patterns]
     return {
@@ -390,8 +387,9 @@ def behind(patterns: list[str], text: str) -> set[str]:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Sixteen thousand patterns are millions of objects that stay: to look for garbage among them
-    while they are compiled takes four times as long as to compile them."""
+    """Pause garbage collection: over millions of live objects it takes four times as long as
+    compiling the patterns.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -402,10 +400,10 @@ def _no_collection() -> Iterator[None]:
 
 
 def contains(text: str) -> bool:
-    """Whether the generator can write this sentence, with or without its greetings and endings."""
+    """Return True if the generator can write this sentence, greetings and endings aside."""
     text = normalise(text)
     variants = {text}
-    for patterns in (lead_ins.LEAD_INS, noise.T.PREFIXES):
+    for patterns in (conversations.LEAD_INS, noise.T.PREFIXES):
         variants |= {rest for variant in variants for rest in behind(patterns, variant)}
     for pattern in noise.T.SUFFIXES:
         for variant in list(variants):

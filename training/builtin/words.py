@@ -1,4 +1,4 @@
-"""Word lists that the task modules draw from: names, places, things, invented words."""
+"""Word lists for the task modules: names, places, things, invented words."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _OBSCENE = re.compile(
 
 
 def obscene(word: str) -> bool:
-    """Whether a made-up word is or holds one that should not be written."""
+    """Return True if a made-up word is or holds an obscene one."""
     return bool(_OBSCENE.search(word))
 
 
 def invented(rng: Random) -> str:
-    """A made-up word, so that copying is learnt and not a list of names."""
+    """Return a made-up word: the model must copy it."""
     while True:
         word = "".join(
             rng.choice(T.STARTS) + rng.choice(T.VOWELS) for _ in range(rng.randint(1, 3))
@@ -34,23 +34,21 @@ def invented(rng: Random) -> str:
 
 
 def person(rng: Random) -> str:
-    """A first name, sometimes with a surname, sometimes invented."""
+    """Return a first name, sometimes with a surname, sometimes invented."""
     first = rng.choice(T.NAMES) if rng.random() < 0.85 else invented(rng).capitalize()
     return first if rng.random() < 0.7 else f"{first} {invented(rng).capitalize()}"
 
 
 def city(rng: Random) -> str:
-    """A town, sometimes invented."""
     return rng.choice(T.CITIES) if rng.random() < 0.85 else invented(rng).capitalize()
 
 
 def company(rng: Random) -> str:
-    """A company name, sometimes invented."""
     return rng.choice(T.COMPANIES) if rng.random() < 0.85 else invented(rng).capitalize()
 
 
 def thing(rng: Random) -> str:
-    """Something to buy: a thing, a coloured thing or an invented word."""
+    """Return something to buy: a thing, a coloured thing or an invented word."""
     roll = rng.random()
     if roll < 0.4:
         return rng.choice(T.THINGS)
@@ -60,6 +58,5 @@ def thing(rng: Random) -> str:
 
 
 def email(rng: Random) -> str:
-    """An address at an example domain."""
     user = rng.choice(T.NAMES).lower() if rng.random() < 0.6 else invented(rng)
     return f"{user}@{rng.choice(['example.com', 'example.org', 'mail.example', 'test.example'])}"
