@@ -1,10 +1,9 @@
-"""The wheel: it holds a library that needs no compiler, and no compiler is no failure."""
+"""The wheel contains a library that needs no compiler; without a compiler it still builds."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,76 +15,54 @@ import pytest
 
 from tests.kernels.compiler import find_compiler, needs_compiler
 from tests.kernels.report import REPORT
-from yaie.kernels import build, instruction_sets
+from tests.kernels.wheel import (
+    LIBRARY,
+    ROOT,
+    build_wheel,
+    compiler_of,
+    copy_project,
+    install,
+    make_environment,
+    without_compiler,
+)
+from yaie.kernels import instruction_sets
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = f"yaie/kernels/{build.LIBRARY_NAME}"
-
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="prebuilt for Linux only")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(sys.platform != "linux", reason="prebuilt for Linux only"),
+]
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a wheel is built from, without the weights."""
-    folder = tmp_path_factory.mktemp("project")
-    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder)
-    unwanted = shutil.ignore_patterns("__pycache__", "*.safetensors", "*.so")
-    for name in ("yaie", "server"):
-        shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
-    return folder
+    return copy_project(tmp_path_factory.mktemp("project"))
 
 
-def build_wheel(project: Path, to: Path, compiler: str) -> Path:
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(to)],
-        cwd=project,
-        env={**os.environ, "CXX": compiler},
-        check=True,
-        capture_output=True,
-        timeout=600,
-    )
-    (wheel,) = to.glob("*.whl")
-    return wheel
-
-
-def compiler_of(name: str, folder: Path) -> str:
-    """A compiler that makes the library with one set only, which takes a third of the time."""
-    compiler = folder / "compiler"
-    defines = f"-UYAIE_CHOSEN_SETS -DYAIE_CHOSEN_SETS=1 -DYAIE_WITH_{name}=1"
-    compiler.write_text(f'#!/bin/sh\nexec {find_compiler()} "$@" {defines}\n')
-    compiler.chmod(0o755)
-    return str(compiler)
-
-
-def install(wheel: Path, target: Path) -> None:
-    options = ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", *options, "--target", str(target), str(wheel)],
-        check=True,
-        timeout=300,
-    )
-
-
-def report_of(target: Path, empty: Path, wish: str) -> dict[str, object]:
-    """What a process says that has the installed files, and no compiler to be found."""
-    environment = {**os.environ, "PYTHONPATH": str(target), "PATH": str(empty), "CXX": ""}
-    environment |= {"XDG_CACHE_HOME": str(empty / "cache"), "YAIE_KERNELS": wish}
+def run(python: Path, arguments: list[str], folder: Path, option: str = "auto") -> str:
+    """Return the output of an installed Python without compilers, run in an empty folder."""
+    folder.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, "-c", f"import yaie\nassert {str(target)!r} in yaie.__file__\n{REPORT}"],
-        cwd=empty,
-        env=environment,
+        [str(python), *arguments],
+        cwd=folder,
+        env=without_compiler(folder) | {"YAIE_KERNELS": option},
         capture_output=True,
         text=True,
-        check=True,
-        timeout=120,
+        check=False,
+        timeout=600,
     )
-    found: dict[str, object] = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def report_of(python: Path, folder: Path, option: str = "auto") -> dict[str, object]:
+    """Return the report on the kernels of an installed wheel."""
+    origin = "import yaie\nassert 'site-packages' in yaie.__file__, yaie.__file__\n"
+    found: dict[str, object] = json.loads(run(python, ["-c", origin + REPORT], folder, option))
     return found
 
 
 def check_library(wheel: Path) -> None:
-    """What it needs of a system is what the wheel's name promises, and nothing of C++."""
+    """The library needs the system libraries that the wheel's name promises, without C++'s."""
     with zipfile.ZipFile(wheel) as files:
         library = files.extract(LIBRARY, wheel.parent)
     listing = subprocess.run(
@@ -99,36 +76,37 @@ def check_library(wheel: Path) -> None:
     assert max(needed) == promised
 
 
-@on_linux
 @needs_compiler
 @pytest.mark.skipif(shutil.which("objdump") is None, reason="no objdump")
-def test_an_installed_wheel_has_kernels_without_a_compiler(project: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_serves_without_a_compiler(project: Path, tmp_path: Path) -> None:
     wheel = build_wheel(project, tmp_path, compiler_of("portable", tmp_path))
     check_library(wheel)
-    install(wheel, tmp_path / "installed")
-    (empty := tmp_path / "empty").mkdir()
-    found = report_of(tmp_path / "installed", empty, "auto")
-    assert found["loaded"] is True
+    python = make_environment(tmp_path / "environment")
+    install(wheel, python)
+    found = report_of(python, tmp_path / "empty")
     assert found["reason"] == "portable, prebuilt"
-    assert list(empty.iterdir()) == []  # nothing was compiled
+    assert list((tmp_path / "empty").iterdir()) == []  # it compiled nothing
+    script = str(ROOT / "tests" / "kernels" / "check_wheel.py")
+    printed = run(python, [script, "installed"], tmp_path / "served")
+    assert "portable, prebuilt" in printed
+    assert re.search(r"it answers: .*\w", printed)
 
 
-@on_linux
 @needs_compiler
 @pytest.mark.slow
 def test_the_whole_wheel_has_every_instruction_set(project: Path, tmp_path: Path) -> None:
     wheel = build_wheel(project, tmp_path, str(find_compiler()))
     check_library(wheel)
-    install(wheel, tmp_path / "installed")
-    (empty := tmp_path / "empty").mkdir()
+    python = make_environment(tmp_path / "environment")
+    install(wheel, python)
     for name in instruction_sets.of_this_machine():
-        found = report_of(tmp_path / "installed", empty, name)
+        found = report_of(python, tmp_path / "empty", name)
         assert found["set"] == name
         assert found["sets"] == list(instruction_sets.of_this_machine())
 
 
 @pytest.mark.parametrize("compiler", ["no-such-compiler", "false"])
-def test_without_a_compiler_that_works_the_wheel_is_pure(
+def test_without_a_working_compiler_the_wheel_is_pure(
     project: Path, tmp_path: Path, compiler: str
 ) -> None:
     wheel = build_wheel(project, tmp_path, compiler)
@@ -138,13 +116,13 @@ def test_without_a_compiler_that_works_the_wheel_is_pure(
         assert "yaie/kernels/csrc/kernels.cpp" in files.namelist()
 
 
-@on_linux
-def test_a_prebuilt_library_of_another_source_is_not_used(project: Path, tmp_path: Path) -> None:
+def test_a_prebuilt_library_of_another_source_is_unused(project: Path, tmp_path: Path) -> None:
     wheel = build_wheel(project, tmp_path, "false")
-    install(wheel, tmp_path / "installed")
-    (tmp_path / "installed" / LIBRARY).write_bytes(b"\x7fELF of another time")
-    (empty := tmp_path / "empty").mkdir()
-    found = report_of(tmp_path / "installed", empty, "auto")
+    python = make_environment(tmp_path / "environment")
+    install(wheel, python)
+    (packages,) = (tmp_path / "environment").glob("lib/python*/site-packages")
+    (packages / LIBRARY).write_bytes(b"\x7fELF of another time")
+    found = report_of(python, tmp_path / "empty")
     assert found["loaded"] is False
     assert "no C++ compiler" in str(found["reason"])
 
@@ -152,7 +130,7 @@ def test_a_prebuilt_library_of_another_source_is_not_used(project: Path, tmp_pat
 def test_an_editable_install_compiles_nothing(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its source changes, so that what was compiled would be of no use soon."""
+    """Its source changes, which would soon outdate a compiled library."""
     spec = importlib.util.spec_from_file_location("hatch_build", project / "hatch_build.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
