@@ -94,7 +94,7 @@ def test_it_computes_what_the_integers_say(
     x[rows // 2, : inputs // 2] = 0
     bias = torch.randn(outputs)
     y = compute(library, weight, x, torch.empty(rows, outputs), bias=bias)
-    wide = weight.widened(torch.float32).double()
+    wide = weight.dequantize(torch.float32).double()
     expected = rounded(x, group or inputs) @ wide.T + bias.double()
     assert torch.allclose(y.double(), expected, atol=1e-5 * float(expected.abs().max()), rtol=1e-5)
 
@@ -138,7 +138,7 @@ def test_sums_are_added_to_what_is_there(library: Library) -> None:
     weight = random_weight(40, 64, 4, 32)
     x, before = torch.randn(5, 64), torch.randn(5, 40)
     y = compute(library, weight, x, before.clone(), store=ADD, factor=0.5)
-    expected = before + 0.5 * (rounded(x, 32) @ weight.widened(torch.float32).double().T)
+    expected = before + 0.5 * (rounded(x, 32) @ weight.dequantize(torch.float32).double().T)
     assert torch.allclose(y.double(), expected, atol=1e-4)
 
 
@@ -147,7 +147,7 @@ def test_gates_and_values_share_panels(library: Library, bits: int) -> None:
     weight = random_weight(2 * 50, 64, bits, 32 if bits == 4 else None)
     x = torch.randn(7, 64)
     y = compute(library, weight, x, torch.empty(7, 50), store=GATED_SILU)
-    both = rounded(x, 32 if bits == 4 else 64) @ weight.widened(torch.float32).double().T
+    both = rounded(x, 32 if bits == 4 else 64) @ weight.dequantize(torch.float32).double().T
     expected = nn.functional.silu(both[:, :50]) * both[:, 50:]
     assert torch.allclose(y.double(), expected, atol=1e-5 * float(expected.abs().max()), rtol=1e-5)
 

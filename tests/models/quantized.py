@@ -1,8 +1,8 @@
-"""Writes tiny models in the formats of quantized checkpoints, with their widened twins.
+"""Tiny models in the formats of quantized checkpoints, with their dequantized twins.
 
-The packing is written from the formats' definitions, independently of how YAIE unpacks it: one
-integer after another, shifted into its place. `tests/models/test_unpacking.py` holds it against
-words that the formats' own libraries packed.
+The packing follows the formats' definitions, independently of YAIE's unpacking: one value after
+another, shifted into place. `tests/models/test_unpacking.py` compares it with words that the
+formats' own libraries packed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.conformance.zoo import Case, save
+from tests.conformance.zoo import CASES, Case, save
 
 AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)  # of the outputs in a word
 _QUANTIZED = re.compile(r"(layers|h)\.\d+\..*\.weight$")
@@ -27,7 +27,7 @@ _ROUTER = ".gate.weight"
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to quantize and to store. `group`: inputs; None: one scale for each output."""
+    """A quantization and its storage. `group`: inputs; None: one scale for each output."""
 
     layout: str  # as LayerFormat.layout
     bits: int
@@ -41,7 +41,7 @@ class Kind:
         return f"{self.layout} {self.bits} bits, {group}{zeros}{', act-order' * self.ordered}"
 
     def config(self) -> dict[str, Any]:
-        """What `config.json` says of it."""
+        """Return its entry in `config.json`."""
         if self.layout in ("int-quantized", "pack-quantized"):
             return self._compressed_tensors()
         group = -1 if self.group is None else self.group
@@ -86,23 +86,42 @@ class Kind:
         }
 
 
+LLAMA = {case.name: case for case in CASES}["llama"]
+CT = Kind("pack-quantized", 4, 32, symmetric=False)
+GPTQ = Kind("gptq", 4, 32)
+AWQ = Kind("awq", 4, 32, symmetric=False)
+INT8 = Kind("int-quantized", 8)
+
+
+def with_group(kind: Kind, **changes: Any) -> dict[str, Any]:
+    """Return a compressed-tensors config with changed weights, or other keys of its group."""
+    config = kind.config()
+    group = config["config_groups"]["group_0"]
+    for key, value in changes.items():
+        if key in group["weights"]:
+            group["weights"][key] = value
+        else:
+            group[key] = value
+    return config
+
+
 @dataclass(frozen=True)
 class Integers:
-    """A weight matrix, quantized: (values - zeros[group]) * scales[group], values from 0."""
+    """A quantized weight matrix: (values - zeros[group]) * scales[group], values from 0."""
 
     values: np.ndarray  # uint32 [outputs, inputs]
     zeros: np.ndarray  # uint32 [outputs, groups]
     scales: np.ndarray  # float32 [outputs, groups]
     group_of_input: np.ndarray  # [inputs]
 
-    def widened(self) -> torch.Tensor:
+    def dequantize(self) -> torch.Tensor:
         group = self.group_of_input
         numbers = self.values.astype(np.float32) - self.zeros.astype(np.float32)[:, group]
         return torch.from_numpy(numbers * self.scales[:, group])
 
 
 def quantize(weight: torch.Tensor, kind: Kind, seed: int = 0) -> Integers:
-    """Round a matrix [outputs, inputs] to integers; zero points of 0 and of all ones occur."""
+    """Quantize a matrix [outputs, inputs]; zero points of 0 and of all ones occur."""
     numbers = weight.float().numpy()
     outputs, inputs = numbers.shape
     size = kind.group or inputs
@@ -123,7 +142,7 @@ def quantize(weight: torch.Tensor, kind: Kind, seed: int = 0) -> Integers:
             scale = np.abs(part).max(1) / (middle - 1)
         else:
             low, high = np.minimum(low, 0), np.maximum(high, 0)
-            # Some outputs see one sign only, so that zero points at both ends are stored too.
+            # Some outputs have one sign only, so that zero points at both ends occur.
             low[::5], high[1::5] = 0, 0
             scale = (high - low) / top
         scale = np.maximum(scale, 1e-4).astype(np.float16).astype(np.float32)
@@ -136,7 +155,7 @@ def quantize(weight: torch.Tensor, kind: Kind, seed: int = 0) -> Integers:
 
 
 def pack(values: np.ndarray, bits: int) -> np.ndarray:
-    """uint32 [rows, n] to words [rows, ceil(n * bits / 32)]: the first value in the lowest bits."""
+    """Pack uint32 [rows, n] to words [rows, ceil(n * bits / 32)], first value lowest."""
     rows, count = values.shape
     per_word = 32 // bits
     words = np.zeros((rows, -(-count // per_word)), np.uint32)
@@ -146,7 +165,7 @@ def pack(values: np.ndarray, bits: int) -> np.ndarray:
 
 
 def stored(integers: Integers, kind: Kind, scale_dtype: torch.dtype) -> dict[str, torch.Tensor]:
-    """The tensors of a layer, by the last part of their names."""
+    """Return the tensors of a layer, by the last part of their names."""
     write = {"int-quantized": _int, "pack-quantized": _packed, "awq": _awq}.get(kind.layout, _gptq)
     tensors = write(integers, kind)
     for name in ("weight_scale", "scales"):
@@ -220,12 +239,12 @@ def write_pair(
     dtype: torch.dtype = torch.float32,
     routers: bool = False,
 ) -> tuple[Path, Path]:
-    """A quantized checkpoint and the same weights as plain numbers: (quantized, widened).
+    """Write a quantized checkpoint and its dequantized twin: (quantized, dequantized).
 
-    What is plain in the first is stored in `dtype`; the scales too. `routers`: whether those of
-    mixtures are quantized.
+    dtype: of the plain tensors and the scales of the first.
+    routers: whether the routers of mixtures are quantized.
     """
-    plain, widened, quantized = root / "plain", root / "widened", root / "quantized"
+    plain, dequantized, quantized = root / "plain", root / "dequantized", root / "quantized"
     save(case, case.build(), plain)
     tensors = load_file(plain / "model.safetensors")
     numbers: dict[str, torch.Tensor] = {}
@@ -237,15 +256,15 @@ def write_pair(
             continue
         is_transposed = any(part in name for part in _TRANSPOSED)
         integers = quantize(tensor.T if is_transposed else tensor, kind, seed=len(numbers))
-        wide = integers.widened()
+        wide = integers.dequantize()
         numbers[name] = wide.T.contiguous() if is_transposed else wide
         module = name.removesuffix(".weight")
         for part, each in stored(integers, kind, dtype).items():
             packed[f"{module}.{part}"] = each
     config = json.loads((plain / "config.json").read_text())
-    _write(widened, config, numbers, 1)
+    _write(dequantized, config, numbers, 1)
     _write(quantized, config | {"quantization_config": kind.config()}, packed, num_files)
-    return quantized, widened
+    return quantized, dequantized
 
 
 def _is_quantized(name: str, tensor: torch.Tensor, routers: bool) -> bool:
@@ -263,7 +282,7 @@ def _write(
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
         return
     files: dict[str, dict[str, torch.Tensor]] = {}
-    for index, name in enumerate(sorted(tensors)):  # so that the tensors of a layer are apart
+    for index, name in enumerate(sorted(tensors)):  # separates the tensors of a layer
         file = f"model-{index % num_files + 1:05}-of-{num_files:05}.safetensors"
         files.setdefault(file, {})[name] = tensors[name]
     for file, part in files.items():

@@ -44,13 +44,13 @@ def test_rounding_stays_near(kind: str, bound: float) -> None:
     weight = torch.randn(1100, 256)
     rounded = quantize_weight(weight, kind)
     assert rounded.values.dtype == torch.int8
-    assert relative_error(rounded.widened(torch.float32), weight) < bound
+    assert relative_error(rounded.dequantize(torch.float32), weight) < bound
 
 
 def test_int8_is_within_half_a_step_of_every_weight() -> None:
     weight = torch.randn(40, 96) * torch.rand(40, 1) * 100
     rounded = quantize_weight(weight, "int8")
-    error = (rounded.widened(torch.float32) - weight).abs()
+    error = (rounded.dequantize(torch.float32) - weight).abs()
     assert bool((error <= rounded.scales * 0.5001).all())
 
 
@@ -60,14 +60,14 @@ def test_rows_of_zeros_and_odd_widths_are_kept() -> None:
     for kind in KINDS:  # no group divides 37: int4 becomes int8
         rounded = quantize_weight(weight, kind)
         assert rounded.bits == 8
-        assert torch.equal(rounded.widened(torch.float32)[2], torch.zeros(37))
+        assert torch.equal(rounded.dequantize(torch.float32)[2], torch.zeros(37))
     assert quantize_weight(torch.randn(4, 96), "int4").group_size == 32
 
 
 def test_the_step_is_chosen_for_the_least_error() -> None:
     torch.manual_seed(1)
     weight = torch.randn(64, 64)
-    best = relative_error(quantize_weight(weight, "int4").widened(torch.float32), weight)
+    best = relative_error(quantize_weight(weight, "int4").dequantize(torch.float32), weight)
     steps = weight.abs().amax(-1, keepdim=True) / 7
     plain = (weight / steps).round().clamp(-8, 7) * steps
     assert best < relative_error(plain, weight)
@@ -97,7 +97,7 @@ def multiply_rounded(self: QuantizedLinear, x: torch.Tensor) -> torch.Tensor:
     grouped = x.view(*x.shape[:-1], -1, self.quantized.group_size)
     peak = grouped.abs().amax(-1, keepdim=True).clamp_min(1e-30)
     rounded = ((grouped * (127 / peak)).round() * (peak / 127)).view(x.shape)
-    return nn.functional.linear(rounded, self.quantized.widened(x.dtype), self.bias)
+    return nn.functional.linear(rounded, self.quantized.dequantize(x.dtype), self.bias)
 
 
 @needs_library
@@ -135,7 +135,7 @@ def test_models_that_transformers_runs_are_rounded_too(
     for layer_name, layer in loaded.model.named_modules():
         if isinstance(layer, QuantizedLinear) and layer.quantized is not None:
             weight = plain.model.get_submodule(layer_name).weight
-            weight.data.copy_(layer.quantized.widened(torch.float32))  # a tied one too
+            weight.data.copy_(layer.quantized.dequantize(torch.float32))  # a tied one too
     expected = runner.execute(comparison_plan(plain))
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
     assert relative_error(found, original) > 1e-3
@@ -148,7 +148,7 @@ def test_tied_embeddings_are_the_rounded_head(tmp_path: Path) -> None:
     assert isinstance(head, QuantizedLinear)
     assert head.quantized is not None
     embedding = loaded.model.get_input_embeddings().weight  # type: ignore[operator]
-    assert torch.equal(embedding, head.quantized.widened(embedding.dtype))
+    assert torch.equal(embedding, head.quantized.dequantize(embedding.dtype))
 
 
 @needs_library
@@ -199,11 +199,11 @@ def test_the_engine_says_so(kind: str, tiny_model_dir: Path) -> None:
     assert core.info.quantization == kind
 
 
-def test_widened_groups_have_their_own_zero_points() -> None:
+def test_dequantized_groups_have_their_own_zero_points() -> None:
     weight = QuantizedWeight(
         bits=4,
         values=torch.tensor([[1, 2, 3, 4]], dtype=torch.int8),
         scales=torch.tensor([[2.0, 10.0]]),
         zero_points=torch.tensor([[1, -1]], dtype=torch.int8),
     )
-    assert weight.widened(torch.float32).tolist() == [[0.0, 2.0, 40.0, 50.0]]
+    assert weight.dequantize(torch.float32).tolist() == [[0.0, 2.0, 40.0, 50.0]]

@@ -1,19 +1,24 @@
-"""Memory that is planned for rounded weights, against the memory that is held."""
+"""The planned memory of quantized weights equals the allocated memory."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
-from transformers import LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from tests.conformance.zoo import CASES, save
-from tests.models.folders import make_llama
-from tests.models.quantized import Kind, write_pair
+from tests.models.folders import edit_json, make_llama
+from tests.models.quantized import Integers, Kind, stored, write_pair
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor
 from yaie.engine.loading import load_executor
@@ -30,13 +35,13 @@ KINDS = ["int8", "int4"]
 NAMES = ["llama", "llama-tied", "phi3", "gpt2", "opt", "qwen3-moe", "gpt-oss", "deepseek-v3"]
 
 needs_library = pytest.mark.skipif(
-    load_library() is None, reason="no kernel library: there is no compiler here, and torch serves"
+    load_library() is None, reason="no kernel library: without a compiler torch serves"
 )
 
 
 @pytest.fixture
 def planned(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """The bytes of weights in each plan that is made."""
+    """Collect the bytes of weights in each memory plan."""
     weights: list[int] = []
     plan_memory = memory_plan.plan_memory
 
@@ -53,7 +58,7 @@ def load(folder: Path, **settings: Any) -> LoadedModel:
 
 
 def bytes_of(tensors: list[torch.Tensor | None]) -> int:
-    """Of the memory behind them; what several of them show counts once."""
+    """Return the bytes of the tensors' storages; shared ones count once."""
     found = [tensor.untyped_storage() for tensor in tensors if tensor is not None]
     return sum({storage.data_ptr(): storage.nbytes() for storage in found}.values())
 
@@ -93,7 +98,7 @@ def test_of_a_quantized_checkpoint(dtype: str, tmp_path: Path, planned: list[int
 @needs_library
 @pytest.mark.parametrize("kind", KINDS)
 def test_packed(kind: str, tmp_path: Path, planned: list[int]) -> None:
-    """Outputs are padded to whole panels, and norms are widened: a little more."""
+    """Outputs are padded to whole panels, and norms are dequantized: a little more."""
     wide = {"hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4}
     folder = make_llama(tmp_path, torch.bfloat16, **wide, vocab_size=256)
     loaded = load(folder, quantization=kind)
@@ -178,3 +183,59 @@ def test_rounding_is_refused_where_there_is_no_room_for_it(
     monkeypatch.setattr(loader, "build_model", build)
     monkeypatch.setattr(loader, "free_bytes", lambda _: most * 3 // 2)
     load(folder, **settings)
+
+
+LOAD = """
+import resource, sys
+from yaie.config import EngineConfig
+from yaie.kernels.loader import load as load_library
+from yaie.models.checkpoint import read_checkpoint, read_config
+from yaie.models.loader import load_model
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+config = EngineConfig(model=sys.argv[1], dtype="float32", num_slots=64, device="cpu")
+before = peak()
+loaded = load_model(config)
+print(peak() - before, loaded.metadata.num_parameters)
+"""
+
+
+@cache
+def sevens(kind: Kind, outputs: int, inputs: int) -> dict[str, torch.Tensor]:
+    groups = inputs // (kind.group or inputs)
+    integers = Integers(
+        np.full((outputs, inputs), 7, np.uint32),
+        np.full((outputs, groups), 1 << (kind.bits - 1), np.uint32),
+        np.full((outputs, groups), 1e-3, np.float32),
+        np.arange(inputs) * groups // inputs,
+    )
+    return stored(integers, kind, torch.float32)
+
+
+@pytest.mark.parametrize("kind", [Kind("int-quantized", 8), Kind("gptq", 4, 128)], ids=str)
+@pytest.mark.integration
+def test_one_layer_at_a_time_is_dequantized(kind: Kind, tmp_path: Path) -> None:
+    settings = {"hidden_size": 1024, "intermediate_size": 2048, "num_hidden_layers": 8}
+    config = LlamaConfig(**settings, num_attention_heads=8, vocab_size=64)
+    with torch.device("meta"):
+        model = LlamaForCausalLM(config)
+    tensors: dict[str, torch.Tensor] = {}
+    for name, parameter in model.named_parameters():
+        if "_proj" not in name:
+            tensors[name] = torch.ones(parameter.shape)
+            continue
+        module = name.removesuffix(".weight")
+        packed = sevens(kind, *parameter.shape)
+        tensors |= {f"{module}.{part}": tensor.clone() for part, tensor in packed.items()}
+    config.save_pretrained(tmp_path)
+    edit_json(
+        tmp_path / "config.json",
+        architectures=["LlamaForCausalLM"],
+        quantization_config=kind.config(),
+    )
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    grown, parameters = (int(word) for word in done.stdout.split())
+    # A byte for each weight, the pages of the file, and one layer in float32 while it runs.
+    assert grown < 2.6 * parameters

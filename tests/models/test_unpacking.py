@@ -78,4 +78,4 @@ def test_every_integer_comes_back(layout: str, zero: int, tmp_path: Path) -> Non
     assert weight.zero_points is not None
     assert np.array_equal(weight.values.numpy().astype(int) + 8, written.values)
     assert np.array_equal(weight.zero_points.numpy().astype(int) + 8, zeros)
-    assert torch.equal(weight.widened(torch.float32), written.widened())
+    assert torch.equal(weight.dequantize(torch.float32), written.dequantize())

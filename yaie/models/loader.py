@@ -36,7 +36,7 @@ from yaie.models.native.packing import KINDS
 from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
 from yaie.models.quantization.quantize import (
     Rounding,
-    foresee_rounding,
+    estimate_rounding,
     kind_of,
     quantize_model,
 )
@@ -206,7 +206,7 @@ def _check_memory(config: EngineConfig, source: _Source, target: _Target) -> _Bu
         sizes=read_sizes(source.hf_config),
         free=free_bytes(target.device),
         weights=_estimate_weights(checkpoint, target),
-        dequantized=0 if quantized is None or target.is_packed else quantized.widening_nbytes,
+        dequantized=0 if quantized is None or target.is_packed else quantized.dequantizing_nbytes,
         target=target,
     )
     plan = budget.plan(bytes_per_token(estimate_pool_shapes(source.hf_config), target.kv_dtype))
@@ -322,7 +322,7 @@ def _estimate_rounding(config: EngineConfig, source: _Source) -> Rounding | None
     if config.quantization is None:
         return None
     model = build_without_weights(source.architecture, source.hf_config)
-    rounding = foresee_rounding(model, config.quantization)
+    rounding = estimate_rounding(model, config.quantization)
     if rounding.share_left > _LARGE_SHARE_LEFT:
         log.warning(
             "--quantization %s leaves %.0f %% of the weights unquantized (the embedding not "

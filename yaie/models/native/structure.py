@@ -36,7 +36,7 @@ class LinearParts:
     modules: tuple[nn.Linear | QuantizedLinear, ...]
 
     def weight(self, dtype: torch.dtype) -> torch.Tensor:
-        """[outputs, inputs]; what is quantized is widened to `dtype`."""
+        """[outputs, inputs]; what is quantized is dequantized to `dtype`."""
         weights = [_numbers(module, dtype) for module in self.modules]
         return weights[0] if len(weights) == 1 else torch.cat(weights)
 
@@ -69,7 +69,7 @@ def _numbers(module: nn.Linear | QuantizedLinear, dtype: torch.dtype) -> torch.T
         return module.weight.detach()
     if module.quantized is None:
         raise RuntimeError("the weights of a layer were packed twice")
-    return module.quantized.widened(dtype)
+    return module.quantized.dequantize(dtype)
 
 
 @dataclass(frozen=True, slots=True)

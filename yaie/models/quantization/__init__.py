@@ -1,1 +1,1 @@
-"""Weights held as integers: what they are, read from checkpoints or made at load."""
+"""Quantized weights: their types, their checkpoints, and quantization at load."""

@@ -1,9 +1,9 @@
-"""Builds a model whose linear layers hold the integers of its checkpoint.
+"""Construction of a model whose linear layers hold the quantized weights of its checkpoint.
 
-transformers makes the model with its plain modules, without memory behind them; before it loads,
-the quantized ones give way to `QuantizedLinear`. It then loads what is plain, and layers that no
-kernel holds as integers, widened one by one as they are asked for. The integers are read last.
-Nothing is ever held in two forms. Called by the loader.
+transformers creates the model's plain modules on the meta device; `QuantizedLinear` replaces the
+quantized ones before it loads. It then loads plain tensors, and layers without a quantized kernel,
+dequantized one by one as transformers reads them. Quantized weights are read last, so each weight
+is in memory in one form at a time. Called by the loader.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from transformers.pytorch_utils import Conv1D
 
 from yaie.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.quantization.layout import QuantizedLayer, QuantizedLayout
-from yaie.models.quantization.reading import TensorFiles, read_quantized, read_widened
+from yaie.models.quantization.reading import TensorFiles, read_dequantized, read_quantized
 from yaie.models.quantization.shapes import damaged
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 
@@ -26,28 +26,29 @@ log = logging.getLogger(__name__)
 
 
 def build_quantized(
-    model_class: Any, layout: QuantizedLayout, dtype: torch.dtype, **how: Any
+    model_class: Any, layout: QuantizedLayout, dtype: torch.dtype, **options: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """The model, and transformers' report of the loading.
+    """Return the model, and transformers' report of the loading.
 
-    `how` goes to transformers' `from_pretrained`. Raises `ModelUnsupported` if a quantized layer
-    has no place in the model or damaged weights.
+    options: passed to transformers' `from_pretrained`.
+
+    Raises `ModelUnsupported` if the model lacks a quantized layer, or its weights are damaged.
     """
     if layout.stored.has_kv_scales:
         log.info("the checkpoint's scales for quantized keys and values are not used")
-    for reason, count in layout.widened.items():
-        log.info("%d quantized layers are widened to %s: %s", count, dtype, reason)
+    for reason, count in layout.dequantized.items():
+        log.info("%d quantized layers are dequantized to %s: %s", count, dtype, reason)
     with TensorFiles() as files:
         tensors: dict[str, Any] = {each.name: files.unread(each) for each in layout.plain}
         wide = [
-            _Widened(each, files, dtype)
+            _Dequantized(each, files, dtype)
             for each in layout.layers
-            if each.widened_because is not None
+            if each.dequantized_because is not None
         ]
         tensors |= {f"{each.layer.name}.weight": each for each in wide}
         places = _Places(layout, wide)
         model, report = places.prepared(model_class).from_pretrained(
-            None, state_dict=tensors, dtype=dtype, **how
+            None, state_dict=tensors, dtype=dtype, **options
         )
         model.__class__ = model_class
         for layer, place in places.filled_later(model):
@@ -55,8 +56,8 @@ def build_quantized(
     return model, report
 
 
-class _Widened:
-    """A tensor that is read and widened when transformers indexes it."""
+class _Dequantized:
+    """A tensor that is read and dequantized when transformers indexes it."""
 
     def __init__(self, layer: QuantizedLayer, files: TensorFiles, dtype: torch.dtype) -> None:
         self.layer = layer
@@ -66,24 +67,24 @@ class _Widened:
 
     def __getitem__(self, _: object) -> torch.Tensor:
         try:
-            weight = read_widened(self.layer, self._files, self._dtype)
+            weight = read_dequantized(self.layer, self._files, self._dtype)
         except StartupError:
             raise
-        except Exception as error:  # transformers would tell of a file that it could not close
+        except Exception as error:  # transformers would report a file that it failed to close
             raise damaged(self.layer.name, f"it cannot be read: {first_line(error)}") from error
         return weight.T.contiguous() if self.is_transposed else weight
 
 
 class _Places:
-    """Where the layers of a checkpoint are in the model."""
+    """The places in the model of a checkpoint's layers."""
 
-    def __init__(self, layout: QuantizedLayout, wide: list[_Widened]) -> None:
+    def __init__(self, layout: QuantizedLayout, wide: list[_Dequantized]) -> None:
         self._kept = layout.kept
         self._wide = wide
         self._names: list[str] = []  # in the model, of the kept layers
 
     def prepared(self, model_class: Any) -> Any:
-        """A class that makes the model with places for integers instead of its linear layers."""
+        """Return a class whose model has `QuantizedLinear` in place of its quantized layers."""
 
         def make(model: Any, *arguments: Any, **settings: Any) -> None:
             model_class.__init__(model, *arguments, **settings)
@@ -108,8 +109,8 @@ class _Places:
             linear = modules.get(name)
             if not _is_linear(linear):
                 raise ModelUnsupported(
-                    f"the checkpoint holds quantized weights of {layer.name}, which is no linear "
-                    f"layer of {type(model).__name__}",
+                    f"the checkpoint holds quantized weights of {layer.name}, which is not a "
+                    f"linear layer of {type(model).__name__}; download the model again",
                     code="model_damaged",
                 )
             _check_shape(layer, linear)
@@ -121,7 +122,7 @@ class _Places:
 
 
 def _name_in(modules: Mapping[str, nn.Module], prefix: str, name: str) -> str:
-    """A module's name in the model; checkpoints of the inner model lack its prefix."""
+    """Return a module's name in the model; checkpoints of the inner model lack its prefix."""
     return name if name in modules else f"{prefix}.{name}"
 
 
@@ -136,17 +137,18 @@ def _check_shape(layer: QuantizedLayer, linear: Any) -> None:
     if shape != (layer.num_outputs, layer.num_inputs):
         raise ModelUnsupported(
             f"the quantized weights of {layer.name} have {layer.num_outputs} outputs and "
-            f"{layer.num_inputs} inputs, but the config makes it {shape[0]} and {shape[1]}",
+            f"{layer.num_inputs} inputs, but config.json has {shape[0]} and {shape[1]}; download "
+            f"the model again",
             code="model_damaged",
         )
 
 
 def _place(layer: QuantizedLayer, linear: Any) -> QuantizedLinear:
-    """A layer without numbers, but for its bias, which transformers will load."""
+    """Return a layer on the meta device, except for its bias, which transformers will load."""
     with torch.device("meta"):
         scales = torch.empty(layer.num_outputs, layer.num_groups)
         values = torch.empty(layer.num_outputs, layer.num_inputs, dtype=torch.int8)
     place = QuantizedLinear(QuantizedWeight(layer.format.bits, values, scales, None), linear.bias)
-    # GPT-2 initialises this one by name; as a plain attribute it is nothing that is to be loaded.
+    # GPT-2 initialises `weight` by name; a plain attribute is not loaded.
     place.weight = torch.empty_like(linear.weight, device="meta")
     return place

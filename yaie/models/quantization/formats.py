@@ -1,8 +1,8 @@
-"""What `config.json` says of a checkpoint's quantization, and which of it is served.
+"""The quantization that `config.json` describes, and refusals of unsupported kinds.
 
-Torch-free, as the front doors refuse a model by its config alone. Called by
-`yaie.models.support`, the loader and `yaie models`. Each reader below names the settings of one
-method as its own library writes them.
+Torch-free, because clients refuse a model by its config alone. Called by `yaie.models.support`,
+the loader and `yaie models`. Each reader below takes the settings of one method as its library
+writes them.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ SERVED = (
 )
 _BITS = (4, 8)
 _REGEX = "re:"
-_ALL = "Linear"  # the class of module that a target means if it is no name
+_ALL = "Linear"  # a target that means a class of modules instead of a name
 
 
 @dataclass(frozen=True, slots=True)
 class LayerFormat:
-    """How the weights of some linear layers are stored."""
+    """The storage format of linear layers' weights."""
 
     layout: Layout
     bits: int  # 4 or 8
-    group_size: int | None  # inputs that share a scale; None: all inputs of an output do
-    is_symmetric: bool  # zero points are all zero
-    needs_order: bool = False  # which inputs are a group has to be stored beside the weights
+    group_size: int | None  # inputs per scale; None: one scale for each output
+    is_symmetric: bool  # all zero points are zero
+    needs_order: bool = False  # the order of inputs (g_idx) must be stored with the weights
 
 
 @dataclass(frozen=True, slots=True)
 class StoredQuantization:
-    """How a checkpoint is quantized."""
+    """The quantization of a checkpoint."""
 
     method: str  # "compressed-tensors", "gptq" or "awq"
     targets: tuple[tuple[str, LayerFormat], ...]  # name, "re:" and a pattern, or "Linear"
-    has_kv_scales: bool = False  # for keys and values, which YAIE holds in its own way
+    has_kv_scales: bool = False  # for a quantized KV cache; unused
 
     def format_of(self, module: str) -> LayerFormat | None:
-        """The format of a module by its name, the most specific target first."""
+        """Return the format of a module by its name, the most specific target first."""
         by_name = [found for target, found in self.targets if target == module]
         by_pattern = [
             found
@@ -57,9 +57,9 @@ class StoredQuantization:
 
 
 def stored_quantization(config: Mapping[str, Any]) -> StoredQuantization | None:
-    """How the weights beside this `config.json` are quantized; None if they are not.
+    """Return the quantization that a `config.json` describes; None for plain weights.
 
-    Raises `ModelUnsupported` for what is not served, with the setting and what to do instead.
+    Raises `ModelUnsupported` for unsupported settings, with the setting and an alternative.
     """
     settings = config.get("quantization_config") or config.get("compression_config")
     if not settings and _is_of_mlx(config.get("quantization")):
@@ -85,8 +85,8 @@ def _is_of_mlx(settings: object) -> bool:
 
 
 _WITH_GPTQ_EXPORT = ("auto-round", "intel/auto-round", "intel")
-# Weights that were widened and saved again often keep the config of what they were.
-_IF_PLAIN = "; if they are plain numbers by now, remove quantization_config from config.json"
+# Weights that were dequantized and saved again often keep their old config.
+_IF_PLAIN = "; if they are plain by now, remove quantization_config from config.json"
 
 
 def _read_gptq(settings: Mapping[str, Any]) -> StoredQuantization:
@@ -103,7 +103,7 @@ def _read_gptq(settings: Mapping[str, Any]) -> StoredQuantization:
     for rule, changes in dynamic.items():
         sign, colon, pattern = str(rule).partition(":")
         if colon and sign == "-":
-            continue  # such modules hold plain weights, and are found to
+            continue  # these modules hold plain weights, as their tensors show
         pattern = pattern if colon and sign == "+" else str(rule)
         if not isinstance(changes, Mapping):
             raise _unreadable(f"dynamic[{rule!r}]", changes)
@@ -148,7 +148,7 @@ def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization 
     groups = settings.get("config_groups")
     has_kv_scales = settings.get("kv_cache_scheme") is not None
     if has_kv_scales and groups in ({}, None):
-        return None  # only keys and values are, which YAIE holds in its own way
+        return None  # only the KV cache is quantized
     if not isinstance(groups, Mapping) or not groups:
         raise _unreadable("config_groups", groups)
     targets = []
@@ -163,22 +163,20 @@ def _read_compressed_tensors(settings: Mapping[str, Any]) -> StoredQuantization 
 def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerFormat:
     weights = group.get("weights")
     if not isinstance(weights, Mapping):
-        raise _refused(f"{name} quantizes activations and no weights")
+        raise _refused(f"{name} quantizes activations without weights")
     layout = str(group.get("format") or shared)
     if layout not in ("int-quantized", "pack-quantized"):
         raise _refused(f"the format {layout} of {name} is not served")
     kind = weights.get("type", "int")
     if kind != "int":
-        raise _refused(
-            f"the weights of {name} are {kind} numbers of {weights.get('num_bits')} bits"
-        )
+        raise _refused(f"the weights of {name} are {kind} with {weights.get('num_bits')} bits")
     strategy = weights.get("strategy") or ("group" if weights.get("group_size") else "tensor")
     if strategy == "group" and weights.get("group_size") == -1:
         strategy = "channel"
     if strategy not in ("tensor", "channel", "group"):
         raise _refused(f"the weights of {name} are scaled by {strategy}")
     if weights.get("dynamic"):
-        raise _refused(f"the weights of {name} are to be quantized anew while the model runs")
+        raise _refused(f"the weights of {name} are quantized again at run time")
     _check_activations(name, group)
     return LayerFormat(
         layout="int-quantized" if layout == "int-quantized" else "pack-quantized",
@@ -197,7 +195,7 @@ def _check_activations(name: str, group: Mapping[str, Any]) -> None:
     if not isinstance(inputs, Mapping):
         raise _unreadable(f"config_groups.{name}.input_activations", inputs)
     if inputs.get("type", "int") != "int" or inputs.get("num_bits", 8) != 8:
-        kind = f"{inputs.get('type')} numbers of {inputs.get('num_bits')} bits"
+        kind = f"{inputs.get('type')} with {inputs.get('num_bits')} bits"
         raise _refused(f"the activations of {name} are {kind}; 8-bit integers are served")
     if inputs.get("dynamic") is not True:
         raise _refused(

@@ -1,8 +1,7 @@
-"""Which layers of a checkpoint are quantized, in what shape, and what becomes of each.
+"""The quantized layers of a checkpoint: their shapes, and whether each stays quantized.
 
-Worked out from the headers of the weight files, so that a checkpoint which lacks or garbles a
-tensor is refused, and its memory known, before weights are read. Torch-free. Called by the loader
-and `yaie models`.
+Read from the headers of the weight files, so that a missing or damaged tensor is refused, and the
+memory is known, before weights are read. Torch-free. Called by the loader and `yaie models`.
 """
 
 from __future__ import annotations
@@ -29,11 +28,10 @@ from yaie.models.quantization.shapes import damaged, read_integers, shape_of_lay
 
 log = logging.getLogger(__name__)
 
-INT4_GROUP_MULTIPLE = 4  # inputs whose products the kernels sum at once; others are widened
-WIDENING_BYTES = 12  # at most, that a number takes while it is widened: thrice in float32
+INT4_GROUP_MULTIPLE = 4  # inputs per instruction; other group sizes are dequantized
+DEQUANTIZING_BYTES = 12  # peak for one weight while it is dequantized: three float32
 
-# The tensors of a layer: the one that holds its integers, those that must stand beside it, and
-# those that may.
+# The tensors of a layer: quantized values, required tensors and optional ones.
 _MARKERS: dict[Layout, str] = {
     "int-quantized": "weight",
     "pack-quantized": "weight_packed",
@@ -57,37 +55,37 @@ _OPTIONAL: dict[Layout, tuple[str, ...]] = {
 }
 _FLOATS = ("F16", "BF16", "F32")
 _NUMBERS = (*_FLOATS, "F64")
-_WEIGHTS = ("weight", "weight_packed", "_proj")  # ends of names; experts have no ".weight"
-_SCALES_OF_CACHE = ("k_scale", "v_scale", "kv_scale")  # whose pool has scales of its own
+_WEIGHTS = ("weight", "weight_packed", "_proj")  # suffixes; experts lack ".weight"
+_SCALES_OF_CACHE = ("k_scale", "v_scale", "kv_scale")  # unused: the KV pool has its own
 _IN_A_LAYER = re.compile(r"\.\d+\.|^\d+\.")
-_OF_MIXTURE = re.compile(r"\.experts\.\d+\.|\.(gate|router)$")  # which is no linear layer there
+_OF_MIXTURE = re.compile(r"\.experts\.\d+\.|\.(gate|router)$")  # not linear layers in the model
 _LAYER = re.compile(r"(?:^|\.)(?:layers|h)\.(\d+)\.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantizedLayer:
-    """A linear layer whose weights a checkpoint holds as integers."""
+    """A linear layer with quantized weights in a checkpoint."""
 
-    name: str  # of the module, as the checkpoint calls it
+    name: str  # of the module in the checkpoint
     format: LayerFormat
     num_outputs: int
     num_inputs: int
     num_groups: int
     tensors: Mapping[str, StoredTensor]  # by the last part of their names
-    group_of_input: array[int] | None  # [inputs]; None: groups are runs of the same length
-    widened_because: str | None  # None: the integers are kept
+    group_of_input: array[int] | None  # [inputs]; None: contiguous groups of equal size
+    dequantized_because: str | None  # None: it stays quantized
 
     @property
     def num_weights(self) -> int:
-        """Numbers in its matrix."""
+        """Number of weights."""
         return self.num_outputs * self.num_inputs
 
     def nbytes(self, wide: int, *, packed: bool) -> int:
-        """What it takes in memory, where a widened number takes `wide` bytes.
+        """Return its bytes in memory, with `wide` bytes per dequantized weight.
 
-        `packed`: by the kernel library; integers of 4 bits take a byte otherwise.
+        packed: by the kernel library; otherwise a 4-bit weight takes a byte.
         """
-        if self.widened_because is not None:
+        if self.dequantized_because is not None:
             return self.num_weights * wide
         points = 0 if self.format.is_symmetric else 1
         each = scale_nbytes(self.format.bits, packed=packed) + points
@@ -97,7 +95,7 @@ class QuantizedLayer:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedLayout:
-    """What a quantized checkpoint holds."""
+    """The layers and plain tensors of a quantized checkpoint."""
 
     stored: StoredQuantization
     layers: tuple[QuantizedLayer, ...]
@@ -105,55 +103,55 @@ class QuantizedLayout:
 
     @property
     def num_parameters(self) -> int:
-        """Of the model, as if it were not quantized."""
+        """Number of parameters of the unquantized model."""
         weights = sum(layer.num_weights for layer in self.layers)
         return weights + sum(prod(tensor.shape) for tensor in self.plain)
 
     @property
     def kept(self) -> list[QuantizedLayer]:
-        """The layers whose integers are kept."""
-        return [layer for layer in self.layers if layer.widened_because is None]
+        """Layers that stay quantized."""
+        return [layer for layer in self.layers if layer.dequantized_because is None]
 
     def nbytes(self, wide: int, *, packed: bool) -> int:
-        """What the weights take in memory, where a number that is no integer takes `wide` bytes."""
+        """Return the weights' bytes in memory, `wide` for each that is not quantized."""
         plain = sum(prod(tensor.shape) for tensor in self.plain) * wide
         return plain + sum(layer.nbytes(wide, packed=packed) for layer in self.layers)
 
     def loading_nbytes(self, wide: int) -> int:
-        """The same at its most, while it is loaded.
+        """Return the peak bytes during loading.
 
-        Until they are packed, integers of 4 bits take a byte each, and a layer that is widened, for
+        Until they are packed, 4-bit weights take a byte each, and a layer that is dequantized, for
         the model or to run it once, passes through float32.
         """
-        return self.nbytes(wide, packed=False) + self.widening_nbytes
+        return self.nbytes(wide, packed=False) + self.dequantizing_nbytes
 
     @property
-    def widening_nbytes(self) -> int:
-        """What it takes to widen the largest layer."""
-        return WIDENING_BYTES * max(layer.num_weights for layer in self.layers)
+    def dequantizing_nbytes(self) -> int:
+        """Bytes to dequantize the largest layer."""
+        return DEQUANTIZING_BYTES * max(layer.num_weights for layer in self.layers)
 
     @property
-    def widened(self) -> Counter[str]:
-        """How many layers are widened for what reason."""
-        reasons = (layer.widened_because for layer in self.layers)
+    def dequantized(self) -> Counter[str]:
+        """Number of dequantized layers by reason."""
+        reasons = (layer.dequantized_because for layer in self.layers)
         return Counter(reason for reason in reasons if reason is not None)
 
     @property
     def kind(self) -> str | None:
-        """What linear layers hold: int8, int4, or int4+int8; None where all are widened."""
+        """Kind of the quantized layers: int8, int4 or int4+int8; None if all are dequantized."""
         return _kind(self.kept) or None
 
     @property
     def stored_kind(self) -> str:
-        """The same of the checkpoint."""
+        """Kind of the checkpoint's layers."""
         return _kind(self.layers)
 
 
 def scale_nbytes(bits: int, *, packed: bool) -> int:
-    """Bytes that a scale takes: float32, but bfloat16 beside packed integers of 4 bits.
+    """Return the bytes of a scale: 4 for float32, or 2 for bfloat16 with packed 4-bit weights.
 
-    A scale of 64 such integers in float32 would be an eighth of what a step reads; rounded to
-    bfloat16 it is off by up to 2^-9, where the integers are off by several hundredths.
+    A float32 scale for 64 such weights would be an eighth of the bytes read. Rounding it to
+    bfloat16 adds an error of up to 2^-9; the weights' own is several hundredths.
     """
     return 2 if packed and bits == 4 else 4
 
@@ -163,10 +161,10 @@ def _kind(layers: Iterable[QuantizedLayer]) -> str:
 
 
 def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> QuantizedLayout | None:
-    """The quantized layers of the checkpoint beside a `config.json`; None if it is not quantized.
+    """Return the quantized layers of the checkpoint of a `config.json`; None if it is plain.
 
-    Raises `ModelUnsupported` if that is not served, and as `read_layout` does; also if weights
-    that the config calls plain are not.
+    Raises `ModelUnsupported` for unsupported settings, as `read_layout` does, and for quantized
+    weights without a quantization in the config.
     """
     quantization = stored_quantization(config)
     if quantization is not None:
@@ -177,42 +175,44 @@ def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> Qua
 
 
 def _without_layers_beyond(config: Mapping[str, Any], checkpoint: Checkpoint) -> Checkpoint:
-    """Without what follows the model's last layer: it predicts several tokens ahead, for engines
-    that let a model propose tokens, and transformers leaves it out too."""
+    """Drop the layers behind the model's last one, as transformers does.
+
+    They predict several tokens ahead, for speculative decoding.
+    """
     count = config.get("num_hidden_layers")
     if not isinstance(count, int):
         return checkpoint
     own = {name: each for name, each in checkpoint.tensors.items() if _index_of(name) < count}
     behind = len(checkpoint.tensors) - len(own)
     if behind:
-        log.info("%d tensors behind the last of %d layers are not used", behind, count)
+        log.info("%d tensors behind the last of %d layers are unused", behind, count)
     return replace(checkpoint, tensors=own)
 
 
 def _index_of(name: str) -> int:
-    """The index of the decoder layer that a tensor is of; -1 for one outside of them."""
+    """Return the index of a tensor's decoder layer; -1 outside of them."""
     found = _LAYER.search(name)
     return int(found[1]) if found else -1
 
 
 def _check_plain(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> None:
-    """Refuse what would be loaded as if it were the weights, or without its scales.
+    """Refuse a quantized tensor that would be loaded as a plain weight, without its scales.
 
-    Integers that are no weights, such as masks, are none of that.
+    Other integers, such as masks, pass.
     """
     is_fp8 = tensor.kind.startswith("F8")
     are_integers = tensor.kind not in _NUMBERS and tensor.name.endswith(_WEIGHTS)
     if is_fp8 or are_integers or _scales_weights(tensor.name, tensors):
         raise ModelUnsupported(
             f"{tensor.name} ({tensor.kind}) belongs to quantized weights, but config.json has no "
-            f"quantization_config that says how to read them; download the folder again, or use a "
-            f"checkpoint in bfloat16, float16 or float32",
+            f"quantization_config to read them by; download the folder again, or use a checkpoint "
+            f"in bfloat16, float16 or float32",
             code="model_damaged",
         )
 
 
 def _scales_weights(name: str, tensors: Mapping[str, StoredTensor]) -> bool:
-    """Whether a tensor's name says that a weight beside it is to be multiplied with it."""
+    """Return whether a tensor's name means a scale of a weight in the same module."""
     module, _, part = name.rpartition(".")
     if part in _SCALES_OF_CACHE or not ("scale" in part or part == "SCB"):
         return False
@@ -221,10 +221,10 @@ def _scales_weights(name: str, tensors: Mapping[str, StoredTensor]) -> bool:
 
 
 def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> QuantizedLayout:
-    """The quantized layers of a checkpoint.
+    """Return the quantized layers of a checkpoint.
 
-    Reads headers, and the small tensors that tell shapes and the order of inputs. Raises
-    `ModelUnsupported` if a layer lacks a tensor, or if its tensors do not fit each other.
+    Reads headers, and the small tensors with shapes and the order of inputs. Raises
+    `ModelUnsupported` if a layer lacks a tensor, or if its tensors contradict each other.
     """
     layers = []
     used: set[str] = set()
@@ -241,8 +241,8 @@ def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> Qua
     plain = tuple(tensor for name, tensor in checkpoint.tensors.items() if name not in used)
     if not layers:
         raise ModelUnsupported(
-            f"config.json says that the weights are quantized ({quantization.method}), but none "
-            f"of them is; remove its quantization_config if they are plain",
+            f"config.json has a quantization_config ({quantization.method}), but the weights are "
+            f"plain; remove it, or download the model again",
             code="model_damaged",
         )
     for tensor in plain:
@@ -269,17 +269,17 @@ def _tensors_of(checkpoint: Checkpoint, module: str, found: LayerFormat) -> dict
 
 
 def _check_not_left_over(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> None:
-    """Scales without integers: a file was not saved or copied whole."""
+    """Refuse scales without their quantized weights: a file is incomplete."""
     module, _, part = tensor.name.rpartition(".")
     if part in ("weight_scale", "weight_shape", "qzeros", "scales"):
         if part == "weight_scale" and f"{module}.weight" in tensors:
-            return  # of a layer that was left in floating point
+            return  # the layer is in floating point
         if part == "scales" and module.endswith(".act"):
             raise ModelUnsupported(
                 f"the activations of {module} are scaled, as AutoAWQ does for this architecture, "
-                "and YAIE does not scale any; use the original model with --quantization int4"
+                "which is not supported; use the original model with --quantization int4"
             )
-        raise damaged(module, f"{part} is there, but the integers that it belongs to are missing")
+        raise damaged(module, f"{part} is present, but its quantized weights are missing")
 
 
 def _layer(name: str, found: LayerFormat, tensors: dict[str, StoredTensor]) -> QuantizedLayer:
@@ -293,14 +293,14 @@ def _layer(name: str, found: LayerFormat, tensors: dict[str, StoredTensor]) -> Q
         num_groups=groups,
         tensors=tensors,
         group_of_input=group_of_input,
-        widened_because=_why_widened(name, found, inputs, groups, group_of_input),
+        dequantized_because=_why_dequantized(name, found, inputs, groups, group_of_input),
     )
 
 
-def _why_widened(
+def _why_dequantized(
     name: str, found: LayerFormat, inputs: int, groups: int, group_of_input: array[int] | None
 ) -> str | None:
-    """Why the integers of a layer are not kept: the kernels hold what is left here."""
+    """Return the reason to dequantize a layer; None if the kernels can keep it quantized."""
     odd_groups = (inputs // groups) % INT4_GROUP_MULTIPLE != 0
     reasons = {
         "outside of the decoder's layers": not _IN_A_LAYER.search(name),
@@ -318,14 +318,14 @@ def _why_widened(
 def _group_of_input(
     name: str, found: LayerFormat, tensors: dict[str, StoredTensor], inputs: int, groups: int
 ) -> array[int] | None:
-    """The group of each input, or None where they are runs of one length."""
+    """Return the group of each input, or None for contiguous groups of equal size."""
     order = tensors.get("g_idx") or tensors.get("weight_g_idx")
     of_input = array("i") if order is None else read_integers(order)
     if order is None and found.needs_order and groups > 1:
         raise damaged(
             name, "its inputs are ordered by activation, but the order (g_idx) is missing"
         )
-    if not any(of_input) or set(of_input) == {-1}:  # none, or never filled in
+    if not any(of_input) or set(of_input) == {-1}:  # absent, or not filled in
         size = inputs if groups == 1 else found.group_size
         if size is None or -(-inputs // size) != groups:
             raise damaged(
@@ -333,7 +333,7 @@ def _group_of_input(
             )
         of_input = _runs(inputs, size)
     elif len(of_input) != inputs or min(of_input) < 0 or max(of_input) >= groups:
-        raise damaged(name, "its order of inputs (g_idx) names groups that are not there")
+        raise damaged(name, "its order of inputs (g_idx) names unknown groups")
     is_even = inputs % groups == 0 and of_input == _runs(inputs, inputs // groups)
     return None if is_even else of_input
 

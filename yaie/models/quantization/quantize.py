@@ -1,8 +1,8 @@
-"""Quantizes the linear layers of a loaded model: `--quantization int8` or `int4`.
+"""Quantization of a loaded model's linear layers: `--quantization int8` or `int4`.
 
-Rounding to nearest, nothing to calibrate. int8 has a scale for each output. int4 has one for every
-64 inputs, chosen among a few as the one with the least squared error, and leaves the head at int8:
-its errors go straight into the logits. Called by the loader.
+Rounding to nearest, without calibration. int8 has a scale for each output. int4 has a scale for
+every 64 inputs, the candidate with the least squared error; it leaves the head at int8, whose
+errors affect the logits directly. Called by the loader.
 """
 
 from __future__ import annotations
@@ -12,23 +12,22 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from yaie.models.quantization.layout import WIDENING_BYTES, scale_nbytes
+from yaie.models.quantization.layout import DEQUANTIZING_BYTES, scale_nbytes
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 
 INT4_GROUP_SIZE = 64
-_LEAST = {8: -127, 4: -8}  # int8 is symmetric; -8 is worth using where there are only 16 steps
+_LEAST = {8: -127, 4: -8}  # int8 is symmetric; with 16 steps, -8 is worth using
 _MOST = {8: 127, 4: 7}
-# The step at which the largest number of a group lies: nearer to 0 clips it, for the others' good.
+# The step of a group's largest weight: a smaller magnitude clips it, to the others' benefit.
 _INT4_PEAKS = (-8.0, -8.8, -7.4)
-_ROWS_AT_ONCE = 1024  # bounds the memory of the intermediate float32 numbers
-_PART_BYTES = 16  # that a number of these rows takes meanwhile, in four copies
+_ROWS_AT_ONCE = 1024  # bounds the memory of intermediate float32 values
+_PART_BYTES = 16  # per weight of these rows, in four copies
 
 
 def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
     """Round weights [outputs, inputs] to `kind`, "int8" or "int4".
 
-    int4 falls back to a smaller group where 64 does not divide the inputs, and to int8 where no
-    multiple of 4 does.
+    int4 falls back to a smaller group if 64 does not divide the inputs, and to int8 if 4 does not.
     """
     bits, group = _grouping(int(weight.shape[1]), kind)
     parts = [_round(part, bits, group) for part in torch.split(weight.detach(), _ROWS_AT_ONCE)]
@@ -37,7 +36,7 @@ def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
 
 
 def _grouping(inputs: int, kind: str) -> tuple[int, int]:
-    """Bits, and inputs that share a scale."""
+    """Return the bits, and the inputs per scale."""
     groups = [g for g in (INT4_GROUP_SIZE, 32, 16, 8, 4) if inputs % g == 0]
     return (4, groups[0]) if kind == "int4" and groups else (8, inputs)
 
@@ -48,11 +47,11 @@ def _round(weight: torch.Tensor, bits: int, group: int) -> tuple[torch.Tensor, t
         scales = grouped.abs().amax(-1) / _MOST[8]
         return _values(grouped, scales, bits).view_as(weight), scales
     at = grouped.abs().argmax(-1, keepdim=True)
-    peak = grouped.gather(-1, at)[..., 0]  # with its sign: it becomes the most negative integer
+    peak = grouped.gather(-1, at)[..., 0]  # with its sign: it becomes the most negative value
     best_scales = torch.zeros_like(peak)
     best_errors = torch.full_like(peak, torch.inf)
     for step in _INT4_PEAKS:
-        scales = (peak / step).bfloat16().float()  # as they are held: the integers fit them
+        scales = (peak / step).bfloat16().float()  # as stored, so that the values fit them
         error = (_values(grouped, scales, bits) * scales[..., None] - grouped).square().sum(-1)
         is_better = error < best_errors
         best_scales = torch.where(is_better, scales, best_scales)
@@ -66,7 +65,7 @@ def _values(grouped: torch.Tensor, scales: torch.Tensor, bits: int) -> torch.Ten
 
 
 def _is_rounded(module: nn.Module) -> bool:
-    """Other classes may compute something else, or hold their weights in another order."""
+    """Return whether a module is quantized; other classes may store weights differently."""
     return type(module) is nn.Linear
 
 
@@ -75,13 +74,12 @@ def _kind_for(linear: nn.Module, head: nn.Module | None, kind: str) -> str:
 
 
 def quantize_model(model: nn.Module, kind: str, device: torch.device | None = None) -> int:
-    """Replace the linear layers below a decoder's head, and the head; returns how many.
+    """Replace the linear layers of a decoder and its head; return their number.
 
-    Only `nn.Linear` is rounded: not the experts of mixtures, which are parameters of three
-    dimensions, nor GPT-2's layers, which hold their weights transposed. Each original is freed
-    before the next is rounded. An embedding that is tied to the head takes the head's rounded
-    weights. With a `device`, the weights are rounded there and stay there, so that a model passes
-    to it as integers; what is not rounded stays where it is.
+    Only `nn.Linear` is quantized: the experts of mixtures are parameters of three dimensions, and
+    GPT-2's layers store their weights transposed. Each original is freed before the next layer. An
+    embedding tied to the head takes the head's quantized weights. With a `device`, weights are
+    quantized there and stay there; plain weights do not move.
     """
     embedding = model.get_input_embeddings()  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
@@ -93,7 +91,7 @@ def quantize_model(model: nn.Module, kind: str, device: torch.device | None = No
         bias = None if linear.bias is None else linear.bias.detach()
         replacement = QuantizedLinear(weight, bias, is_tied=is_head and tied)
         if is_head and tied:
-            embedding.weight.data = weight.widened(embedding.weight.dtype).to(
+            embedding.weight.data = weight.dequantize(embedding.weight.dtype).to(
                 embedding.weight.device
             )
         parent, _, attribute = name.rpartition(".")
@@ -104,9 +102,9 @@ def quantize_model(model: nn.Module, kind: str, device: torch.device | None = No
 
 
 def kind_of(model: nn.Module) -> str | None:
-    """What linear layers hold: "int8", "int4", "int4+int8", or None where none holds integers.
+    """Return the kind of the quantized layers: "int8", "int4", "int4+int8", or None.
 
-    The head counts where it is alone: beside int4 it is at int8 as a matter of course.
+    The head counts only if it is the sole quantized layer: with int4 it is always int8.
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
     held = [m for m in model.modules() if isinstance(m, QuantizedLinear)]
@@ -117,76 +115,76 @@ def kind_of(model: nn.Module) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class RoundedLayer:
-    """What a linear layer will be once it is rounded."""
+    """A linear layer after quantization."""
 
     num_outputs: int
     num_inputs: int
     bits: int
     group_size: int
-    is_tied: bool  # to the embedding, which takes its numbers, widened
+    is_tied: bool  # to the embedding, which takes its dequantized weights
 
     @property
     def num_weights(self) -> int:
-        """Numbers in its matrix."""
+        """Number of weights."""
         return self.num_outputs * self.num_inputs
 
     def nbytes(self, *, packed: bool) -> int:
-        """What it takes in memory: integers of 4 bits take a byte where they are not packed."""
+        """Return its bytes in memory; unpacked 4-bit weights take a byte each."""
         groups = self.num_outputs * (self.num_inputs // self.group_size)
         scales = groups * scale_nbytes(self.bits, packed=packed)
         return self.num_weights * (self.bits if packed else 8) // 8 + scales
 
     @property
     def rounding_nbytes(self) -> int:
-        """What it takes to round it: parts that are joined, and one part several times over."""
+        """Bytes to quantize it: the joined parts, and several copies of one part."""
         part = min(self.num_outputs, _ROWS_AT_ONCE) * self.num_inputs
-        widened = WIDENING_BYTES * self.num_weights if self.is_tied else 0
-        return self.nbytes(packed=False) + max(_PART_BYTES * part, widened)
+        dequantized = DEQUANTIZING_BYTES * self.num_weights if self.is_tied else 0
+        return self.nbytes(packed=False) + max(_PART_BYTES * part, dequantized)
 
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """What `quantize_model` will make of a model."""
+    """An estimate of the result of `quantize_model`."""
 
     layers: tuple[RoundedLayer, ...]
-    num_embedded: int  # numbers in the embedding, which stays
-    num_left: int  # in all else that stays
+    num_embedded: int  # weights of the embedding, which stays plain
+    num_left: int  # other weights that stay plain
 
     @property
     def share_left(self) -> float:
-        """Of the numbers that are not the embedding's, those that stay as they are."""
+        """Share of plain weights among those outside the embedding."""
         rounded = sum(layer.num_weights for layer in self.layers)
         return self.num_left / max(1, self.num_left + rounded)
 
     def nbytes(self, wide: int, *, packed: bool) -> int:
-        """Bytes of the model, where a number that stays takes `wide` bytes."""
+        """Return the model's bytes, with `wide` bytes per plain weight."""
         stays = (self.num_embedded + self.num_left) * wide
         return stays + sum(layer.nbytes(packed=packed) for layer in self.layers)
 
     @property
-    def widening_nbytes(self) -> int:
-        """What it takes to widen the largest layer."""
-        return WIDENING_BYTES * max((layer.num_weights for layer in self.layers), default=0)
+    def dequantizing_nbytes(self) -> int:
+        """Bytes to dequantize the largest layer."""
+        return DEQUANTIZING_BYTES * max((layer.num_weights for layer in self.layers), default=0)
 
     def loading_nbytes(self, wide: int, *, mapped: bool) -> int:
-        """The same at its most, while the originals are read and rounded, and run once.
+        """Return the peak bytes while the originals are read, quantized and run once.
 
-        `mapped`: the originals are pages of their files, which the system lets go when it must.
+        mapped: the originals are pages of their files, which the system can drop.
         """
-        held = most = self.nbytes(wide, packed=False) - sum(
+        held = peak = self.nbytes(wide, packed=False) - sum(
             layer.nbytes(packed=False) for layer in self.layers
         )
         originals = 0 if mapped else wide
         held += sum(layer.num_weights * originals for layer in self.layers if not layer.is_tied)
         for layer in self.layers:
             rounded = layer.nbytes(packed=False)
-            most = max(most, held + rounded + layer.rounding_nbytes)
+            peak = max(peak, held + rounded + layer.rounding_nbytes)
             held += rounded - (0 if layer.is_tied else layer.num_weights * originals)
-        return max(most, held + self.widening_nbytes)
+        return max(peak, held + self.dequantizing_nbytes)
 
 
-def foresee_rounding(model: nn.Module, kind: str) -> Rounding:
-    """What `quantize_model` will make of a model, which needs no memory behind its weights."""
+def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
+    """Estimate the result of `quantize_model`. The model may be on the meta device."""
     embedding = model.get_input_embeddings().weight  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
     stays = {id(parameter): parameter.numel() for parameter in model.parameters()}

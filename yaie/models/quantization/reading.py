@@ -1,7 +1,7 @@
-"""Reads the integers of a quantized layer out of its checkpoint's packing.
+"""Readers of a layer's quantized weights, one for each packing of checkpoints.
 
-Whatever the packing, what comes out is [outputs, inputs] in int8 around zero, scales, and zero
-points. Called by `yaie.models.quantization.building`.
+All return int8 values [outputs, inputs] around zero, scales and zero points. Called by
+`yaie.models.quantization.building`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from yaie.models.quantization.layout import QuantizedLayer
 from yaie.models.quantization.shapes import damaged
 from yaie.models.quantization.weights import QuantizedWeight
 
-# AWQ stores eight outputs in a word in the order 0, 2, 4, 6, 1, 3, 5, 7. The place of each output:
+# AWQ stores eight outputs in a word in the order 0, 2, 4, 6, 1, 3, 5, 7. The index of each output:
 _AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7]
-# GPTQ's first format stores zero points less one; what is added to words of them, for these bits.
+# GPTQ's first format stores zero points minus one. The increment of a word of them, by bits:
 _ONE_IN_EACH = {4: 0x11111111, 8: 0x01010101}
 
 
@@ -41,15 +41,15 @@ class TensorFiles:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stack.__exit__(kind, error, trace)  # `close` would forget why it is called
+        self._stack.__exit__(kind, error, trace)  # `close` would drop the exception
 
     def read(self, tensor: StoredTensor) -> torch.Tensor:
-        """A tensor's numbers."""
+        """Return a tensor."""
         found: torch.Tensor = self._file(tensor).get_tensor(tensor.name)
         return found
 
     def unread(self, tensor: StoredTensor) -> Any:
-        """A tensor that is read when it is indexed with `...`."""
+        """Return a tensor that is read when it is indexed with `...`."""
         return self._file(tensor).get_slice(tensor.name)
 
     def _file(self, tensor: StoredTensor) -> Any:
@@ -60,15 +60,15 @@ class TensorFiles:
 
 
 def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight:
-    """A layer's integers. Where `layer.group_of_input` is set, its groups are not runs of inputs.
+    """Return a layer's quantized weight. With `layer.group_of_input`, groups are not contiguous.
 
-    Raises `ModelUnsupported` if its scales are not finite or its integers too large.
+    Raises `ModelUnsupported` for non-finite scales and values out of range.
     """
     reader = {"int-quantized": _read_int, "pack-quantized": _read_packed, "awq": _read_awq}
     values, scales, zeros = reader.get(layer.format.layout, _read_gptq)(layer, files)
     scales = scales.float().expand(layer.num_outputs, layer.num_groups).contiguous()
     if not bool(torch.isfinite(scales).all()):
-        raise damaged(layer.name, "its scales are not finite numbers")
+        raise damaged(layer.name, "its scales are not finite")
     if zeros is not None:
         zeros = zeros.expand(layer.num_outputs, layer.num_groups).contiguous()
         if layer.format.is_symmetric and not bool(zeros.any()):
@@ -76,11 +76,11 @@ def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight
     return QuantizedWeight(layer.format.bits, values.contiguous(), scales, zeros)
 
 
-def read_widened(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dtype) -> torch.Tensor:
-    """A layer's weights as numbers of `dtype`, [outputs, inputs]."""
+def read_dequantized(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dtype) -> torch.Tensor:
+    """Return a layer's dequantized weights, [outputs, inputs] of `dtype`."""
     weight = read_quantized(layer, files)
     if layer.group_of_input is None:
-        return weight.widened(dtype)
+        return weight.dequantize(dtype)
     group = torch.tensor(layer.group_of_input)
     values = weight.values.float()
     if weight.zero_points is not None:
@@ -94,7 +94,7 @@ _Parts = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]  # values, scale
 def _read_int(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
     values = files.read(layer.tensors["weight"])
     if layer.format.bits == 4 and not -8 <= int(values.min()) <= int(values.max()) <= 7:
-        raise damaged(layer.name, "it should have 4 bits, and holds integers beyond -8 to 7")
+        raise damaged(layer.name, "its 4-bit values exceed the range -8 to 7")
     zeros = layer.tensors.get("weight_zero_point")
     points = None if zeros is None else _as_column(files.read(zeros))
     return values, _as_column(files.read(layer.tensors["weight_scale"])), points
@@ -117,7 +117,7 @@ def _read_gptq(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
     values = _unpack(files.read(layer.tensors["qweight"]).T.contiguous(), bits)
     words = files.read(layer.tensors["qzeros"])
     if layer.format.layout == "gptq":
-        # Added to whole words, with carries, as the one was subtracted from whole words: a stored
+        # Add to whole words, with carries, as the one was subtracted from whole words: a stored
         # zero point of -1 borrowed from its neighbours.
         words = words + _ONE_IN_EACH[bits]
     zeros = _unpack(words, bits)[:, : layer.num_outputs]
@@ -132,12 +132,11 @@ def _read_awq(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
 
 
 def _unpack(words: torch.Tensor, bits: int) -> torch.Tensor:
-    """int32 [rows, words] to int8 [rows, 32 / bits * words], less half the range.
+    """Unpack int32 [rows, words] to int8 [rows, 32 / bits * words], minus half the range.
 
-    The first value is in a word's lowest bits; its bytes are read as little-endian, as safetensors
-    files are.
+    The first value is in a word's lowest bits. Bytes are little-endian, as in safetensors files.
     """
-    # What `contiguous` calls so may have any stride along a dimension of one, `view` may not.
+    # `contiguous` allows any stride in a dimension of size one, `view` does not.
     packed = words.clone(memory_format=torch.contiguous_format).view(torch.uint8)
     if bits == 8:
         return (packed ^ 0x80).view(torch.int8)
@@ -146,10 +145,10 @@ def _unpack(words: torch.Tensor, bits: int) -> torch.Tensor:
 
 
 def _in_order(values: torch.Tensor) -> torch.Tensor:
-    """[rows, outputs] from AWQ's order of the outputs in a word to their own."""
+    """Permute [rows, outputs] from AWQ's order within words to the natural one."""
     return values.view(len(values), -1, 8)[:, :, _AWQ_PLACES].view(len(values), -1)
 
 
 def _as_column(scales: torch.Tensor) -> torch.Tensor:
-    """[outputs, groups], or [outputs, 1], or [1, 1] for one scale of all weights."""
+    """Return scales as [outputs, groups], [outputs, 1], or [1, 1] for a single scale."""
     return scales if scales.dim() == 2 else scales.reshape(-1, 1)

@@ -1,6 +1,6 @@
-"""The shapes of a quantized layer's tensors in each packing, and whether they fit each other.
+"""Shapes of a quantized layer's tensors in each packing, and checks of their consistency.
 
-From headers, and from the small tensors that state a shape. Torch-free. Called by
+Read from headers, and from the small tensors with a shape. Torch-free. Called by
 `yaie.models.quantization.layout`.
 """
 
@@ -21,7 +21,7 @@ _Tensors = Mapping[str, StoredTensor]  # of a layer, by the last part of their n
 
 
 def shape_of_layer(name: str, found: LayerFormat, tensors: _Tensors) -> tuple[int, int, int]:
-    """(outputs, inputs, groups). Raises `ModelUnsupported` if the tensors contradict each other."""
+    """Return (outputs, inputs, groups). Raises `ModelUnsupported` for contradicting tensors."""
     outputs, inputs, groups = _SHAPES[found.layout](name, found, tensors)
     if not outputs or not inputs or not 1 <= groups <= inputs:
         raise damaged(name, f"it has {groups} groups of {inputs} inputs, {outputs} outputs")
@@ -52,7 +52,7 @@ def _packed_shape(name: str, found: LayerFormat, tensors: _Tensors) -> tuple[int
     if packed.shape[1] != -(-inputs * found.bits // _WORD_BITS):
         raise damaged(
             name,
-            f"{packed.shape[1]} words a row do not hold {inputs} integers of {found.bits} bits",
+            f"{packed.shape[1]} words a row do not hold {inputs} values of {found.bits} bits",
         )
     groups = _groups_of_scale(name, tensors["weight_scale"], outputs)
     points = tensors.get("weight_zero_point")
@@ -60,7 +60,7 @@ def _packed_shape(name: str, found: LayerFormat, tensors: _Tensors) -> tuple[int
         words = -(-outputs * found.bits // _WORD_BITS)
         if (points.kind, points.shape) not in {
             ("I32", (words, groups)),
-            ("I8", (outputs, groups)),  # before they were packed too
+            ("I8", (outputs, groups)),  # older files, which do not pack them
         }:
             raise damaged(name, f"weight_zero_point has the shape {list(points.shape)}")
     return outputs, inputs, groups
@@ -101,7 +101,7 @@ def _awq_shape(name: str, found: LayerFormat, tensors: _Tensors) -> tuple[int, i
         raise damaged(
             name,
             f"qweight {list(packed.shape)}, qzeros {list(zeros.shape)} and scales "
-            f"{list(scales.shape)} do not belong together",
+            f"{list(scales.shape)} do not fit each other",
         )
     return outputs, inputs, groups
 
@@ -126,7 +126,7 @@ def _groups_of_scale(name: str, scale: StoredTensor, outputs: int) -> int:
 
 
 def read_integers(tensor: StoredTensor) -> array[int]:
-    """The numbers of a small tensor of integers."""
+    """Read a small tensor of integers."""
     numbers: array[int] = array("i" if tensor.kind == "I32" else "q")
     with tensor.file.open("rb") as file:
         file.seek(tensor.first_byte)
@@ -147,7 +147,7 @@ def _require(name: str, tensor: StoredTensor, kinds: tuple[str, ...], dimensions
 
 
 def damaged(module: str, why: str) -> ModelUnsupported:
-    """The error for quantized weights that cannot be what was written."""
+    """Return the error for damaged quantized weights."""
     return ModelUnsupported(
         f"the quantized weights of {module} are damaged: {why}; download the model again",
         code="model_damaged",

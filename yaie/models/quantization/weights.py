@@ -1,8 +1,8 @@
-"""Quantized weights, whatever made them, and the linear layer that holds them.
+"""Quantized weights, and the linear layer that holds them.
 
-A checkpoint's reader or the quantizer at load makes a `QuantizedWeight`; `QuantizedLinear` takes
-the place of `nn.Linear` in the model. The CPU's kernel library packs the integers; where it does
-not run the layer, the weights are widened for each call: correct, and slower.
+A checkpoint's reader or the quantizer at load creates a `QuantizedWeight`; `QuantizedLinear`
+replaces `nn.Linear` in the model. The CPU's kernel library packs the values; other layers are
+dequantized at each call, which is slower.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ class QuantizedWeight:
     bits: int  # 4 or 8
     values: torch.Tensor  # int8 [outputs, inputs]; 4 bits: -8 to 7
     scales: torch.Tensor  # float32 [outputs, groups]
-    zero_points: torch.Tensor | None  # int8 [outputs, groups]; None: all are zero
+    zero_points: torch.Tensor | None  # int8 [outputs, groups]; None: all zero
 
     @property
     def group_size(self) -> int:
-        """Inputs that share a scale."""
+        """Number of inputs per scale."""
         return int(self.values.shape[1]) // int(self.scales.shape[1])
 
-    def widened(self, dtype: torch.dtype) -> torch.Tensor:
-        """The weights as numbers of `dtype`, [outputs, inputs]."""
+    def dequantize(self, dtype: torch.dtype) -> torch.Tensor:
+        """Return the weights, [outputs, inputs] of `dtype`."""
         outputs, inputs = self.values.shape
         grouped = self.values.view(outputs, -1, self.group_size).float()
         if self.zero_points is not None:
@@ -43,14 +43,14 @@ class QuantizedWeight:
         return (grouped * self.scales[..., None]).view(outputs, inputs).to(dtype)
 
     def nbytes(self, *, packed: bool) -> int:
-        """Bytes that it takes: one for a weight, or `bits` where it is packed, and the scales."""
+        """Return its bytes: one per weight, or `bits` per weight if packed, and the scales."""
         points = 0 if self.zero_points is None else self.zero_points.nbytes
         scales = self.scales.numel() * scale_nbytes(self.bits, packed=packed)
         return self.values.numel() * (self.bits if packed else 8) // 8 + scales + points
 
 
 def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:
-    """Their outputs one after the other, or None where they are quantized in different ways."""
+    """Concatenate weights along their outputs; return None if their formats differ."""
     first = weights[0]
     if len(weights) == 1:
         return first
@@ -72,7 +72,7 @@ class QuantizedLinear(nn.Module):
     def __init__(
         self, weight: QuantizedWeight, bias: torch.Tensor | None, *, is_tied: bool = False
     ) -> None:
-        """`is_tied`: the model's embedding holds these weights too, widened."""
+        """`is_tied`: the model's embedding holds these weights too, dequantized."""
         super().__init__()
         self.is_tied = is_tied
         self.quantized: QuantizedWeight | None = weight
@@ -80,13 +80,13 @@ class QuantizedLinear(nn.Module):
         self.out_features, self.in_features = (int(n) for n in weight.values.shape)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x [..., inputs] to [..., outputs], in x's dtype."""
+        """Map x [..., inputs] to [..., outputs], in x's dtype."""
         if self.quantized is None:
-            raise RuntimeError("the weights were packed for the kernel library and are gone here")
-        return nn.functional.linear(x, self.quantized.widened(x.dtype), self.bias)
+            raise RuntimeError("the weights were packed for the kernel library and freed here")
+        return nn.functional.linear(x, self.quantized.dequantize(x.dtype), self.bias)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
-        """Follow `.to(device)`; a change of dtype concerns the bias only."""
+        """Follow `.to(device)`; a change of dtype affects the bias only."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         if (weight := self.quantized) is not None:
             device = fn(weight.scales.new_empty(0)).device
@@ -100,5 +100,5 @@ class QuantizedLinear(nn.Module):
         return self
 
     def free(self) -> None:
-        """Let the weights go: they are held in another form."""
+        """Free the weights after they were packed in another form."""
         self.quantized = None
