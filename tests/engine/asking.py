@@ -1,4 +1,4 @@
-"""Asking an engine core over a tiny model, and putting its answers together."""
+"""Requests to an engine core over a tiny model, and their collected answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ask(
 
 
 class Answers:
-    """Deltas of many steps, put together."""
+    """The deltas of many steps, by sequence."""
 
     def __init__(self) -> None:
         self.deltas: dict[tuple[str, int], list[TokenDelta]] = {}
@@ -60,7 +60,7 @@ def run(core: EngineCore, *requests: GenerationRequest) -> Answers:
 
 
 def spent(core: EngineCore, before: EngineStats) -> EngineStats:
-    """What the counters grew by."""
+    """Return the growth of the counters."""
     now = core.stats
     return EngineStats(
         **{f.name: getattr(now, f.name) - getattr(before, f.name) for f in fields(EngineStats)}

@@ -1,7 +1,7 @@
-"""A random model folder in which every token of a prompt changes what follows.
+"""A random model that answers differently when any token of the prompt changes.
 
-`tests.tiny_model` speaks in loops that survive a changed word. Here what attention brings in
-outweighs the last token by far, so a wrong key anywhere in a path turns up in the words.
+`tests.tiny_model` answers in loops that survive a changed token. Here attention outweighs the last
+token by far, so a wrong key anywhere in a path shows in the answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A tiny model behind an engine core, and its judge."""
+"""Fixtures: a tiny model in an engine core, and its oracle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture
 def make_core(tiny_model_dir: Path) -> MakeCore:
     def make(step: Step | None = None, **settings: object) -> EngineCore:
-        """An engine of the tiny model; `step` watches or spoils its steps."""
+        """Return an engine of the tiny model; `step` observes or breaks its steps."""
         settings = {"num_slots": 4096, "audit": True, "max_step_rows": 8192, **settings}
         config = EngineConfig(model=str(tiny_model_dir), device="cpu", **settings)  # type: ignore[arg-type]
         if step is None:

@@ -1,4 +1,4 @@
-"""A stand-in for the model whose every token depends on the whole prefix, and a bench around it.
+"""A fake model with tokens that depend on the whole prefix, and a test bench around it.
 
 Its "keys and values" are the token and a digest of everything before it, kept by slot. It reads
 through the plan's segments only, so a wrong slot, a stale one, a missing key or one too many shows
@@ -31,19 +31,19 @@ STOP_TOKEN = 0
 
 
 def digest(tokens: Iterable[int], salt: int = 0) -> int:
-    """A number that depends on every token."""
+    """Return a number that depends on every token."""
     data = np.fromiter(tokens, dtype=np.int32).tobytes()
     key = salt.to_bytes(8, "little")
     return int.from_bytes(hashlib.blake2b(data, digest_size=7, key=key).digest(), "little")
 
 
 def next_token(tokens: Iterable[int], salt: int = 0) -> int:
-    """What follows; `salt` stands for a sampling seed, 0 for greedy."""
+    """Return the next token; `salt` is the sampling seed, 0 for greedy."""
     return digest(tokens, salt) % VOCAB_SIZE
 
 
 def continuation(prompt: list[int], count: int, salt: int = 0, *, stops: bool = False) -> list[int]:
-    """What a request must answer, whatever else goes on."""
+    """Return the answer that a request must get under every schedule."""
     tokens = list(prompt)
     for _ in range(count):
         tokens.append(next_token(tokens, salt))
@@ -53,7 +53,7 @@ def continuation(prompt: list[int], count: int, salt: int = 0, *, stops: bool = 
 
 
 def make_prompt(seed: int, length: int, shared: int = 0) -> list[int]:
-    """`length` tokens, of which the first `shared` are those of every prompt."""
+    """Return `length` tokens; the first `shared` are equal in every prompt."""
     common = random.Random(0)
     own = random.Random(seed + 1)
     return [common.randrange(100) for _ in range(shared)] + [
@@ -62,14 +62,14 @@ def make_prompt(seed: int, length: int, shared: int = 0) -> list[int]:
 
 
 class FakeModel:
-    """The pool and the forward."""
+    """The pool and the forward of the fake model."""
 
     def __init__(self, num_slots: int) -> None:
         self.tokens = np.full(num_slots, -1, dtype=np.int64)
         self.digests: list[int | None] = [None] * num_slots
 
     def execute(self, plan: StepPlan) -> list[list[int]]:
-        """The prefix of each logit row, as read through the segments."""
+        """Return the prefix of each logit row, as read through the segments."""
         # All rows write before any attends, as in a layer.
         written = plan.written_rows
         self.tokens[plan.slots[written]] = plan.token_ids[written]
@@ -78,7 +78,7 @@ class FakeModel:
             self.digests[plan.slots[row]] = digest(prefixes[row])
         for row, prefix in enumerate(prefixes):
             slot = int(plan.slots[row])
-            assert self.digests[slot] == digest(prefix), "held for another prefix"
+            assert self.digests[slot] == digest(prefix), "the slot has another prefix"
             if len(prefix) > 1:
                 above = self._slot_before(plan, row)
                 assert self.digests[above] == digest(prefix[:-1]), "computed over a wrong prefix"
@@ -96,7 +96,7 @@ class FakeModel:
 
 
 def _path(plan: StepPlan, row: int) -> np.ndarray:
-    """Slots of positions 0 to the row's own, each from exactly one segment."""
+    """Return the slots of positions 0 to the row's own, each from exactly one segment."""
     last = int(plan.positions[row])
     slots = np.full(last + 1, -1, dtype=np.int64)
     for segment in plan.segments:
@@ -135,7 +135,7 @@ class FakeSampling(SamplingState):
 
 @dataclass
 class Answer:
-    """What a sequence has said so far."""
+    """The answer of one sequence so far."""
 
     request: Request
     tokens: list[int] = field(default_factory=list)
@@ -144,23 +144,23 @@ class Answer:
 
 
 class WatchedScheduler(Scheduler):
-    """A scheduler whose every choice between sequences is compared with all the others it had.
+    """A scheduler that compares every choice of a sequence with all alternatives.
 
-    Only `priority` may prefer one request to another here; the order of the waiting is tested
-    with the policies.
+    Only `priority` may prefer one request to another here; the order of waiting requests is
+    tested with the policies.
     """
 
     def number(self, sequence: Sequence) -> int:
-        """The lower goes first."""
+        """Return the priority number; the lower goes first."""
         return sequence.request.priority if isinstance(self.waiting, ByPriority) else 0
 
     def first(self) -> Sequence | None:
-        """Who runs and must get on."""
+        """Return the running sequence that must progress."""
         return min(self.running, key=lambda seq: (self.number(seq), seq.order), default=None)
 
     def _preempt(self, sequence: Sequence) -> None:
         numbers = [self.number(other) for other in self.running]
-        assert self.number(sequence) == max(numbers), "preempted before one of less importance"
+        assert self.number(sequence) == max(numbers), "preempted before a less urgent one"
         super()._preempt(sequence)
 
     def _start(self, sequence: Sequence, cursor: Cursor) -> None:
@@ -180,7 +180,7 @@ class WatchedScheduler(Scheduler):
 
 
 class Bench:
-    """A scheduler over a fake model, with every invariant looked at after every step."""
+    """A scheduler over a fake model; every invariant is checked after every step."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class Bench:
         )
         self.answers: dict[tuple[str, int], Answer] = {}
         self.requests: dict[str, Request] = {}
-        self.sequences: dict[str, list[Sequence]] = {}  # also of requests that have ended
+        self.sequences: dict[str, list[Sequence]] = {}  # also of finished requests
         self.faults: dict[tuple[str, int], int] = {}  # sampling fails at that output length
         self.on_step: list[Callable[[ScheduledStep], None]] = []
 
@@ -242,14 +242,14 @@ class Bench:
         self.check()
 
     def step(self) -> ScheduledStep | None:
-        """One step; None when there is nothing to do."""
+        """Run one step, if there is work."""
         step = self.scheduler.schedule()
         first = self.scheduler.first()
         before = _progress(first)
         assert len(self.scheduler.running) <= self.scheduler.max_running
         if step is None:
             self.check()
-            assert not self.scheduler.has_work, "work is waiting and nothing is computed"
+            assert not self.scheduler.has_work, "work is waiting but the step is empty"
             return None
         assert 0 < step.plan.num_rows <= self.scheduler.max_step_rows
         prefixes = self.model.execute(step.plan)
@@ -265,7 +265,7 @@ class Bench:
         if first is not None:
             assert first.state is not SequenceState.PREEMPTED, "the first was preempted"
         if first is not None and self.scheduler.max_step_rows >= self.scheduler.max_running:
-            assert _progress(first) > before, "the first did not get on"
+            assert _progress(first) > before, "the first did not progress"
         return step
 
     def run(self, max_steps: int = 20_000) -> None:
@@ -291,7 +291,7 @@ class Bench:
             assert self.tree.num_live == 0
 
     def expect(self, request_id: str, reason: FinishReason | None = None) -> None:
-        """The request's sequences said what they must, and have ended."""
+        """Require that all sequences of the request ended with the right tokens."""
         for sequence in self.sequences[request_id]:
             answer = self.answers[(request_id, sequence.index)]
             assert answer.last is not None, f"{request_id} did not end"
@@ -351,7 +351,7 @@ def expected(sequence: Sequence) -> list[int]:
 
 
 def _progress(sequence: Sequence | None) -> tuple[int, int, int]:
-    """Grows whenever a step did something for the sequence."""
+    """Return a value that grows whenever a step serves the sequence."""
     if sequence is None:
         return (0, 0, 0)
     computed, end = 0, sequence.cursor.offset if sequence.cursor else 0

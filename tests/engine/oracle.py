@@ -1,7 +1,7 @@
-"""What a model says to a prompt on its own: transformers' `generate`, greedy, in float32.
+"""The oracle: greedy answers of transformers' `generate` to single prompts, in float32.
 
-Answers are kept by prompt, since the same few hundred prompts are asked for in thousands of
-schedules. Used by the tests of the engine over real models.
+Answers are cached by prompt, since thousands of schedules share a few hundred prompts. Used by
+the tests of the engine over real models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Said:
 
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]  # of the tokens, natural
-    margins: tuple[float, ...]  # how far the runner-up was behind, in logits
+    margins: tuple[float, ...]  # distance to the runner-up, in logits
 
 
 class Oracle:
@@ -32,7 +32,7 @@ class Oracle:
             folder, dtype=torch.float32, attn_implementation="eager"
         ).to(device)
         self.model.eval()
-        # The engine is asked to ignore ends too; without this, generate pads behind them.
+        # The engine ignores end tokens too; without this, generate pads after them.
         self.model.generation_config.eos_token_id = None
         self.model.generation_config.pad_token_id = 0
         self.vocab_size: int = self.model.config.vocab_size
@@ -42,7 +42,7 @@ class Oracle:
 
     @torch.inference_mode()
     def says(self, prompt: Prompt) -> Said:
-        """The greedy continuation of `max_new` tokens."""
+        """Return the greedy continuation of `max_new` tokens."""
         if prompt not in self._said:
             ids = torch.tensor([prompt], device=self.device)
             output = self.model.generate(
@@ -67,7 +67,7 @@ class Oracle:
 
     @torch.inference_mode()
     def logprobs(self, tokens: Prompt) -> torch.Tensor:
-        """Log-probabilities [tokens, vocab] of what follows each token of one sequence."""
+        """Return log-probabilities [tokens, vocab] after each token of one sequence."""
         ids = torch.tensor([tokens], device=self.device)
         logits: torch.Tensor = self.model(ids, use_cache=False).logits[0].float()
         return logits.log_softmax(-1).cpu()

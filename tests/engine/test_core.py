@@ -1,4 +1,4 @@
-"""The engine over a tiny random model: counted rows, ends, log-probabilities, accounts."""
+"""The engine core over a tiny random model: rows, ends, log-probabilities, statistics."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_a_prefix_of_32_requests_is_computed_once(
 ) -> None:
     core = make_core(max_step_rows=max_step_rows, policy=policy)
     prefix = tokens_of(0, 1024)
-    prompts = [(*prefix, 3 + i, *tokens_of(i, 63)) for i in range(32)]  # they part at once
+    prompts = [(*prefix, 3 + i, *tokens_of(i, 63)) for i in range(32)]  # they branch at once
 
     before = core.stats
     answers = Answers()
     for i, prompt in enumerate(prompts):
         core.add(ask(f"cold {i}", prompt, max_tokens=3))
     answers.take(core.step())
-    if max_step_rows > 1024 + 32 * 64:  # nobody is made to wait for the one who goes first
+    if max_step_rows > 1024 + 32 * 64:  # all run at once
         assert len(answers.deltas) == 32
         assert core.stats.num_waiting == 0
     while core.has_work:
@@ -63,7 +63,7 @@ def test_eight_identical_greedy_requests_compute_the_rows_of_one(make_core: Make
     assert eight.stats.kv_tokens_unshared == 8 * one.stats.kv_tokens_unshared
 
 
-def test_without_the_cache_nothing_is_shared_and_the_answers_are_the_same(
+def test_answers_without_the_cache_are_the_same(
     make_core: MakeCore,
 ) -> None:
     prefix = tokens_of(2, 60)
@@ -76,12 +76,12 @@ def test_without_the_cache_nothing_is_shared_and_the_answers_are_the_same(
         assert got.tokens(*key) == expected.tokens(*key)
         assert again.tokens(*key) == expected.tokens(*key)
         assert again.last(*key).num_cached_tokens == 0
-    assert alone.stats.prompt_rows_computed == 2 * 6 * 61  # n samples of one prompt still share
+    assert alone.stats.prompt_rows_computed == 2 * 6 * 61  # samples of one request still share
     assert shared.stats.prompt_rows_computed == 63
     assert alone.stats.cached_tokens == 0
 
 
-# -- one answer, whatever else goes on ----------------------------------------------------------
+# -- batch invariance ----------------------------------------------------------------------------
 
 
 def test_a_seed_gives_one_text_in_any_batch(make_core: MakeCore) -> None:
@@ -129,7 +129,7 @@ def test_max_tokens_and_its_absence(make_core: MakeCore) -> None:
         ask("all", tokens_of(5, 10), max_tokens=None),
     )
     assert len(answers.tokens("one")) == 1
-    assert len(answers.tokens("all")) == 54  # what the context has left
+    assert len(answers.tokens("all")) == 54  # the rest of the context
     assert answers.last("all").finish_reason == "length"
 
 
@@ -154,7 +154,7 @@ def test_stop_tokens_and_min_tokens(make_core: MakeCore, oracle: Oracle) -> None
     assert answers.last("goes on").finish_reason == "length"
 
 
-def test_the_models_end_token_ends_unless_it_is_ignored(make_core: MakeCore) -> None:
+def test_the_end_token_ends_unless_it_is_ignored(make_core: MakeCore) -> None:
     core = make_core()
     (eos,) = core.info.eos_token_ids
     likely = {"logit_bias": {eos: 100.0}}
@@ -253,7 +253,7 @@ def test_stats_add_up(make_core: MakeCore) -> None:
         assert last.timings.first_token_s <= last.timings.total_s
 
 
-def test_deltas_tell_which_use_of_an_id_they_are_of(make_core: MakeCore) -> None:
+def test_deltas_carry_the_submission_of_their_id(make_core: MakeCore) -> None:
     core = make_core()
     first = ask("again", tokens_of(5, 10), max_tokens=9, n=2)
     core.add(first)

@@ -1,4 +1,4 @@
-"""One bad request never harms another: faults of one, and requests that are refused."""
+"""Faults and refusals of one request, without harm to others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from yaie.types import GenerationRequest
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-def test_a_fault_in_the_sampling_of_one_is_its_own(
+def test_an_error_in_sampling_ends_its_sequence_only(
     make_core: MakeCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good, bad = ask("good", tokens_of(8, 30)), ask("bad", tokens_of(8, 30), n=2, seed=99)
@@ -52,7 +52,7 @@ def test_a_fault_in_the_sampling_of_one_is_its_own(
     assert core.stats.num_failed == 1
 
 
-def test_logits_that_are_no_numbers_end_whose_they_are(
+def test_non_finite_logits_end_their_sequence_only(
     make_core: MakeCore,
 ) -> None:
     poisoned = tokens_of(9, 30)[-1]
@@ -70,7 +70,7 @@ def test_logits_that_are_no_numbers_end_whose_they_are(
     assert answers.tokens("bad") == []
 
 
-def test_a_forward_that_fails_ends_its_members_and_nobody_else(
+def test_a_failed_forward_ends_its_members_only(
     make_core: MakeCore,
 ) -> None:
     failures = 0
@@ -93,7 +93,7 @@ def test_a_forward_that_fails_ends_its_members_and_nobody_else(
     core.check()
     assert core.stats.num_live_slots == 0
 
-    failures = 3  # in a row: no longer the fault of a request
+    failures = 3  # in a row: the device or the model is broken
     for number in range(3):
         core.add(ask(f"r{number}", tokens_of(20 + number, 100)))
     with pytest.raises(InvariantViolated, match="3 steps in a row"):
@@ -108,7 +108,7 @@ def refusal(core: EngineCore, request: GenerationRequest) -> YaieError:
     return refused.value
 
 
-def test_refusals_say_what_is_wrong(make_core: MakeCore) -> None:
+def test_refusals_name_the_parameter_and_the_limits(make_core: MakeCore) -> None:
     core = make_core(max_model_len=64, max_running=4)
     empty = refusal(core, ask("r", ()))
     assert (empty.status, empty.param) == (400, "prompt")
@@ -133,8 +133,8 @@ def test_refusals_say_what_is_wrong(make_core: MakeCore) -> None:
     assert len(run(core, ask("fine", tokens_of(0, 50), max_tokens=14)).tokens("fine")) == 14
 
 
-def test_a_full_queue_is_told_at_once(make_core: MakeCore) -> None:
-    """Of five at once one runs and two wait; while one waits beside it, the line is two long."""
+def test_a_full_queue_refuses_at_once(make_core: MakeCore) -> None:
+    """Of five at once, one has a place and two may wait; later two wait already."""
     core = make_core(max_waiting=2, max_running=1)
     loop = EngineLoop(core)
     for number in range(5):
@@ -151,14 +151,14 @@ def test_a_full_queue_is_told_at_once(make_core: MakeCore) -> None:
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(3))
 
 
-def test_a_burst_that_has_room_is_no_queue(make_core: MakeCore) -> None:
+def test_a_burst_with_free_places_is_not_refused(make_core: MakeCore) -> None:
     core = make_core(max_waiting=1, max_running=8)
     answers = run(core, *(ask(f"r{number}", tokens_of(number, 20)) for number in range(8)))
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(8))
 
 
 def test_a_request_takes_a_place_for_each_of_its_sequences(make_core: MakeCore) -> None:
-    """One runs, one waits, and the third is one too many."""
+    """One has the places, one waits, and the third is refused."""
     core = make_core(max_waiting=1, max_running=8)
     three = (ask(f"r{number}", tokens_of(number, 20), n=8, temperature=1.0) for number in range(3))
     loop, answers = EngineLoop(core), Answers()
@@ -170,7 +170,7 @@ def test_a_request_takes_a_place_for_each_of_its_sequences(make_core: MakeCore) 
     assert all(len(answers.tokens(f"r{number}", 7)) == 6 for number in range(2))
 
 
-def test_free_places_are_no_room_where_the_pool_has_none(make_core: MakeCore) -> None:
+def test_free_places_do_not_count_without_free_slots(make_core: MakeCore) -> None:
     core = make_core(max_waiting=1, max_running=8, num_slots=128, max_model_len=128)
     for number in range(2):
         core.add(ask(f"r{number}", tokens_of(number, 90)))
@@ -183,7 +183,7 @@ def test_free_places_are_no_room_where_the_pool_has_none(make_core: MakeCore) ->
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(2))
 
 
-def test_preempted_sequences_do_not_fill_the_line(make_core: MakeCore) -> None:
+def test_preempted_sequences_do_not_fill_the_queue(make_core: MakeCore) -> None:
     core = make_core(max_waiting=4, max_running=64, num_slots=130, max_model_len=120)
     core.add(ask("big", tokens_of(1, 50), n=16, max_tokens=50, temperature=1.0, seed=1))
     while len(core.scheduler.preempted) < 5:
@@ -193,7 +193,7 @@ def test_preempted_sequences_do_not_fill_the_line(make_core: MakeCore) -> None:
 
 
 def test_siblings_are_admitted_together(make_core: MakeCore) -> None:
-    """Those that ride on a prompt of several steps do not wait in the line meanwhile."""
+    """Also while their prompt takes several steps."""
     core = make_core(max_step_rows=8)
     answers = run(core, ask("r", tokens_of(1, 48), n=2, max_tokens=1))
     first, second = (answers.last("r", index).timings for index in range(2))
@@ -202,7 +202,7 @@ def test_siblings_are_admitted_together(make_core: MakeCore) -> None:
 
 
 def _write_overflowing_model(folder: Path, token_id: int) -> None:
-    """A model to which this token, and no other, gives values that float32 cannot hold."""
+    """Write a model that overflows float32 at this token only."""
     write_chaotic_model(folder)
     weights = load_file(folder / "model.safetensors")
     embeddings = weights["model.embed_tokens.weight"]
@@ -210,18 +210,19 @@ def _write_overflowing_model(folder: Path, token_id: int) -> None:
     embeddings[token_id, 0] = 1.0
     for name, tensor in weights.items():
         if name.endswith(("o_proj.weight", "down_proj.weight")):
-            tensor[0] = 0.0  # feature 0 stays the token's own
+            tensor[0] = 0.0  # feature 0 stays that of the token
     weights["model.layers.0.input_layernorm.weight"][0] = 1.0
     values = weights["model.layers.0.self_attn.v_proj.weight"][:, 0]
-    values[::2], values[1::2] = 1e38, -1e38  # the sum over a damaged tensor would not be finite
+    values[::2], values[1::2] = (
+        1e38,
+        -1e38,
+    )  # opposite signs: the checksum of the tensor stays finite
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 @pytest.mark.parametrize("attention_backend", ["auto", "reference"])
-def test_what_gave_no_numbers_is_not_kept_for_others(
-    tmp_path: Path, attention_backend: str
-) -> None:
-    """A value beyond all numbers reaches every row of its segment, and so the prefix of others."""
+def test_kv_of_non_finite_logits_is_not_reused(tmp_path: Path, attention_backend: str) -> None:
+    """An infinite value reaches every row of its segment, and so the prefix of others."""
     _write_overflowing_model(tmp_path, token_id=5)
     prefix = tuple(6 + token % 100 for token in tokens_of(1, 40))
     core = EngineCore(
@@ -250,14 +251,14 @@ def test_an_id_in_use_is_refused_and_may_be_used_again(make_core: MakeCore) -> N
     assert first.tokens("r") == run(core, ask("r", tokens_of(1, 20))).tokens("r")
 
 
-def test_what_an_idle_audit_finds_is_mended(
+def test_a_failed_idle_audit_resets_the_tree(
     make_core: MakeCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tokens pinned by nobody, or refs that are wrong, cost the cache and no request."""
+    """Leaked tokens or wrong refs cost the cache, but fail no request."""
     monkeypatch.setattr("yaie.engine.core._STEPS_BETWEEN_AUDITS", 1)
     core = make_core(audit=False)
     expected = run(core, ask("before", tokens_of(1, 40))).tokens("before")
-    core._tree.open("", as_tokens(tokens_of(2, 30)))  # nobody will close this cursor
+    core._tree.open("", as_tokens(tokens_of(2, 30)))  # a leaked cursor
     assert run(core, ask("leaked", tokens_of(1, 40))).tokens("leaked") == expected
     assert core.stats.num_audit_failures == 1
     assert core._tree.num_live == 0
@@ -269,16 +270,16 @@ def test_what_an_idle_audit_finds_is_mended(
     core._tree.check()
 
 
-def test_a_large_tree_is_not_walked_while_somebody_may_come(
+def test_a_large_tree_is_not_walked_by_the_idle_audit(
     make_core: MakeCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its counts are still looked at."""
+    """Its counts are still checked."""
     monkeypatch.setattr("yaie.engine.core._STEPS_BETWEEN_AUDITS", 1)
     monkeypatch.setattr("yaie.engine.core._MAX_AUDITED_NODES", 0)
     core = make_core(audit=False)
     monkeypatch.setattr(core._tree, "check", lambda: pytest.fail("walked"))
     expected = run(core, ask("before", tokens_of(1, 40))).tokens("before")
     assert core.stats.num_audit_failures == 0
-    core._tree.open("", as_tokens(tokens_of(2, 30)))  # nobody will close this cursor
+    core._tree.open("", as_tokens(tokens_of(2, 30)))  # a leaked cursor
     assert run(core, ask("leaked", tokens_of(1, 40))).tokens("leaked") == expected
     assert core.stats.num_audit_failures == 1

@@ -1,4 +1,4 @@
-"""Who left is forgotten: the queue's end that nobody has looked at since, and what has ended."""
+"""Finished and aborted requests are freed at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from yaie.types import GenerationRequest, SamplingParams
 
 
 class Watched(Request):
-    """A request that can be seen to be freed."""
+    """A request with weak references."""
 
     __slots__ = ("__weakref__",)
 
@@ -31,24 +31,24 @@ def waiting(number: int, priority: int) -> Watched:
 
 
 @pytest.mark.parametrize("name", ["prefix-aware", "fcfs", "lpm", "priority"])
-def test_requests_that_were_given_up_are_not_kept_behind_urgent_ones(name: str) -> None:
+def test_aborted_requests_do_not_pile_up_in_the_queue(name: str) -> None:
     policy = make_policy(name, lambda request: 3, max_step_rows=64)
     urgent = waiting(0, priority=0)
     policy.add(urgent)
-    given_up = []
+    aborted = []
     for number in range(1, 1001):
         request = waiting(number, priority=9)
-        given_up.append(weakref.ref(request))
+        aborted.append(weakref.ref(request))
         policy.add(request)
         policy.remove(request)
         assert policy.next(number) is urgent
     del request
     gc.collect()
-    assert sum(one() is not None for one in given_up) < 200
+    assert sum(one() is not None for one in aborted) < 200
 
 
 @pytest.mark.parametrize("end", ["length", "error", "abort", "abort one by one", "while it waits"])
-def test_what_has_ended_is_freed_without_a_garbage_collection(end: str) -> None:
+def test_ended_requests_are_freed_without_the_collector(end: str) -> None:
     scheduler = Scheduler(RadixTree(100), clock=lambda: 0.0)
     spec = GenerationRequest(
         request_id="r", prompt_token_ids=(1, 2, 3), sampling=SamplingParams(n=2, max_tokens=2)

@@ -18,7 +18,7 @@ from yaie.types import GenerationRequest
 
 
 def waiting(bench: Bench) -> None:
-    """Not stepped at all."""
+    """Leave the request in the queue."""
 
 
 def in_mid_prefill(bench: Bench) -> None:
@@ -52,16 +52,16 @@ def test_abort_in_every_state(until: Callable[[Bench], None], index: int | None)
         index, [False, False]
     )
     assert ("r" in bench.scheduler) == (index is not None)
-    bench.abort("r", index)  # again: nothing happens
+    bench.abort("r", index)  # a second time: ignored
     bench.run()
     bench.expect("other", "length")
     bench.expect("r")
     assert bench.scheduler.stats.num_aborted == sum(ended)
     bench.abort("r")
-    bench.abort("nobody")
+    bench.abort("unknown")
 
 
-def test_a_request_may_lose_all_its_sequences_one_by_one_while_it_waits() -> None:
+def test_a_waiting_request_is_aborted_sequence_by_sequence() -> None:
     bench = Bench()
     bench.add("r", prompt(1, 5), n=3)
     for index in (2, 0, 1):
@@ -72,7 +72,7 @@ def test_a_request_may_lose_all_its_sequences_one_by_one_while_it_waits() -> Non
 
 
 @pytest.mark.parametrize("at", [0, 1, 3])
-def test_a_draw_that_fails_ends_its_sequence_only(at: int) -> None:
+def test_a_failed_sample_ends_its_sequence_only(at: int) -> None:
     bench = Bench(max_step_rows=16)
     bench.add("a", prompt(1, 20, shared=10), max_new=6)
     bench.add("b", prompt(2, 20, shared=10), max_new=6, n=2, salts=[0, 0])
@@ -88,7 +88,7 @@ def test_a_draw_that_fails_ends_its_sequence_only(at: int) -> None:
     assert bench.scheduler.stats.num_failed == 1
 
 
-def test_a_fault_while_a_sequence_grows_is_its_own() -> None:
+def test_an_error_while_a_sequence_grows_ends_it_only() -> None:
     bench = Bench(max_step_rows=16)
     bench.add("a", prompt(1, 20, shared=10), max_new=6)
     faulty = bench.add("b", prompt(2, 20, shared=10), max_new=6)
@@ -121,9 +121,9 @@ def test_no_more_sequences_run_than_allowed(max_running: int) -> None:
     bench.expect_all()
 
 
-def test_what_gave_no_numbers_goes_also_where_a_neighbour_needs_its_place() -> None:
-    """The older sequence grows by the last slot in the update that tells of the newer one's fault:
-    were the newer one preempted first, what it computed would be kept for the next who asks."""
+def test_non_finite_kv_is_dropped_although_a_sequence_grows() -> None:
+    """The older sequence needs a slot in the update that fails the newer one. If growth came
+    first, it would preempt the newer one and keep its tokens for others."""
     tree = RadixTree(120)
     scheduler = Scheduler(tree, clock=lambda: 0.0)
     for name, first in (("old", 1), ("bad", 50)):
@@ -133,7 +133,7 @@ def test_what_gave_no_numbers_goes_also_where_a_neighbour_needs_its_place() -> N
         assert step is not None
         is_full = tree.num_free == 0
         results: list[SampledToken | YaieError] = [
-            LogitsNotFinite("no numbers")
+            LogitsNotFinite("non-finite")
             if is_full and task.sequence.request.request_id == "bad"
             else SampledToken(100 + tree.num_free)
             for task in step.sample_tasks
@@ -145,7 +145,7 @@ def test_what_gave_no_numbers_goes_also_where_a_neighbour_needs_its_place() -> N
         ("bad", "logits_not_finite")
     ]
     assert tree.match("", as_tokens(range(50, 58))).num_computed == 0
-    assert scheduler.stats.num_preemptions == 0  # what ended made room
+    assert scheduler.stats.num_preemptions == 0  # the end made room
 
 
 def _endless(name: str, tokens: Iterable[int]) -> Request:

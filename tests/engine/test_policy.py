@@ -1,4 +1,4 @@
-"""Admission order: who goes next, at what cost of looking, and that nobody waits for ever."""
+"""Admission order: the next request, the cost of look-ups, bounded waiting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAIR = ["prefix-aware", "fcfs"]
 
 
 class Queue:
-    """A policy, with costs that the test decides and counts."""
+    """A policy with costs set and counted by the test."""
 
     def __init__(self, name: str, max_step_rows: int = 64) -> None:
         self.costs: dict[str, int] = {}
@@ -46,14 +46,14 @@ class Queue:
         return request
 
     def add_equal(self, count: int) -> list[str]:
-        """Requests that only their arrival tells apart; returns their names."""
+        """Add requests that differ in arrival only; return their names."""
         return [self.add(f"r{number}", cost=100).request_id for number in range(count)]
 
     def order(self, clock: int) -> list[str]:
-        """Everybody, in the order in which they would be admitted now."""
+        """Admit all requests now; return their names in order."""
         names = []
         while (request := self.policy.next(clock)) is not None:
-            assert self.policy.next(clock) is request  # asking takes nothing out
+            assert self.policy.next(clock) is request  # it stays queued
             names.append(request.request_id)
             self.policy.remove(request)
         assert len(self.policy) == 0
@@ -77,7 +77,7 @@ def test_priority_is_lowest_first_then_by_arrival() -> None:
     assert queue.order(10) == ["d", "b", "e", "a", "c"]
 
 
-def test_lpm_is_most_held_first() -> None:
+def test_lpm_is_most_cached_first() -> None:
     queue = Queue("lpm")
     for name, length, cost in (("a", 100, 90), ("b", 100, 20), ("c", 40, 1), ("d", 100, 100)):
         queue.add(name, length=length, cost=cost)
@@ -86,10 +86,10 @@ def test_lpm_is_most_held_first() -> None:
 
 def test_prefix_aware_is_by_response_ratio() -> None:
     queue = Queue("prefix-aware")
-    queue.add("dear", cost=100, at=0)  # (200 + 100) / 100 = 3
+    queue.add("long", cost=100, at=0)  # (200 + 100) / 100 = 3
     queue.add("cheap", cost=1, at=190)  # (10 + 1) / 1 = 11
     queue.add("middle", cost=50, at=150)  # (50 + 50) / 50 = 2
-    assert queue.order(200) == ["cheap", "dear", "middle"]
+    assert queue.order(200) == ["cheap", "long", "middle"]
 
 
 def test_prefix_aware_lets_age_decide_in_the_end() -> None:
@@ -113,8 +113,8 @@ def test_equal_requests_go_by_arrival(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["prefix-aware", "lpm"])
-def test_equal_prompts_go_by_arrival_also_once_they_are_held(name: str) -> None:
-    """Their remembered costs are of different age then."""
+def test_equal_prompts_go_by_arrival_once_cached(name: str) -> None:
+    """Their remembered costs have different ages then."""
     queue = Queue(name)
     names = queue.add_equal(12)
     served = []
@@ -127,7 +127,7 @@ def test_equal_prompts_go_by_arrival_also_once_they_are_held(name: str) -> None:
 
 
 class CountedRequest(Request):
-    """Counts how often anybody asks when requests arrived."""
+    """A request that counts reads of its arrival."""
 
     __slots__ = ("_arrival",)
     num_reads = 0
@@ -142,10 +142,10 @@ class CountedRequest(Request):
         self._arrival = number
 
 
-def test_a_burst_of_one_clock_goes_by_arrival_without_a_look_at_each(
+def test_an_equal_burst_goes_by_arrival_in_one_vector_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Once patience has run out. They leave in any order, so that their places are mixed."""
+    """Past the patience. Random departures mix the indexes first."""
     monkeypatch.setattr("tests.engine.test_policy.Request", CountedRequest)
     queue = Queue("prefix-aware", max_step_rows=2)  # patience of 128 tokens
     rng = random.Random(5)
@@ -158,29 +158,29 @@ def test_a_burst_of_one_clock_goes_by_arrival_without_a_look_at_each(
     assert CountedRequest.num_reads == 0
 
 
-def test_a_prefix_that_got_held_meanwhile_counts() -> None:
+def test_a_prefix_that_is_cached_meanwhile_counts() -> None:
     queue = Queue("prefix-aware")
     for number in range(20):
         queue.add(f"r{number}", cost=100, at=0)
-    queue.costs["r13"] = 1  # somebody has computed its prefix
-    for _ in range(20):  # each question looks one more up in turn
+    queue.costs["r13"] = 1  # its prefix was computed
+    for _ in range(20):  # each call looks one more up in turn
         found = queue.policy.next(50)
     assert found is not None
     assert found.request_id == "r13"
-    queue.costs["r13"] = 100  # and it was evicted again
+    queue.costs["r13"] = 100  # evicted
     assert queue.policy.next(50).request_id != "r13"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("name", ["prefix-aware", "lpm"])
 def test_looking_up_costs_has_no_cliff(name: str) -> None:
-    """However long the queue is, an admission looks up a handful of costs."""
+    """An admission looks up a handful of costs, however long the queue."""
     for length in (10, 100, 2000):
         queue = Queue(name)
         rng = random.Random(length)
         for number in range(length):
             queue.add(f"r{number}", cost=rng.randint(1, 100))
         assert queue.num_lookups == length  # one on arrival
-        for key in queue.costs:  # all of them are out of date, for the worse
+        for key in queue.costs:  # all remembered costs are too low
             queue.costs[key] = rng.randint(50, 1000)
         for asked in range(1, length // 2):
             request = queue.policy.next(1000 + asked)
@@ -191,7 +191,7 @@ def test_looking_up_costs_has_no_cliff(name: str) -> None:
 
 @given(st.data())
 @settings(deadline=None, max_examples=60)
-def test_nobody_is_lost_or_served_twice(data: st.DataObject) -> None:
+def test_each_request_is_served_once(data: st.DataObject) -> None:
     queue = Queue(data.draw(st.sampled_from(POLICIES)), max_step_rows=1)
     waiting: dict[str, Request] = {}
     for number in range(data.draw(st.integers(1, 60))):
@@ -209,14 +209,14 @@ def test_unknown_policies_are_refused_by_name() -> None:
         make_policy("lifo", lambda request: 1, 64)
 
 
-# -- nobody waits for ever ----------------------------------------------------------------------
+# -- bounded waiting ---------------------------------------------------------------------------
 
 
-def wait_of_the_dear_one(
+def wait_of_a_long_prompt(
     policy: str, seed: int, *, num_slots: int, max_clock: int
 ) -> tuple[int | None, int]:
-    """Tokens that the engine processed while one dear request waited under an endless stream of
-    cheap ones (None: it was still waiting at `max_clock`), and the bound that is promised.
+    """Return the tokens processed while a long request waited in an endless stream of cheap ones
+    (None: still waiting at `max_clock`), and the promised bound.
     """
     rng = random.Random(seed)
     max_step_rows, max_running, max_new, longest = 4, 3, 6, 40
@@ -224,52 +224,51 @@ def wait_of_the_dear_one(
         policy=policy, num_slots=num_slots, max_step_rows=max_step_rows, max_running=max_running
     )
     names = (f"cheap {number}" for number in itertools.count())
-    held = [1, 2, 3, 4]
-    bench.add("warm", held, max_new=1)
+    cached = [1, 2, 3, 4]
+    bench.add("warm", cached, max_new=1)
     bench.run()
     ahead = rng.randint(0, 12)
     for _ in range(ahead):
-        bench.add(next(names), held, max_new=rng.randint(1, max_new))
+        bench.add(next(names), cached, max_new=rng.randint(1, max_new))
     arrived = bench.tree.clock
     length = rng.randint(10, longest)
-    dear = bench.add("dear", [9, *(rng.randrange(50) for _ in range(length - 1))], max_new=max_new)
-    # Before it come, once patience has run out, only those that arrived before it; each of them
-    # may have to wait until all that run have ended, however they preempt each other: a
-    # preempted sequence is computed again at most once for each that is older than it.
+    long = bench.add("long", [9, *(rng.randrange(50) for _ in range(length - 1))], max_new=max_new)
+    # Past the patience only earlier arrivals go first. Each may wait for the end of all running
+    # sequences, and a preempted one is recomputed at most once for each older one.
     a_generation = max_running * max_running * (longest + max_new)
     bound = 64 * max_step_rows + (ahead + 2) * a_generation
-    while not bench.answers[("dear", 0)].last:
-        # More arrive than can be served.
+    while not bench.answers[("long", 0)].last:
+        # Overload: more arrive than can be served.
         while bench.scheduler.num_waiting < 12:
-            bench.add(next(names), held, max_new=rng.randint(1, max_new))
+            bench.add(next(names), cached, max_new=rng.randint(1, max_new))
         bench.step()
         if bench.tree.clock - arrived > max_clock:
             return None, bound
-    assert dear.is_finished
-    bench.expect("dear", "length")
+    assert long.is_finished
+    bench.expect("long", "length")
     return bench.tree.clock - arrived, bound
 
 
 @given(st.integers(0, 2**32), st.sampled_from(FAIR), st.sampled_from([50, 64, 400]))
 @settings(deadline=None, max_examples=25)
 def test_waiting_is_bounded_under_overload(seed: int, policy: str, num_slots: int) -> None:
-    waited, bound = wait_of_the_dear_one(policy, seed, num_slots=num_slots, max_clock=10**5)
+    waited, bound = wait_of_a_long_prompt(policy, seed, num_slots=num_slots, max_clock=10**5)
     assert waited is not None
     assert waited <= bound
 
 
-def test_the_overload_would_starve_it_without_fairness() -> None:
-    """The stream of the test above is one under which `lpm` does starve the dear request."""
-    waited, bound = wait_of_the_dear_one("lpm", 1, num_slots=400, max_clock=3000)
+def test_lpm_starves_the_long_prompt_under_this_overload() -> None:
+    """The load of the test above starves the long request without fairness."""
+    waited, bound = wait_of_a_long_prompt("lpm", 1, num_slots=400, max_clock=3000)
     assert waited is None
-    waited, _ = wait_of_the_dear_one("fcfs", 1, num_slots=400, max_clock=3000)
+    waited, _ = wait_of_a_long_prompt("fcfs", 1, num_slots=400, max_clock=3000)
     assert waited is not None
     assert waited < bound
 
 
 @pytest.mark.parametrize("name", ["prefix-aware", "lpm"])
-def test_nobody_is_looked_up_twice_for_one_answer(name: str) -> None:
-    """A look-up walks through a whole prompt, and one that waits alone is every candidate."""
+def test_no_cost_is_looked_up_twice_in_one_call(name: str) -> None:
+    """A look-up walks a whole prompt, and a request alone is every candidate."""
     queue = Queue(name)
     queue.add("alone", cost=10)
     before = queue.num_lookups

@@ -1,4 +1,4 @@
-"""Log-probabilities of prompts: bounded memory a step, and faults that stay with one request."""
+"""Log-probabilities of prompts in the core: bounded memory a step, errors of one request."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(core: EngineCore, *requests: GenerationRequest) -> dict[str, list[TokenD
 
 
 def counting_logit_rows(core: EngineCore) -> list[int]:
-    """Note the number of logit rows of each step."""
+    """Count the logit rows of each step."""
     counts: list[int] = []
 
     def counted(plan: StepPlan, execute: Execute) -> torch.Tensor:
@@ -59,7 +59,7 @@ def counting_logit_rows(core: EngineCore) -> list[int]:
     return counts
 
 
-def test_a_step_holds_no_more_logits_than_memory_was_planned_for(core: EngineCore) -> None:
+def test_a_step_holds_at_most_max_running_logits(core: EngineCore) -> None:
     counts = counting_logit_rows(core)
     other = tuple(reversed(PROMPT))
     found = run(core, ask("a", prompt_logprobs=0), ask("b", other, prompt_logprobs=1))
@@ -71,7 +71,7 @@ def test_a_step_holds_no_more_logits_than_memory_was_planned_for(core: EngineCor
         assert found[name][-1].finish_reason == "length"
 
 
-def test_a_fault_in_one_prompts_logprobs_ends_that_request_only(
+def test_an_error_in_prompt_logprobs_ends_one_request_only(
     core: EngineCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = core_module.token_logprobs
@@ -102,7 +102,7 @@ def test_a_fault_in_one_prompts_logprobs_ends_that_request_only(
     assert core.stats.num_live_slots == 0
 
 
-def test_a_fault_after_the_forward_ends_the_step_and_not_the_engine(
+def test_an_error_after_the_forward_ends_only_the_step(
     core: EngineCore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> object:
