@@ -82,10 +82,16 @@ def close(got: torch.Tensor, expected: torch.Tensor) -> None:
     assert torch.equal(got.argmax(-1)[clear], expected.argmax(-1)[clear])
 
 
-# cpu: the kernel library, which runs some models whole and only the attention of others.
-# torch: plain torch on a CPU, which serves where there is no compiler; a few models by default.
+# cpu: the kernel library, which runs some models whole and of others the attention.
+# torch: plain torch on a CPU, which serves where there is no compiler.
 _DEVICES = ["cpu", "torch", pytest.param("cuda", marks=pytest.mark.gpu)]
-_IN_TORCH_BY_DEFAULT = {"llama", "mistral-window", "gemma2", "gpt-oss", "deepseek-v3", "gpt2"}
+# A model of each kind, on both devices: a decoder that the library runs whole, windows and
+# softcaps, sinks and experts, keys and values of different widths, learned positions.
+_BY_DEFAULT = {
+    "cpu": {"llama", "gemma2", "gpt-oss", "deepseek-v3", "gpt2"},
+    "torch": {"llama"},
+}
+_INTEGRATION_IN_TORCH = {"mistral-window", "gemma2", "gpt-oss", "deepseek-v3", "gpt2"}
 
 
 @pytest.fixture(scope="session", params=_DEVICES)
@@ -96,13 +102,14 @@ def device(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most models to the slow run where plain torch is asked for."""
+    """Leave most models to the integration run, and in torch to the slow run."""
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        case = parameters.get("subject")
-        in_torch = parameters.get("device") == "torch" and isinstance(case, Case)
-        if in_torch and case.name not in _IN_TORCH_BY_DEFAULT:
-            item.add_marker(pytest.mark.slow)
+        case, device = parameters.get("subject"), parameters.get("device")
+        if not isinstance(case, Case) or case.name in _BY_DEFAULT.get(str(device), set()):
+            continue
+        slow = device == "torch" and case.name not in _INTEGRATION_IN_TORCH
+        item.add_marker(pytest.mark.slow if slow else pytest.mark.integration)
 
 
 @pytest.fixture(scope="session", params=CASES, ids=lambda case: case.name)
