@@ -65,7 +65,7 @@ def test_none_means_nothing() -> None:
         ({"is_causal": False}, "passes is_causal=False"),
         ({"dropout": 0.1}, "dropout"),
         ({"mask": torch.zeros(1, 1, 3, 3)}, "mask of its own"),
-        ({"yaie_step": None}, "does not hand keywords through"),
+        ({"yaie_step": None}, "does not pass keywords on"),
     ],
 )
 def test_what_is_refused(keywords: dict[str, Any], reason: str) -> None:

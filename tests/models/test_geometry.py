@@ -90,7 +90,7 @@ def break_a_weight(model: Any) -> None:
     [
         (use_one_layer_twice, "more than one layer"),
         (look_ahead, "not causal"),
-        (break_a_weight, "not finite"),
+        (break_a_weight, "non-finite"),
     ],
 )
 def test_refused(change: Callable[[Any], None], reason: str) -> None:

@@ -34,7 +34,7 @@ def test_refused_by_name(model_type: str) -> None:
 @pytest.mark.parametrize(
     ("config", "reason"),
     [
-        ({}, "names neither"),
+        ({}, "has neither"),
         ({"architectures": ["LlamaForCausaLM"]}, "nearest that is served: LlamaForCausalLM"),
         ({"architectures": ["NewForCausalLM"], "model_type": "new"}, "does not cover it"),
         (

@@ -1,1 +1,1 @@
-"""Attention: the pure planner and the backends that carry its plan out."""
+"""Attention: the pure planner of a step, and the backends that compute its plan."""

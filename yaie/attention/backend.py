@@ -17,7 +17,7 @@ from yaie.kvcache.quantized import StoredRows
 
 
 class PreparedStep(Protocol):
-    """A step plan made ready for one backend: index tensors on the device."""
+    """A step plan prepared for one backend: index tensors on the device."""
 
     def write(
         self,
@@ -26,10 +26,10 @@ class PreparedStep(Protocol):
         new_keys: torch.Tensor,
         new_values: torch.Tensor,
     ) -> None:
-        """Put the new keys and values of the plan's `written_rows` into their slots, rounded.
+        """Write the new keys and values of the plan's `written_rows` into their slots, rounded.
 
         keys: [num_slots, num_kv_heads, key_width], the layer's pool; values alike.
-        new_keys: [rows, num_kv_heads, key_width], of all rows of the step; new_values alike.
+        new_keys: [rows, num_kv_heads, key_width] for all rows of the step; new_values alike.
         """
 
     def attend(
@@ -40,11 +40,11 @@ class PreparedStep(Protocol):
         values: StoredRows,
         sinks: torch.Tensor | None,
     ) -> torch.Tensor:
-        """Attention of every row of the step over its whole path, in one layer.
+        """Attend with every row of the step over its whole path, in one layer.
 
         queries: [rows, num_heads, key_width], unscaled.
         keys: [num_slots, num_kv_heads, key_width], the layer's pool; values alike.
-        sinks: [num_heads] extra logits that take part in the softmax but have no value.
+        sinks: [num_heads] extra logits in the softmax's denominator, without a value.
         Returns [rows, num_heads, value_width] in the dtype of `queries`.
         """
 

@@ -1,7 +1,6 @@
-"""How the nodes of a step that have rows hang below one another. Pure; used by the planner.
+"""The tree of a step: its nodes with rows, and the nodes at which their paths fork.
 
-Only nodes with rows and those where their paths meet are looked at: what lies between is one
-`Chain`, however many nodes it has.
+Pure; used by the planner. All nodes between two of these are one `Chain`.
 
     path     A ─ B ─ C ─┬─ D ─ E^       entries    C ─┬─ E    slots above: of D
                         └─ F^                         └─ F    of C: those of A and B
@@ -17,22 +16,22 @@ from yaie.kvcache.unary_chain import make_chain_above
 
 
 class NodeRows:
-    """The rows of one node in a step; a node where paths meet has an entry without rows."""
+    """The rows of one node in a step; a fork may have an entry without rows."""
 
     __slots__ = ("branches", "computed_to", "logits", "node", "slots_above")
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.computed_to = node.num_computed  # tokens that are computed when the step is done
-        self.logits: set[int] = set()  # tokens whose logits are wanted
-        self.branches: list[NodeRows] = []  # entries that hang below this one
-        self.slots_above: SlotArray | None = None  # of what lies between it and the entry above
+        self.computed_to = node.num_computed  # tokens computed at the end of the step
+        self.logits: set[int] = set()  # tokens with requested logits
+        self.branches: list[NodeRows] = []  # entries below this one
+        self.slots_above: SlotArray | None = None  # of the nodes up to the entry above
 
 
 def connect(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
-    """Connect each entry with those below it, with further ones where their paths meet.
+    """Connect each entry with those below it, and add entries at the forks of their paths.
 
-    Returns the uppermost ones. Branches are in order of the entries.
+    Returns the top entries. Branches are in order of the entries.
     """
     for entry in entries.values():
         entry.branches, entry.slots_above = [], None  # a selection may be planned more than once
@@ -56,7 +55,7 @@ def connect(entries: Mapping[Node, NodeRows]) -> list[NodeRows]:
 def _entry_above(
     entry: NodeRows, known: dict[Node, NodeRows], inside: Mapping[Node, list[NodeRows]]
 ) -> NodeRows | None:
-    """The next entry above, made if there is none yet; None: only a root is above."""
+    """Return the next entry above, creating it if missing; None directly below a root."""
     parent = entry.node.parent
     assert parent is not None
     if parent.parent is None:
@@ -84,13 +83,13 @@ def _entry_above(
 
 
 def _inside_chains(entries: Mapping[Node, NodeRows]) -> dict[Node, list[NodeRows]]:
-    """Entries where no sequence stands: they may be in the midst of a chain.
+    """Return the entries of nodes without a cursor, which may be inside a chain.
 
-    By the first node of that chain, which is the node itself where nothing is above; from above
-    downwards. These are nodes of prompts that are being computed, or scored.
+    Such a node belongs to a prompt in progress. Keyed by the top node of the chain (the node
+    itself if it is the top), sorted by position.
     """
     unattended = [entry for entry in entries.values() if not entry.node.cursors]
-    if not unattended:  # as in most steps
+    if not unattended:  # true of most steps
         return {}
     found: dict[Node, list[NodeRows]] = {}
     tops: dict[Node, Node] = {}

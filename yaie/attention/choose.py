@@ -27,7 +27,7 @@ class _Row:
     """One backend of the table."""
 
     name: AttentionBackendName
-    obstacle: Callable[[torch.device], str | None]  # the reason it cannot serve; None: it can
+    obstacle: Callable[[torch.device], str | None]  # None: it can serve the device
     make: Callable[[bool], AttentionBackend]  # the argument: batch-invariant or not
     can_be_exact: bool
 
@@ -73,22 +73,22 @@ def choose_backend(
     reason = obstacles[0] if obstacles else f"attention_backend is {wanted!r}"
     if exact:
         raise ConfigError(
-            f"exact is set, but only the CPU's kernel library computes exactly, and {reason}; "
+            f"exact is set, but only the CPU's kernel library is batch-invariant, and {reason}; "
             f"leave exact out",
             param="exact",
         )
     raise ConfigError(
-        f"attention_backend is {wanted!r}, but its kernels cannot serve: {reason}; use 'auto'",
+        f"attention_backend is {wanted!r}, but it is unavailable: {reason}; use 'auto'",
         param="attention_backend",
     )
 
 
 @functools.cache  # a backend is chosen several times while a model is loaded
 def warn_of_torch(reason: str) -> None:
-    """Warn once that the slow backend serves for lack of the kernel library."""
+    """Warn once that torch computes for lack of the kernel library."""
     log.warning(
-        "there is no kernel library, so torch computes instead, several times slower: %s "
-        "(`yaie doctor` shows it too; with %s=%s this is not said)",
+        "the kernel library is unavailable, so torch computes instead, several times slower: %s "
+        "(see `yaie doctor`; %s=%s silences this warning)",
         reason,
         loader.VARIABLE,
         loader.OFF,

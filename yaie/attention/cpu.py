@@ -1,8 +1,8 @@
 """Attention on a CPU by the kernel library: shared keys and values are read once for all rows.
 
-Python's part is small on purpose: the step's arrays are laid out once in `prepare`, the fields of a
-layer that never change once per layer, and each layer is then one call by address. Chosen by
-`yaie.attention.backend` where the library loads; the reference backend is its oracle.
+Python's part is small on purpose. `prepare` lays out the arrays of a step, the constant fields of a
+layer are filled in once, and each layer is one call by address. The reference backend is its
+oracle.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _step_ids = itertools.count()
 
 
 class CpuBackend:
-    """The kernel library of this process, on its own threads."""
+    """The kernel library of this process, with its own threads."""
 
     def __init__(self, library: Library, threads: int, *, exact: bool = False) -> None:
-        """`threads` compute, the calling one among them; the library has one pool a process.
+        """`threads` include the calling one; the library has one pool of threads a process.
 
-        With `exact`, what a row gets depends on its path alone, to the last bit.
+        `exact` makes the result batch-invariant: it depends on a row's path alone, to the last bit.
         """
         self.exact = exact
         self._library = library
@@ -46,7 +46,7 @@ class CpuBackend:
 
     @property
     def kernels(self) -> Library:
-        """The kernel library that it calls."""
+        """See `AttentionBackend.kernels`."""
         return self._library
 
     def prepare(self, plan: StepPlan, device: torch.device) -> CpuStep:
@@ -55,7 +55,7 @@ class CpuBackend:
 
 
 class CpuStep:
-    """One step plan as the arrays that the kernels read."""
+    """One step plan as arrays for the kernels."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class CpuStep:
         self._library = library
         self._layers = layers
         slots, segments = _flatten(plan)
-        # Kept here, because the structure holds no more than their addresses.
+        # Kept alive here: the structure holds their addresses only.
         self._arrays = [
             np.ascontiguousarray(array, dtype=np.int64)
             for array in (
@@ -107,7 +107,7 @@ class CpuStep:
         if not (_is_known(new_keys, keys) and _is_known(new_values, values)):
             self._in_torch.write(keys, values, new_keys, new_values)
             return
-        # The names keep copies alive until the call is over.
+        # The variables keep copies alive during the call.
         new_keys, new_values = _with_whole_heads(new_keys), _with_whole_heads(new_values)
         self._library.write_kv(self._step, _write(keys, new_keys), _write(values, new_values))
 
@@ -142,24 +142,24 @@ class CpuStep:
 
     @cached_property
     def _in_torch(self) -> ReferenceStep:
-        """For dtypes that the kernels do not know."""
+        """The torch implementation, for dtypes unknown to the kernels."""
         return ReferenceStep(self._plan, self._device)
 
 
 class _PoolLayer:
-    """The fields of one layer over its part of the pool. Those of a step are filled in later."""
+    """The fields of one layer over its part of the pool; each step fills in the rest."""
 
     def __init__(self, spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> None:
         self._spec, self._keys, self._values = spec, keys, values
         self.fields = pool_layer(spec, keys, values)
 
     def is_of(self, spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> bool:
-        """Whether these are the very same objects: cheaper than comparing what is in them."""
+        """Return True for the very same objects, which is cheaper than comparing contents."""
         return self._spec is spec and self._keys is keys and self._values is values
 
 
 def pool_layer(spec: AttentionSpec, keys: StoredRows, values: StoredRows) -> Layer:
-    """What never changes about a layer: its shape and its part of the pool."""
+    """Return the constant fields of a layer: its shape and its part of the pool."""
     key_elements, value_elements = elements_of(keys), elements_of(values)
     key_slot_stride, key_head_stride, _ = key_elements.stride()
     value_slot_stride, value_head_stride, _ = value_elements.stride()
@@ -206,7 +206,7 @@ def _write(pool: StoredRows, rows: torch.Tensor) -> Write:
 
 
 def _scales(pool: StoredRows) -> int | None:
-    """Address of the scales, which lie without gaps; None where there are none."""
+    """Return the address of the contiguous scales; None for a pool without."""
     return pool.scales.data_ptr() if isinstance(pool, QuantizedRows) else None
 
 
@@ -215,12 +215,12 @@ def _is_known(rows: torch.Tensor, pool: StoredRows) -> bool:
 
 
 def _with_whole_heads(rows: torch.Tensor) -> torch.Tensor:
-    """The elements of each head next to each other, as the kernels read them; rarely a copy."""
+    """Make the elements of each head contiguous, as the kernels read them; rarely a copy."""
     return rows if rows.stride(2) == 1 else rows.contiguous()
 
 
 def _flatten(plan: StepPlan) -> tuple[IntArray, NDArray[np.int64]]:
-    """The slots of all segments, and a row of `SEGMENT_COLUMNS` for each segment."""
+    """Return the slots of all segments, and a table row of `SEGMENT_COLUMNS` for each."""
     segments = plan.segments
     table = np.empty((len(segments), len(SEGMENT_COLUMNS)), dtype=np.int64)
     lengths = np.fromiter((len(segment.slots) for segment in segments), np.int64, len(segments))

@@ -1,7 +1,7 @@
-"""The step plan: which rows a step computes and which keys and values they attend to.
+"""The step plan: the rows of a step, and the keys and values that they attend to.
 
 Pure: no torch, no clock. The scheduler collects rows in a `RowSelection`, `plan_step` lays them
-out, the batch and the attention backends read the `StepPlan`.
+out, executors and attention backends read the `StepPlan`.
 
 Rows are in depth-first order of the tree, so the rows at or below a node are a contiguous range,
 and one node is one segment:
@@ -11,8 +11,8 @@ and one node is one segment:
        └─ C                             B: keys b*, rows 2-3
                                         C: keys c*, rows 3-5
 
-A row attends to every key of its segments whose position is not larger than its own: that one
-rule is causality inside a node's own tokens, and full sight of the nodes above.
+A row attends to every key of its segments at a position up to its own. This one rule makes a node
+causal in its own tokens, and shows it all tokens of the nodes above.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ IntArray = NDArray[np.int64]
 class Segment:
     """Keys at consecutive positions, and the contiguous rows that attend to them."""
 
-    slots: IntArray  # [keys] where the keys and values lie in the pool, in order of position
+    slots: IntArray  # [keys] pool slots of the keys and values, in order of position
     first_position: int  # position of the first key; key i has position first_position + i
     first_row: int
     end_row: int  # exclusive
@@ -46,61 +46,61 @@ class StepPlan:
     token_ids: IntArray  # [rows]
     positions: IntArray  # [rows]
     slots: IntArray  # [rows] each row's own slot
-    written_rows: IntArray  # rows whose keys and values are new and must be written, ascending
-    logit_rows: IntArray  # rows whose logits are wanted, ascending
-    segments: tuple[Segment, ...]  # every row is covered exactly by its path, in any order
-    kv_tokens_read: int  # keys over all segments: what attention reads, shared ones once
-    kv_tokens_unshared: int  # what it would read if every sequence read its own whole path
+    written_rows: IntArray  # rows with new keys and values to write, ascending
+    logit_rows: IntArray  # rows with requested logits, ascending
+    segments: tuple[Segment, ...]  # in any order; the segments of a row hold exactly its path
+    kv_tokens_read: int  # keys over all segments; shared keys count once
+    kv_tokens_unshared: int  # keys read if every sequence read its whole path by itself
 
     @property
     def num_rows(self) -> int:
-        """How many tokens this step computes."""
+        """Number of tokens that this step computes."""
         return len(self.token_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class FoldingCost:
-    """When a shared node is too short to be a segment of its own.
+    """Cost model of folding a short shared node into the segments below it.
 
-    A segment of its own saves reading its keys again for each branch below, and costs one more
-    pass over the queries with its merge: about as much as reading `segment_overhead` keys.
+    A segment of its own saves reading the keys again for each branch. It costs one more pass over
+    the queries with its merge: about as much as reading `segment_overhead` keys.
     """
 
     segment_overhead: int = 32
 
     def folds(self, num_keys: int, num_branches: int) -> bool:
-        """Whether to read the node's keys once for each branch instead."""
+        """Return True if reading the node's keys once for each branch is cheaper."""
         return num_keys * (num_branches - 1) <= self.segment_overhead
 
 
 class RowSelection:
-    """What one step computes, collected sequence by sequence under a budget of rows.
+    """The tokens that one step computes, collected per sequence under a budget of rows.
 
-    Made anew for each step, after all admissions: the tree must not change until the step is
-    done. A row that two sequences share is one row, paid for by the sequence added first.
+    Made for each step after all admissions: the tree must not change until the step is done.
+    Sequences share rows; the sequence added first pays for a shared one.
     """
 
     def __init__(self, max_rows: int) -> None:
         self.max_rows = max_rows
         self.num_rows = 0
         self.kv_tokens_unshared = 0
-        self.entries: dict[Node, NodeRows] = {}  # of nodes that have rows
+        self.entries: dict[Node, NodeRows] = {}  # by node with rows
 
     @property
     def room(self) -> int:
-        """Rows that are left of the budget."""
+        """Number of rows left in the budget."""
         return self.max_rows - self.num_rows
 
     def add(self, cursor: Cursor) -> tuple[int, bool]:
-        """Select what the cursor's sequence needs next, as far as the budget goes.
+        """Select the next tokens of the cursor's sequence, as far as the budget goes.
 
-        Returns the rows added on its behalf, and whether the step yields its next logits.
+        Returns the number of added rows, and True if the step yields the sequence's next logits.
         """
         last = node = cursor.node
         assert last is not None, "the cursor is closed"
         assert node is not None
         before = self.num_rows
-        pending = []  # nodes to compute something of, deepest first
+        pending = []  # nodes with tokens to compute, deepest first
         end = cursor.offset
         while node.parent is not None and node.num_computed < end:
             pending.append((node, end))
@@ -116,10 +116,10 @@ class RowSelection:
         return self.num_rows - before, complete
 
     def add_prompt_logits(self, path: list[Node], first: int, end: int) -> int:
-        """Want the logits of positions `first` to `end` of a path, held or not.
+        """Select the logits of positions `first` to `end` of a path, cached or not.
 
-        Positions before `first` that are not computed, since a preempted sequence has lost them,
-        are selected too. Returns the position up to which the budget sufficed.
+        Positions before `first` that preemption has lost are selected too. Returns the position
+        up to which the budget sufficed.
         """
         before = self.num_rows
         for node in path:
@@ -133,7 +133,7 @@ class RowSelection:
                 continue
             missing = self._without_row(node, start, stop)
             if len(missing) > self.room:
-                stop = missing[self.room]  # the first that has no room
+                stop = missing[self.room]  # the first beyond the budget
                 if stop == start:
                     return node.start + start
             entry = self._entry(node)
@@ -145,16 +145,16 @@ class RowSelection:
         return end
 
     def _without_row(self, node: Node, start: int, stop: int) -> list[int]:
-        """Which of the node's tokens `start` to `stop` have no row in the selection yet."""
+        """Return the node's tokens from `start` to `stop` that lack a row in the selection."""
         entry = self.entries.get(node)
         known = entry.logits if entry else frozenset()
         computed_to = entry.computed_to if entry else node.num_computed
-        held = range(start, min(stop, node.num_computed))
-        again = [offset for offset in held if offset not in known]
+        cached = range(start, min(stop, node.num_computed))
+        again = [offset for offset in cached if offset not in known]
         return [*again, *range(max(start, computed_to), stop)]
 
     def _compute(self, node: Node, end: int) -> bool:
-        """Select the node's tokens up to `end`; False if the budget ended before."""
+        """Select the node's tokens up to `end`; return False if the budget ended before."""
         entry = self.entries.get(node)
         computed_to = entry.computed_to if entry else node.num_computed
         missing = end - computed_to
@@ -167,7 +167,7 @@ class RowSelection:
         return rows == missing
 
     def _count_unshared(self, node: Node, rows_before: int) -> None:
-        """Count what a chunk of a prompt that ends in this node would read by itself."""
+        """Count the keys that a prompt chunk ending in this node would read by itself."""
         if self.num_rows > rows_before:
             entry = self.entries.get(node)
             self.kv_tokens_unshared += node.start + (
@@ -178,7 +178,7 @@ class RowSelection:
         entry = self.entries.get(node)
         if entry and offset in entry.logits:
             return True
-        if offset < node.num_computed:  # held: one row more, for its logits only
+        if offset < node.num_computed:  # cached: a row for its logits only
             if not self.room:
                 return False
             self.num_rows += 1
@@ -186,7 +186,7 @@ class RowSelection:
         return True
 
     def _entry(self, node: Node) -> NodeRows:
-        """The node's entry, made where there is none."""
+        """Return the node's entry; create it if missing."""
         entry = self.entries.get(node)
         if entry is None:
             entry = self.entries[node] = NodeRows(node)
@@ -195,7 +195,7 @@ class RowSelection:
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """A plan, and which row of the logits belongs to which place in the tree."""
+    """A plan, and the logits row of each place in the tree."""
 
     plan: StepPlan
     logit_index: dict[tuple[Node, int], int]  # (node, token of it) -> row of the logits
@@ -203,22 +203,23 @@ class PlannedStep:
 
 @dataclass(slots=True)
 class _Carry:
-    """Keys that are read together with those of nodes below; linked upwards, so that one more
-    node costs the same however many are above it.
+    """Keys to be read together with those of nodes below.
+
+    A list linked upwards: adding a node costs the same at any depth.
     """
 
     first_position: int
-    level: int  # of the segment that they will be part of
-    slots: IntArray | None = None  # of the last node; None: nothing is carried yet
+    level: int  # of their segment
+    slots: IntArray | None = None  # of the last node; None: empty
     above: _Carry | None = None
 
     def with_keys(self, slots: IntArray) -> _Carry:
-        """These keys and then `slots`."""
+        """Return these keys followed by `slots`."""
         above = self if self.slots is not None else None
         return _Carry(self.first_position, self.level, slots, above)
 
     def all_slots(self) -> IntArray:
-        """Of all the keys, in order of position."""
+        """Return the slots of all keys, in order of position."""
         assert self.slots is not None
         if self.above is None:
             return self.slots
@@ -232,7 +233,7 @@ class _Carry:
 
 
 class _Layout:
-    """Collects the arrays of one plan while the tree is walked."""
+    """The arrays of one plan, collected while the tree is walked."""
 
     def __init__(self, cost: FoldingCost) -> None:
         self.cost = cost
@@ -246,11 +247,11 @@ class _Layout:
         self.segments: list[Segment] = []
 
     def walk(self, top: NodeRows) -> None:
-        """Lay out one subtree, depth first. A stack, since paths can be deeper than recursion."""
+        """Lay out one subtree, depth first. Paths may be deeper than Python's recursion limit."""
         stack: list[tuple[NodeRows, _Carry, int]] = [(top, _Carry(0, 0), -1)]
         while stack:
             rows, carry, first_row = stack.pop()
-            if first_row >= 0:  # all below it is laid out
+            if first_row >= 0:  # its subtree is laid out
                 self._add_segment(carry, first_row, self.num_rows)
                 continue
             first_row = self.num_rows
@@ -277,31 +278,31 @@ class _Layout:
                 stack.append((branch, below, -1))
 
     def _add_rows(self, rows: NodeRows, slots: IntArray) -> int:
-        """Append the node's own rows; returns how many of its tokens they attend to.
+        """Append the node's own rows; return the number of its tokens they attend to.
 
-        First held tokens whose logits are wanted, then new ones. Lists, since most nodes of a
-        decode step have one row, for which arrays cost more than all the rest.
+        Cached tokens with requested logits come first, then new tokens. Lists, as most nodes of a
+        decode step have one row: creating arrays would cost more than all the rest.
         """
-        node, held, first_row = rows.node, rows.node.num_computed, self.num_rows
+        node, cached, first_row = rows.node, rows.node.num_computed, self.num_rows
         wanted = sorted(rows.logits)
-        again = [offset for offset in wanted if offset < held]
+        again = [offset for offset in wanted if offset < cached]
         for offset in again:
             self.token_ids.append(node.tokens[offset])
             self.positions.append(node.start + offset)
             self.slots.append(int(slots[offset]))
         first_new = first_row + len(again)
-        self.num_rows = first_new + rows.computed_to - held
-        if rows.computed_to > held:
-            self.token_ids.extend(node.tokens[held : rows.computed_to])
-            self.positions.extend(range(node.start + held, node.start + rows.computed_to))
-            self.slots.extend(slots[held : rows.computed_to].tolist())
+        self.num_rows = first_new + rows.computed_to - cached
+        if rows.computed_to > cached:
+            self.token_ids.extend(node.tokens[cached : rows.computed_to])
+            self.positions.extend(range(node.start + cached, node.start + rows.computed_to))
+            self.slots.extend(slots[cached : rows.computed_to].tolist())
             self.written.extend(range(first_new, self.num_rows))
         for index, offset in enumerate(wanted):
             self.logit_index[(node, offset)] = len(self.logit_rows)
             self.logit_rows.append(
-                first_row + index if offset < held else first_new + offset - held
+                first_row + index if offset < cached else first_new + offset - cached
             )
-        if rows.computed_to > held:
+        if rows.computed_to > cached:
             return rows.computed_to
         return again[-1] + 1 if again else 0
 
@@ -310,16 +311,16 @@ class _Layout:
         self.segments.append(Segment(slots, keys.first_position, first_row, end_row, keys.level))
 
 
-_USUAL_COST = FoldingCost()
+_DEFAULT_COST = FoldingCost()
 
 
 def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> PlannedStep:
     """Lay the selected rows out in depth-first order, with the segments they attend to.
 
-    A chain of nodes with the same rows becomes one segment; a shared node too short to pay for
-    itself is folded into those below it. Neither changes what a row attends to.
+    A chain of nodes with the same rows becomes one segment, and a shared node too short for its
+    overhead is folded into those below it. Neither changes the keys of any row.
     """
-    layout = _Layout(cost or _USUAL_COST)
+    layout = _Layout(cost or _DEFAULT_COST)
     for top in connect(selection.entries):
         layout.walk(top)
     plan = StepPlan(

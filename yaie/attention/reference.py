@@ -1,8 +1,8 @@
-"""Attention over segments in plain torch: the oracle of all other backends, and a working one.
+"""Attention over segments in plain torch: the oracle of the other backends, and a usable one.
 
-Scores, softmax and sums are float32 whatever the model's dtype. A row meets its path tile by tile;
-the tiles' results are merged by their running maximum and sum (log-sum-exp), so the result does
-not depend on how a plan cuts or folds segments, beyond rounding. Called by the attention hook.
+Scores, softmax and sums are float32 in any dtype of the model. A row meets its path tile by tile.
+The results of tiles are merged by their running maximum and sum (log-sum-exp): beyond rounding,
+the result does not depend on the cutting and folding of segments.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from yaie.attention.spec import AttentionSpec
 from yaie.attention.tiles import Tile, make_tiles
 from yaie.kvcache.quantized import StoredRows, elements_of, fetch, store
 
-# The score of a key that a row may not see. Finite, so that a tile in which a row sees nothing
-# needs no special case: whatever it adds is multiplied by exp(HIDDEN - maximum) = 0 on merging.
+# The score of a masked key. Finite: a tile that is masked for a whole row needs no special case,
+# as merging multiplies its sums by exp(HIDDEN - maximum) = 0.
 HIDDEN = torch.finfo(torch.float32).min
 
 
@@ -32,7 +32,7 @@ class ReferenceBackend:
 
     @property
     def kernels(self) -> None:
-        """See `AttentionBackend.kernels`: torch needs none."""
+        """See `AttentionBackend.kernels`; torch brings its own."""
         return None
 
     def prepare(self, plan: StepPlan, device: torch.device) -> ReferenceStep:
@@ -41,7 +41,7 @@ class ReferenceBackend:
 
 
 class ReferenceStep:
-    """One step plan; tiles are made once for each sliding window that the model uses."""
+    """One step plan; its tiles are made once for each sliding window of the model."""
 
     def __init__(self, plan: StepPlan, device: torch.device) -> None:
         self._plan = plan
@@ -71,7 +71,7 @@ class ReferenceStep:
         sinks: torch.Tensor | None,
     ) -> torch.Tensor:
         """See `PreparedStep.attend`."""
-        # Group the heads that share a KV head, instead of repeating keys and values for them.
+        # Group the query heads of a KV head instead of repeating its keys and values.
         grouped = (queries.float() * spec.scale).view(
             len(queries), spec.num_kv_heads, spec.group_size, spec.key_width
         )
@@ -99,7 +99,7 @@ class _DeviceTile:
     num_groups: int
     slots: Index  # of groups x keys, flat
     rows: Index  # of groups x rows, flat
-    hidden: torch.Tensor | None  # [groups, 1, 1, rows, keys] True: the row may not see the key
+    hidden: torch.Tensor | None  # [groups, 1, 1, rows, keys] True: masked
     is_first: bool
 
 
@@ -124,12 +124,12 @@ def _on_device(
 
 
 def _index_of(indices: IntArray, device: torch.device) -> Index | None:
-    """As `_index`; None for nothing at all."""
+    """Return `_index` of the indices, or None if they are empty."""
     return _index(indices, device) if len(indices) else None
 
 
 def _index(indices: IntArray, device: torch.device) -> Index:
-    """A slice where the indices are consecutive, so that nothing is copied; else a tensor."""
+    """Return a slice if the indices are consecutive, which saves a copy; else a tensor."""
     first = int(indices[0])
     if int(indices[-1]) - first == len(indices) - 1 and bool(np.all(np.diff(indices) == 1)):
         return slice(first, first + len(indices))
@@ -143,7 +143,7 @@ def _attend_tile(
     values: StoredRows,
     softcap: float | None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Softmax over one tile's keys alone.
+    """Attend over one tile's keys alone.
 
     queries: [rows, kv_heads, group, key_width], float32 and scaled.
     Returns maximum and sum, both [tile_rows, kv_heads, group, 1], and the sum of values weighted
@@ -174,14 +174,14 @@ def _attend_tile(
 
 
 def _by_head(pool: StoredRows, tile: _DeviceTile) -> torch.Tensor:
-    """The tile's keys or values as [groups * kv_heads, keys, width] in float32."""
-    held = fetch(pool, tile.slots)
-    held = held.view(tile.num_groups, -1, *elements_of(pool).shape[1:]).transpose(1, 2)
-    return held.flatten(0, 1)
+    """Return the tile's keys or values as [groups * kv_heads, keys, width] in float32."""
+    rows = fetch(pool, tile.slots)
+    rows = rows.view(tile.num_groups, -1, *elements_of(pool).shape[1:]).transpose(1, 2)
+    return rows.flatten(0, 1)
 
 
 class _RunningSoftmax:
-    """For each row: the largest score so far, the sum of weights and the weighted values."""
+    """The running maximum, sum of weights and weighted values of each row."""
 
     def __init__(self, queries: torch.Tensor, value_width: int) -> None:
         shape = queries.shape[:-1]
@@ -196,7 +196,7 @@ class _RunningSoftmax:
         total: torch.Tensor,
         output: torch.Tensor,
     ) -> None:
-        """Add what the tile's rows found in its keys."""
+        """Merge the partial softmax of a tile into its rows."""
         rows = tile.rows
         if not tile.is_first:
             old_maximum = self._maximum[rows]
@@ -211,7 +211,7 @@ class _RunningSoftmax:
         self._output[rows] = output
 
     def finish(self, sinks: torch.Tensor | None) -> torch.Tensor:
-        """[rows, heads, value_width]. Sinks join the denominator here, once for the whole path."""
+        """Return [rows, heads, value_width]; sinks join the denominator once for the whole path."""
         total = self._total
         if sinks is not None:
             sink = sinks.float().view(self._maximum.shape[1:])

@@ -1,7 +1,7 @@
-"""What one attention layer computes: shapes, scale and which keys a row may see.
+"""The specification of an attention layer: shapes, scale and visible keys.
 
-Found by the loader from the model's own first forward (`yaie.models.geometry`), read by the
-backends and by the pool. Pure: no torch.
+Found by the loader in the model's first forward (`yaie.models.geometry`); read by the backends and
+the pool. Pure: no torch.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from dataclasses import dataclass
 class AttentionSpec:
     """One attention layer. Widths are in elements, the window in tokens."""
 
-    layer: int  # in the order in which a forward reaches the layers
+    layer: int  # in the order of the forward
     num_heads: int
     num_kv_heads: int
     key_width: int
     value_width: int
     scale: float
-    sliding_window: int | None = None  # a row sees this many keys, its own among them; None: all
+    sliding_window: int | None = None  # visible keys of a row, its own included; None: all
     softcap: float | None = None
     has_sinks: bool = False
-    kv_layer: int | None = None  # the earlier layer whose keys and values it reads; None: its own
+    kv_layer: int | None = None  # an earlier layer with shared keys and values; None: its own
 
     @property
     def stored_layer(self) -> int:
-        """The layer whose place in the pool holds this layer's keys and values."""
+        """The layer of the pool that holds this layer's keys and values."""
         return self.layer if self.kv_layer is None else self.kv_layer
 
     @property
     def group_size(self) -> int:
-        """Query heads per KV head."""
+        """Number of query heads per KV head."""
         return self.num_heads // self.num_kv_heads

@@ -1,8 +1,8 @@
-"""Cuts the segments of a step plan into tiles that a tensor library computes in one go each.
+"""Tiles of a step plan's segments: one batched matrix product each.
 
-Pure: no torch. Called by the reference backend once a step and sliding window. A long segment
-becomes several tiles of bounded size; many short segments of equal row count become one padded
-tile. What no row of a tile may see is left out here, so that a backend never reads it.
+Pure: no torch. Made by the reference backend once per step and sliding window. A long segment
+becomes several tiles of bounded size; short segments of equal row count become one padded tile.
+Keys invisible to all rows of a tile are left out and never read.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 
 from yaie.attention.plan import IntArray, Segment, StepPlan
 
-NEVER_VISIBLE = np.iinfo(np.int64).max  # position of a key that only fills a tile up
+NEVER_VISIBLE = np.iinfo(np.int64).max  # position of a padding key
 
-# A tile of a long segment: scores take rows x keys floats for each query head, converted keys
+# A tile of a long segment: scores take rows x keys floats for each query head, upcast keys
 # keys x width for each KV head. These keep both near 32 MiB for a model of 32 heads.
 ROWS_IN_TILE = 256
 SCORES_IN_TILE = 256 * 1024
@@ -32,17 +32,17 @@ LEAST_KEY_BUCKET = 32
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Groups of keys, each attended to by its own rows; no row is in two groups of one tile."""
+    """Groups of keys, each attended to by its own rows; the groups of a tile share no row."""
 
-    slots: IntArray  # [groups, keys]; where a group is shorter, its last slot is repeated
-    key_positions: IntArray  # [groups, keys]; NEVER_VISIBLE where a slot is repeated
+    slots: IntArray  # [groups, keys]; shorter groups repeat their last slot
+    key_positions: IntArray  # [groups, keys]; NEVER_VISIBLE at repeated slots
     rows: IntArray  # [groups, rows]
     needs_mask: bool  # False: every row sees every key
-    is_first: bool  # no row of it was in an earlier tile
+    is_first: bool  # all its rows are new to the tiles
 
 
 class _Piece(NamedTuple):
-    """Part of a segment; rows and keys are ranges."""
+    """A part of a segment: a range of rows and a range of keys."""
 
     slots: IntArray
     first_position: int
@@ -52,9 +52,9 @@ class _Piece(NamedTuple):
 
 
 def make_tiles(plan: StepPlan, window: int | None) -> list[Tile]:
-    """All tiles of a step, for layers with this sliding window (None: unlimited).
+    """Return all tiles of a step, for layers with this sliding window (None: unlimited).
 
-    Over all tiles, each row meets every key that it may see exactly once.
+    Over all tiles, each row meets each of its visible keys exactly once.
     """
     alone: list[list[_Piece]] = []
     batches: defaultdict[tuple[int, int], list[_Piece]] = defaultdict(list)
@@ -95,12 +95,12 @@ def _pieces(segment: Segment, positions: list[int], window: int | None) -> Itera
 
 
 def _bucket(num_keys: int) -> int:
-    """Key counts that share a padded tile: at most half of it is padding."""
+    """Return the padded key count of a tile: at most half of it is padding."""
     return max(LEAST_KEY_BUCKET, 1 << (num_keys - 1).bit_length())
 
 
 def _without_common_rows(pieces: list[_Piece], most: int) -> Iterator[list[_Piece]]:
-    """Split so that no two pieces of a part share a row and no part has more than `most`."""
+    """Split into parts of at most `most` pieces with disjoint rows."""
     parts: list[list[_Piece]] = []
     for piece in sorted(pieces, key=lambda piece: piece.first_row):
         for part in parts:

@@ -1,8 +1,7 @@
-"""One step on the device: the plan's arrays as tensors, and what a layer does with them.
+"""One step in transformers' forward: the plan's arrays as tensors, and attention of each layer.
 
-Built by the executor once a step; the attention hook calls it once a layer. Every layer
-writes the new keys and values into their slots and attends afterwards, so rows of one step may
-share what this very step computes.
+Built once a step; the attention hook calls it once a layer. A layer writes its new keys and values
+before it attends, so rows of one step share the prefix that the step itself computes.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Batch:
         values: torch.Tensor,
         arguments: LayerArguments,
     ) -> torch.Tensor:
-        """See `LayerExecutor.attend`. Scale, window and softcap are those found at load."""
+        """See `LayerExecutor.attend`; scale, window and softcap are those of the layer's spec."""
         spec = self._specs[layer_of(module)]
         pool_keys = self._pool.keys(spec.stored_layer)
         pool_values = self._pool.values(spec.stored_layer)

@@ -1,7 +1,7 @@
-"""From a config to a model that runs: built and packed, or read as an earlier start packed it.
+"""From a config to an executor: the model is built and packed, or restored from packed weights.
 
-Called by the engine core. Where a packed decoder is not what its original was, the original is
-loaded again and transformers runs it.
+If packed weights compute something else than the original, the original is loaded again and
+transformers runs it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CacheSlot:
-    """Where in the cache a model's packed weights are, or will be."""
+    """The place of a model's packed weights in the cache, filled or not."""
 
     cache: PackedCache
     key: str
@@ -42,7 +42,7 @@ class CacheSlot:
 
 
 def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter | None]:
-    """Load the model and return its executor, with the thread that still saves packed weights.
+    """Load the model; return its executor, and the writer that is still saving its packed weights.
 
     Raises a `StartupError` that says what to do.
     """
@@ -86,7 +86,7 @@ def _find_slot(config: EngineConfig) -> CacheSlot | None:
     try:
         return CacheSlot(cache, _key(config, kernels), kernels)
     except OSError as error:
-        log.warning("packed weights are not kept: %s", error)
+        log.warning("packed weights are not cached: %s", error)
         return None
 
 
@@ -105,10 +105,10 @@ def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
             return None  # it was packed for a smaller pool
         if not has_room_to_compare(loaded):
             return None
-        # Only now, as what is free was asked for without the weights.
-        numbers = WeightMemory(slot.kernels).take(entry.header["nbytes"]).numpy()
-        entry.load(numbers.data)
-        packed = PackedWeights(entry.header, numbers)
+        # After the plan: it measures free memory without the weights.
+        data = WeightMemory(slot.kernels).take(entry.header["nbytes"]).numpy()
+        entry.load(data.data)
+        packed = PackedWeights(entry.header, data)
         return choose_executor(loaded, config.attention_backend, exact=config.exact, packed=packed)
     except YaieError:
         raise
@@ -116,7 +116,7 @@ def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
         log.warning("packed weights could not be read: %s", error)
         return None
     except (DecoderDiffers, KeyError, TypeError, ValueError) as error:
-        log.warning("packed weights on disk are of no use and were removed: %s", error)
+        log.warning("packed weights on disk are unusable and were removed: %s", error)
         slot.cache.remove(slot.key)
         return None
 
@@ -127,13 +127,13 @@ def _save(config: EngineConfig, slot: CacheSlot, executor: Executor) -> PackedWe
         return None
     try:
         if _key(config, slot.kernels) != slot.key:
-            log.warning("packed weights are not kept: the model's files changed while it loaded")
+            log.warning("packed weights are not cached: the model's files changed while it loaded")
             return None
     except (OSError, YaieError) as error:
-        log.warning("packed weights are not kept: %s", error)
+        log.warning("packed weights are not cached: %s", error)
         return None
     try:
         return PackedWeightsWriter(slot.cache, slot.key, executor.decoder, loaded)
     except NotSavable as error:
-        log.warning("packed weights are not kept: %s", error)
+        log.warning("packed weights are not cached: %s", error)
         return None

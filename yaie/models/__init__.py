@@ -1,1 +1,1 @@
-"""Models: transformers as the zoo; what is supported, how it is loaded and hooked up."""
+"""Models: the supported architectures of transformers, and their loading."""

@@ -1,9 +1,8 @@
 """The attention function that transformers calls in every layer of a model loaded by YAIE.
 
-It checks that each keyword means something to us and hands the layer to the step (or, at load, to
-the geometry probe) that came down through the model as the keyword `yaie_step`. transformers
-builds masks for the implementations it knows; for this one it passes None, and a model that brings
-a mask of its own is refused, since a mask can say what no other argument does.
+It checks every keyword and passes the layer to the step (at load: to the geometry probe), which
+came down through the model as the keyword `yaie_step`. transformers passes no mask to a custom
+implementation. A model with a mask of its own is refused: its mask may hide any key.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from yaie.errors import ModelUnsupported
 IMPLEMENTATION = "yaie"
 STEP_KEYWORD = "yaie_step"
 
-# Keywords that models hand through and that change nothing here: the plan holds the positions,
-# nothing is cached by transformers, and no weights or router logits are returned.
+# Keywords of models without an effect here: the plan holds the positions, transformers caches
+# nothing, and neither attention weights nor router logits are returned.
 IGNORED_KEYWORDS = frozenset(
     {
         "cache_position",
@@ -34,7 +33,7 @@ IGNORED_KEYWORDS = frozenset(
 
 
 class LayerArguments(NamedTuple):
-    """What the model asks of one attention layer, beside queries, keys and values."""
+    """The arguments of one attention layer besides queries, keys and values."""
 
     scale: float
     sliding_window: int | None
@@ -43,7 +42,7 @@ class LayerArguments(NamedTuple):
 
 
 class LayerExecutor(Protocol):
-    """Computes the attention of one layer: a step, or the probe that learns the geometry."""
+    """The attention of one layer: computed by a step, or by the geometry probe."""
 
     def attend(
         self,
@@ -53,7 +52,7 @@ class LayerExecutor(Protocol):
         values: torch.Tensor,
         arguments: LayerArguments,
     ) -> torch.Tensor:
-        """Queries, keys and values are [1, heads, rows, width]; returns [1, rows, heads, width]."""
+        """Attend with [1, heads, rows, width] tensors; return [1, rows, heads, width]."""
 
 
 def attend(
@@ -71,19 +70,19 @@ def attend(
     yaie_step: LayerExecutor | None = None,
     **others: object,
 ) -> tuple[torch.Tensor, None]:
-    """transformers' attention signature; shapes as in `LayerExecutor.attend`.
+    """Attend in one layer, with transformers' signature and `LayerExecutor.attend`'s shapes.
 
-    Raises `ModelUnsupported` naming whatever would silently change the result.
+    Raises `ModelUnsupported` for an argument that would silently change the result.
     """
     if yaie_step is None:
         raise ModelUnsupported(
-            f"{type(module).__name__} does not hand keywords through to its attention function, "
-            f"so it cannot be told where keys and values lie"
+            f"{type(module).__name__} does not pass keywords on to its attention function, so keys "
+            f"and values cannot be found in the pool"
         )
     if attention_mask is not None:
         raise ModelUnsupported(f"{type(module).__name__} brings an attention mask of its own")
     if dropout:
-        raise ModelUnsupported(f"{type(module).__name__} asks for dropout ({dropout}) in inference")
+        raise ModelUnsupported(f"{type(module).__name__} applies dropout ({dropout}) in inference")
     if others:
         _check_keywords(module, others)
     if getattr(module, "is_causal", True) is False:
@@ -101,7 +100,7 @@ def _check_keywords(module: torch.nn.Module, others: dict[str, object]) -> None:
             continue
         raise ModelUnsupported(
             f"{type(module).__name__} passes {name}={_shown(value)} to its attention function, "
-            f"and YAIE does not know what that does to the result"
+            f"with an unknown effect on the result"
         )
 
 
@@ -112,7 +111,7 @@ def _shown(value: object) -> str:
 
 
 def register() -> None:
-    """Make the function known to transformers; importing that takes seconds, so not before."""
+    """Register the function with transformers, whose import takes seconds."""
     from transformers import AttentionInterface
 
     AttentionInterface.register(IMPLEMENTATION, attend)

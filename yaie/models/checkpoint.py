@@ -1,7 +1,6 @@
-"""Reads what a model folder holds without reading its weights: headers of safetensors files.
+"""The config and the safetensors headers of a model folder, read without its weights.
 
-Torch-free and quick, so that a damaged folder stops the start before anything is built. Called by
-the loader and by `yaie models`.
+Torch-free and quick: a damaged folder is refused before a model is built.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from yaie.errors import ModelNotFound, ModelUnsupported
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
-# Where the first tools of a method put what config.json holds today.
+# Files of early quantization tools; today their content is part of config.json.
 OLDER_CONFIGS = {"quantize_config.json": "gptq", "quant_config.json": "awq"}
-ADAPTER_CONFIG = "adapter_config.json"  # transformers applies it, if a library for it is there
+ADAPTER_CONFIG = "adapter_config.json"  # transformers would apply it, given the peft library
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 _LENGTH_BYTES = 8
 
-# Name in a safetensors header -> bytes an element takes.
+# Name in a safetensors header -> bytes of an element.
 _ELEMENT_BYTES = {
     "F64": 8,
     "F32": 4,
@@ -43,18 +42,18 @@ _ELEMENT_BYTES = {
     "F8_E5M2": 1,
     "F8_E8M0": 1,
 }
-# What else the format has.
+# Types of the format that are refused.
 _UNREAD = ("F8_E4M3FNUZ", "F8_E5M2FNUZ", "F4", "F6_E2M3", "F6_E3M2", "C64")
 DTYPES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """Where a tensor lies."""
+    """The place of a tensor in its file."""
 
     file: Path
     name: str
-    kind: str  # as the header calls its type: "F16", "I32", ...
+    kind: str  # type name of the header: "F16", "I32", ...
     shape: tuple[int, ...]
     first_byte: int  # in the file
 
@@ -65,34 +64,33 @@ class Checkpoint:
 
     files: tuple[Path, ...]
     tensors: dict[str, StoredTensor]
-    num_parameters: int  # numbers with a point; what is quantized is not among them
+    num_parameters: int  # in floating point; quantized weights do not count
     nbytes: int
     dtype: str  # of most parameters: "float32", "bfloat16" or "float16"
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object from a file of a model folder; raises `ModelUnsupported` if it is none."""
+    """Read a JSON object from a file. Raises `ModelUnsupported` for other content."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise _damaged(path, f"it is not readable JSON ({error})") from None
     if not isinstance(value, dict):
-        raise _damaged(path, "it holds no JSON object")
+        raise _damaged(path, "it is not a JSON object")
     return value
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The folder's `config.json`, and what older tools put beside it.
+    """Read the folder's `config.json`, with the quantization config of older tools.
 
-    Raises `ModelNotFound` if there is no such folder or file, `ModelUnsupported` if there is an
-    adapter.
+    Raises `ModelNotFound` for a missing folder or file, `ModelUnsupported` for an adapter.
     """
     if not folder.is_dir():
         raise ModelNotFound(f"{folder} is not a folder")
     if (folder / ADAPTER_CONFIG).is_file():
         raise ModelUnsupported(
-            f"{folder} holds an adapter ({ADAPTER_CONFIG}), and adapters are not applied: merge it "
-            f"into its base model and save that, or remove the file to serve the base model alone"
+            f"{folder} holds an adapter ({ADAPTER_CONFIG}), and adapters are not supported: merge "
+            f"it into its base model and save that, or remove the file to serve the base model"
         )
     path = folder / "config.json"
     if not path.is_file():
@@ -108,10 +106,10 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """Check all weight files of a folder against their headers.
+    """Check all weight files of a folder against their headers; read headers only.
 
-    Raises `ModelNotFound` if files are missing, `ModelUnsupported` if they are damaged, may not be
-    read or hold weights of a kind that is not served. Reads headers only.
+    Raises `ModelNotFound` for missing files, `ModelUnsupported` for damaged or unreadable ones and
+    for weights of an unsupported type.
     """
     files = _weight_files(folder)
     tensors: dict[str, StoredTensor] = {}
@@ -143,8 +141,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
-    """The files that transformers would read, which takes a single one before an index: the one
-    of shards may be left over from before the model was saved again."""
+    """Return the files that transformers would read.
+
+    A single file wins over an index, which may be left over from an earlier save in shards.
+    """
     if (folder / SINGLE).is_file():
         return (folder / SINGLE,)
     index = folder / INDEX
@@ -190,7 +190,7 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
 
 
 def _read_header(path: Path) -> list[StoredTensor]:
-    """The tensors of a file. Checks that they fill it exactly."""
+    """Return the tensors of a file, after checking that they fill it exactly."""
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(_LENGTH_BYTES)
@@ -227,14 +227,14 @@ def _read_header(path: Path) -> list[StoredTensor]:
 
 
 def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
-    """Type, shape, first and end byte of one tensor, counted from the end of the header."""
+    """Return type, shape, first and end byte of a tensor, counted from the header's end."""
     try:
         kind, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
         if not all(isinstance(n, int) and n >= 0 for n in (*shape, begin, end)):
             raise ValueError
         if kind in _UNREAD:
             raise ModelUnsupported(
-                f"{path} holds {name[:80]!r} as numbers of type {kind}, which are not read; use a "
+                f"{path} holds {name[:80]!r} in type {kind}, which is not supported; use a "
                 f"checkpoint in bfloat16, float16 or float32"
             )
         count = prod(shape)

@@ -60,7 +60,7 @@ def open_folder(model: str) -> ModelFolder:
 
 
 def names_repository(model: str) -> bool:
-    """Whether a model is looked for in the hub's cache and at the hub, not in a folder."""
+    """Return True if the name is a repository id, and neither a folder nor the built-in model."""
     looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
     if looks_like_path or model == BUILTIN_MODEL or Path(model).exists():
         return False
@@ -87,9 +87,7 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
     if names_gguf(model) and not folder.is_dir() and model not in cached_repositories():
         raise ModelUnsupported(gguf_refusal(model))
     if folder.is_file():
-        raise ModelNotFound(
-            f"{model} is a file; name the folder that holds it, with config.json beside it"
-        )
+        raise ModelNotFound(f"{model} is a file; name the folder that holds it and config.json")
     if not names_repository(model):
         raise _not_found(model, [str(folder)])
     return _from_hub(model, with_weights=with_weights)
@@ -117,7 +115,7 @@ def _from_hub(repository: str, *, with_weights: bool) -> Path:
         raise _not_found(repository, looked_in)
     looked_in.append(constants.ENDPOINT)
     try:
-        # One question without retries: an unreachable hub is told at once.
+        # A single request without retries: an unreachable hub is reported at once.
         HfApi().model_info(repository, timeout=_HUB_TIMEOUT_S)
         config = hf_hub_download(repository, "config.json", etag_timeout=_HUB_TIMEOUT_S)
         check_supported(read_json(Path(config)))
@@ -133,7 +131,7 @@ def _from_hub(repository: str, *, with_weights: bool) -> Path:
         if cached is not None:
             return cached
         raise ModelNotFound(
-            f"{repository} may be used only by people who accepted its terms; accept them on "
+            f"{repository} is open only to those who accepted its terms; accept them on "
             f"{constants.ENDPOINT}/{repository} and set HF_TOKEN"
         ) from None
     except RepositoryNotFoundError:
@@ -142,9 +140,9 @@ def _from_hub(repository: str, *, with_weights: bool) -> Path:
         raise _not_found(repository, looked_in) from None
     except StartupError:
         raise
-    except Exception as error:  # of the hub library, or of whichever HTTP library it uses
+    except Exception as error:  # from the hub library or its HTTP library
         if cached is not None:
-            log.warning("%s lacks a tokenizer, and the hub does not answer", cached)
+            log.warning("%s lacks a tokenizer, and the hub is unreachable", cached)
             return cached
         looked_in[-1] += f" ({first_line(error)})"
         raise _not_found(repository, looked_in) from error
@@ -152,17 +150,17 @@ def _from_hub(repository: str, *, with_weights: bool) -> Path:
 
 
 def _in_cache(repository: str) -> Path | None:
-    """The folder of a repository whose config and weights are in the cache."""
+    """Return the cached folder of a repository, if config and weights are complete."""
     try:
         return _complete(Path(snapshot_download(repository, local_files_only=True)))
     except LocalEntryNotFoundError:
         return None
-    except ModelNotFound:  # some of its files are not there
+    except ModelNotFound:  # some of its files are missing
         return None
 
 
 def _has_tokenizer(folder: Path) -> bool:
-    """Programs that load the weights alone leave none."""
+    """Return True for a folder with a tokenizer; a program may have cached the weights alone."""
     return any(file for form in (TOKENIZER, *OLDER_FORMS) for file in folder.glob(form))
 
 
@@ -181,7 +179,7 @@ def _not_found(model: str, looked_in: list[str]) -> ModelNotFound:
 
 
 def nearest_models(model: str) -> list[str]:
-    """Names that exist on this machine and are spelt nearly alike, nearest first."""
+    """Return models on this machine with a similar name, nearest first."""
     folder = Path(model).expanduser()
     siblings: list[str] = []
     if folder.parent.is_dir():
@@ -195,7 +193,7 @@ def nearest_models(model: str) -> list[str]:
 
 
 def cached_repositories() -> list[str]:
-    """Repository ids in the local Hugging Face cache that hold a config, sorted."""
+    """Return the repositories in the local Hugging Face cache that hold a config, sorted."""
     cache = Path(constants.HF_HUB_CACHE)
     if not cache.is_dir() or not os.access(cache, os.R_OK):
         return []

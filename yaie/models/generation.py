@@ -1,7 +1,4 @@
-"""What a model folder says of generating: which tokens end a text, and how to sample by default.
-
-Torch-free. Called by the loader.
-"""
+"""End-of-text tokens and default sampling settings of a model folder. Torch-free."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 def read_default_sampling(folder: Path) -> dict[str, float | int]:
-    """The sampling settings that the model's authors recommend; empty where they say nothing."""
+    """Return the sampling settings recommended by the model's authors, possibly empty."""
     settings = _read_optional(folder / "generation_config.json")
     found: dict[str, float | int] = {}
     for name, each in SAMPLING_FIELDS.items():
@@ -32,7 +29,7 @@ def read_default_sampling(folder: Path) -> dict[str, float | int]:
         try:
             replace(SamplingParams(), **{name: value})  # type: ignore[arg-type]
         except InvalidRequest as error:
-            logger.warning("generation_config.json is not followed: %s", error.message)
+            logger.warning("ignoring a field of generation_config.json: %s", error.message)
         else:
             found[name] = value
     if settings.get("do_sample") is False:
@@ -43,18 +40,17 @@ def read_default_sampling(folder: Path) -> dict[str, float | int]:
 def read_eos_token_ids(
     folder: Path, config: dict[str, Any], vocab_size: int, *, default: object = None
 ) -> tuple[int, ...]:
-    """Every token that ends a text, ascending: of generation config, config and tokenizer.
+    """Return all end-of-text tokens, ascending, from generation config, config and tokenizer.
 
-    `default` is the id, or the list of ids, where none of them names one: transformers fills in
-    its class's own, which in another vocabulary is any token. An id that the model cannot draw is
-    named in the log and left out.
+    `default`, an id or a list of ids, serves if these name no token. (transformers' own default
+    belongs to one vocabulary and may be any token in another.) Invalid ids are logged and left out.
     """
     found: set[int] = set()
     for settings in (_read_optional(folder / "generation_config.json"), config):
         stated = settings.get("eos_token_id")
         found |= _ids(stated)
         if stated is not None and not all(map(_is_id, _listed(stated))):
-            logger.warning("eos_token_id is %.200r; what is no token id is not followed", stated)
+            logger.warning("eos_token_id is %.200r; ignoring values that are not token ids", stated)
     end = _read_optional(folder / "tokenizer_config.json").get("eos_token")
     text = end.get("content") if isinstance(end, dict) else end
     if isinstance(text, str) and (token := _token_id(folder / "tokenizer.json", text)) is not None:
@@ -62,7 +58,7 @@ def read_eos_token_ids(
     found = found or _ids(default)
     if beyond := sorted(token for token in found if token >= vocab_size):
         logger.warning(
-            "end-of-text ids beyond the vocabulary of %d are not followed: %s",
+            "ignoring end-of-text ids beyond the vocabulary of %d: %s",
             vocab_size,
             ", ".join(map(str, beyond))[:200],
         )
@@ -82,7 +78,7 @@ def _ids(stated: object) -> set[int]:
 
 
 def _token_id(tokenizer: Path, text: str) -> int | None:
-    """None also where there is no tokenizer, or a damaged one: whoever needs it refuses it."""
+    """Return the id of a token; None for a missing or damaged tokenizer, refused later."""
     if not tokenizer.is_file():
         return None
     try:

@@ -1,8 +1,7 @@
-"""Learns from a model itself what its attention layers are: one recorded forward of two tokens.
+"""The geometry of a model's attention layers, recorded in a forward of two tokens.
 
-Called by the loader. Reading shapes from what the layers really pass, instead of from a config
-whose fields differ by family, covers widths, KV heads, windows, softcaps and sinks that change
-from layer to layer, and layers that read the keys and values of an earlier one.
+Config fields differ by family; the tensors that the layers pass do not. They show widths, KV heads,
+windows, softcaps and sinks of each layer, and layers with the keys and values of an earlier one.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from yaie.kvcache.pool import LayerShape
 from yaie.models.attention_hook import STEP_KEYWORD, LayerArguments
 from yaie.models.metadata import ModelSizes
 
-_LAYER = "yaie_layer"  # the attribute by which an attention module knows its spec
+_LAYER = "yaie_layer"  # attribute of an attention module: the index of its spec
 _PROBE_TOKENS = 2
 
 
 def layer_of(module: torch.nn.Module) -> int:
-    """Index of the module's `AttentionSpec`, as `probe_geometry` set it."""
+    """Return the index of the module's `AttentionSpec`, as set by `probe_geometry`."""
     layer: int = getattr(module, _LAYER)
     return layer
 
 
 def pool_shapes(specs: Sequence[AttentionSpec]) -> list[LayerShape | None]:
-    """What each layer stores for a token; None where it reads another layer's."""
+    """Return the stored shape of each layer; None for a layer that reads another's."""
     return [
         None
         if spec.kv_layer is not None
@@ -42,7 +41,7 @@ def pool_shapes(specs: Sequence[AttentionSpec]) -> list[LayerShape | None]:
 
 
 def layer_configs(config: Any) -> list[Any]:
-    """The config of each layer; the same one throughout, unless the layers differ."""
+    """Return the config of each layer; the same object unless the layers differ."""
     num_layers = int(config.num_hidden_layers)
     if getattr(config, "is_heterogeneous", False):
         return [config.per_layer_config[layer] for layer in range(num_layers)]
@@ -69,9 +68,9 @@ def read_sizes(config: Any) -> ModelSizes:
 
 
 def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:
-    """What each layer stores for a token, as the config tells before a model exists.
+    """Return the stored shape of each layer by the config, before a model exists.
 
-    The conformance suite holds it against what the probe finds.
+    The conformance suite compares it with the probe's result.
     """
     layers = layer_configs(config)
     modes = getattr(config, "kv_sharing_modes", None) or [None] * len(layers)
@@ -96,8 +95,8 @@ def _layer_shape(layer: Any) -> LayerShape:
 def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...]:
     """Run the model on two tokens and return the spec of each attention layer, in order.
 
-    Marks every attention module with its index. Raises `ModelUnsupported` if the model does
-    something that the attention hook refuses, or if its logits are not finite numbers.
+    Marks every attention module with its index. Raises `ModelUnsupported` if the attention hook
+    refuses the model, or if its logits are non-finite.
     """
     probe = _GeometryProbe()
     positions = torch.arange(_PROBE_TOKENS, device=device)[None]
@@ -113,8 +112,8 @@ def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...
         raise ModelUnsupported(f"{type(model).__name__} has no attention layer that YAIE can serve")
     if not bool(torch.isfinite(output.logits).all()):
         raise ModelUnsupported(
-            f"{type(model).__name__} answers with numbers that are not finite: its weights are "
-            f"damaged, or too large for {output.logits.dtype}",
+            f"{type(model).__name__} computes non-finite logits: its weights are damaged, or too "
+            f"large for {output.logits.dtype}",
             code="model_damaged",
         )
     vocab_size = model.config.vocab_size
@@ -128,7 +127,7 @@ def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...
 
 
 def check_layer_types(specs: Sequence[AttentionSpec], layer_types: Sequence[str] | None) -> None:
-    """Compare the windows that the layers passed with what the config says of each layer."""
+    """Compare the recorded windows with the layer types of the config."""
     if layer_types is None:
         return
     if len(layer_types) != len(specs):
@@ -138,13 +137,13 @@ def check_layer_types(specs: Sequence[AttentionSpec], layer_types: Sequence[str]
     for spec, layer_type in zip(specs, layer_types, strict=True):
         if (layer_type == "sliding_attention") != (spec.sliding_window is not None):
             raise ModelUnsupported(
-                f"layer {spec.layer} is {layer_type} in the config, but asked for a window of "
+                f"layer {spec.layer} is {layer_type} in the config, but its window is "
                 f"{spec.sliding_window} tokens"
             )
 
 
 class _GeometryProbe:
-    """Implements `LayerExecutor`: records each layer, and computes it so that the next can run."""
+    """A `LayerExecutor` that records each layer, and computes it for the next one."""
 
     def __init__(self) -> None:
         self.specs: list[AttentionSpec] = []
@@ -191,7 +190,7 @@ class _GeometryProbe:
         return step.attend(spec, rows, pool_keys, pool_values, arguments.sinks)[None]
 
     def _producer_of(self, keys: torch.Tensor) -> int | None:
-        """The earlier layer that handed over these very keys."""
+        """Return the earlier layer that passed the same keys, if any."""
         for layer, earlier in enumerate(self._keys):
             if earlier.data_ptr() == keys.data_ptr() and earlier.shape == keys.shape:
                 return layer

@@ -1,7 +1,7 @@
-"""What transformers says of a loading: whether the model is the one of the checkpoint.
+"""The check of transformers' loading report: does the model hold the checkpoint's weights?
 
-It answers with a model whatever happened, and a report. What it could not read it made up, and
-what it has no place for it left out. Called by the loader.
+transformers always returns a model. It initializes missing tensors at random, drops unknown ones,
+and reports both.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 def check_report(
     report: Mapping[str, Any], model: torch.nn.Module, checkpoint: Checkpoint, path: Path
 ) -> None:
-    """Name tensors that are not used.
+    """Log unused tensors, and refuse a model that is not the checkpoint's.
 
-    Raises `ModelUnsupported` if a tensor is missing, has another shape than the config says, or
-    is a bias of a layer to which the config gives none: without it the model would be another.
+    Raises `ModelUnsupported` if a tensor is missing, if its shape contradicts the config, or if
+    it is the bias of a layer without bias in the config: the outputs would be wrong without it.
     """
     architecture = type(model).__name__
     missing = sorted(report["missing_keys"])
@@ -48,9 +48,9 @@ def check_report(
     if biases := _biases_left_out(unused, model, checkpoint):
         raise _damaged(
             f"the weights in {path} hold {biases[0]} ({len(biases)} such tensors), which "
-            f"{architecture} with this config.json would leave out, so that its answers were not "
-            "the model's: see whether config.json is the one that belongs to these weights (some "
-            "architectures name such tensors in attention_bias or mlp_bias)"
+            f"{architecture} with this config.json leaves out, so its answers would be wrong; "
+            "check that config.json belongs to these weights (some architectures name such "
+            "tensors in attention_bias or mlp_bias)"
         )
     if unused:
         log.warning("%d tensors of %s are not used, such as %s", len(unused), path, unused[0])
@@ -59,10 +59,10 @@ def check_report(
 def _biases_left_out(
     unused: Sequence[str], model: torch.nn.Module, checkpoint: Checkpoint
 ) -> list[str]:
-    """Biases, not all zeros, of layers of the model that have none.
+    """Return non-zero biases of layers that have a weight and no bias in the model.
 
-    Quantizing tools write zeros for layers without. GPT-2's attention masks, called `attn.bias`,
-    are of modules without weights.
+    Quantization tools write zeros for layers without bias. GPT-2's attention masks, named
+    `attn.bias`, belong to modules without weights.
     """
     modules = dict(model.named_modules())
     prefix = model.base_model_prefix

@@ -15,13 +15,13 @@ import torch
 from yaie.process.cgroups import own_groups
 
 _MADV_DONTNEED = 4
-# Lines of /proc/PID/smaps: a mapping's addresses and file; that it has pages of its own.
+# Lines of /proc/PID/smaps: addresses and file of a mapping; a mapping with private pages.
 _MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ \S+ \S+ *(.*)$", re.MULTILINE)
 _WRITTEN = re.compile(r"^Anonymous: +[1-9]", re.MULTILINE)
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that can still be allocated on a device."""
+    """Return the memory that can still be allocated on a device."""
     if device.type == "cuda":
         free: int = torch.cuda.mem_get_info(device)[0]
         return free
@@ -35,29 +35,29 @@ def _available_in_system() -> int | None:
         for line in meminfo.read_text().splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
-    # Elsewhere the free part is not to be had without another library; assume that half is.
+    # Other systems need another library for the free part; assume half.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
 @dataclass(frozen=True, slots=True)
-class _ControlGroupFiles:
-    """What one version of control groups calls its files and numbers."""
+class _CgroupFiles:
+    """The file and field names of one cgroup version."""
 
     limit: str
     usage: str
     cache: str
 
     def room(self, group: Path) -> int | None:
-        """What the processes of a group may still take; None without a limit."""
+        """Return the memory that a group's processes may still take; None without a limit."""
         try:
             limit = (group / self.limit).read_text().strip()
             usage = int((group / self.usage).read_text())
             statistics = (group / "memory.stat").read_text().splitlines()
         except OSError:
-            return None  # not this version, or a group that is not seen from here
+            return None  # another version, or a group invisible from this namespace
         if not limit.isdigit():
             return None
-        # Files that were read lately count as used, but give way when memory is asked for.
+        # The page cache counts as used, but is reclaimed when memory is requested.
         reclaimable = sum(
             int(line.split()[1]) for line in statistics if line.split()[0] == self.cache
         )
@@ -65,38 +65,39 @@ class _ControlGroupFiles:
 
 
 _FILES_OF_VERSION = {
-    1: _ControlGroupFiles("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-    2: _ControlGroupFiles("memory.max", "memory.current", "inactive_file"),
+    1: _CgroupFiles("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    2: _CgroupFiles("memory.max", "memory.current", "inactive_file"),
 }
 
 
 def _available_in_cgroups() -> int | None:
-    """What this process's control groups leave it, the tightest of them; None without a limit."""
+    """Return the memory left by the tightest cgroup of this process; None without a limit."""
     rooms = [_FILES_OF_VERSION[version].room(group) for version, group in own_groups("memory")]
     return min((room for room in rooms if room is not None), default=None)
 
 
 class MappedFiles:
-    """Mappings of files that this process reads and never writes to, such as weights.
+    """Mappings of files that this process reads, such as weights.
 
-    Their pages count as its memory until they are let go. A mapping that was written to is left
-    out, as the file does not hold what was written; nothing is found where the system does not
-    tell.
+    Their pages count as its memory until they are released. Mappings with written pages are left
+    out: the file lacks their content. Works on Linux only.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._wanted = {str(path.resolve()) for path in paths}
 
     def release(self) -> None:
-        """Let go of the pages in memory; whatever is read again comes back from the files."""
+        """Release the resident pages; a later read fetches them from the files again."""
         libc = ctypes.CDLL(None)
         libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
         for first, length in self._mapped_now():
             libc.madvise(first, length, _MADV_DONTNEED)
 
     def _mapped_now(self) -> list[tuple[int, int]]:
-        """(address, bytes). Asked for each time: a file is unmapped once nothing reads it any more,
-        and memory that is written to may come to lie at its address."""
+        """Return address and size of each mapping, read from the system each time.
+
+        After a file is unmapped, writable memory may take its address.
+        """
         maps = Path("/proc/self/smaps")
         if not maps.is_file():
             return []
@@ -111,6 +112,6 @@ class MappedFiles:
 
 
 def trim_heap() -> None:
-    """Give memory that was freed back to the system, where the C library can."""
+    """Return freed memory to the operating system, if the C library can."""
     with contextlib.suppress(AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)

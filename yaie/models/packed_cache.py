@@ -1,14 +1,13 @@
-"""A folder of packed weights, so that a second start reads what the first one packed.
+"""The cache of packed weights: a second start reads what the first one packed.
 
-One file for each model, way of packing and kernel library: a header in JSON, the numbers behind it,
-and a sum of each page of both, which whoever reads compares. Files appear whole or not at all, the
-least recently used ones go when the folder grows too large, and whatever goes wrong here is a line
-in the log: the weights are packed again. Called by the engine core and by `yaie doctor`.
+One file for each model, packing and kernel library: a JSON header, the data, and a checksum of each
+page of both. Files appear whole or not at all, and the least recently used ones are evicted from a
+full cache. Every failure here is a log line only: the weights are packed again.
 
-    magic (8 bytes) | length of the header (8) | header | zeros up to a page | data | sums
+    magic (8 bytes) | length of the header (8) | header | zeros up to a page | data | checksums
 
-A sum is of the page's 64-bit words and wraps around, as a start waits for it: adding up goes at the
-speed of memory, which no stronger check does.
+A checksum is the sum of the page's 64-bit words, modulo 2^64: it runs at the speed of memory, and a
+start waits for it. Stronger checks are slower.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ log = logging.getLogger(__name__)
 
 VARIABLE = "YAIE_WEIGHTS_CACHE"
 AUTO, OFF = "auto", "off"
-BEGINNING, ENDING = "yaie-", ".packed"  # of names; only such files are ever removed
-UNFINISHED = ".unfinished"  # ends the name until a file is whole
+BEGINNING, ENDING = "yaie-", ".packed"  # of file names; other files are never removed
+UNFINISHED = ".unfinished"  # suffix of the name until a file is complete
 FORMAT = 3
 
 _MAGIC = b"YAIEPACK"
@@ -53,14 +52,14 @@ _PAGE = 4096
 _WORD = 8
 _WORDS_IN_PAGE = _PAGE // _WORD
 _MOST_HEADER_BYTES = 64 * 1024**2
-_CHUNK_BYTES = 8 * 1024**2  # read by one thread; written between two looks at whether to stop
+_CHUNK_BYTES = 8 * 1024**2  # read by one thread; written between two checks for a stop
 _READERS = 4
-_FLUSH_BYTES = 8 * _CHUNK_BYTES  # on their way to the disk at once: what a stop waits for at most
-_FREE_DISK_BYTES = 2 * 1024**3  # that are left for others
-_FORGOTTEN_S = 3600  # after which an unfinished file belongs to nobody
-_SAMPLES = 64  # pieces of a weight file that its identity is made from
+_FLUSH_BYTES = 8 * _CHUNK_BYTES  # in flight to the disk: the longest wait of a stop
+_FREE_DISK_BYTES = 2 * 1024**3  # left free on the disk
+_FORGOTTEN_S = 3600  # age of an unfinished file at which it is removed
+_SAMPLES = 64  # samples of a weight file in its identity
 _SAMPLE_BYTES = 4096
-# Settings that change nothing about packed weights; any other, also a new one, makes another file.
+# Settings without an effect on packed weights; any other, also a new one, makes another file.
 _UNRELATED = {
     *("served_model_name", "model", "num_slots", "max_step_rows", "max_running", "max_waiting"),
     *("policy", "eviction", "prefix_cache", "threads", "audit"),
@@ -70,19 +69,18 @@ _UNRELATED = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file of the cache: what it says of itself, and where its data begins."""
+    """A file of the cache: its header, and the position of its data."""
 
     header: dict[str, Any]
     path: Path
     first: int
-    sums: NDArray[np.uint64]  # of the pages of data
+    sums: NDArray[np.uint64]  # checksums of the pages of data
 
     def load(self, memory: memoryview) -> None:
         """Read the data, `header["nbytes"]` bytes, into memory.
 
-        Raises `OSError`, and `ValueError` if it is not what was written. It is read and not mapped:
-        a mapped file has small pages, through which weights arrive at two thirds of the speed in
-        every step.
+        Raises `OSError`, or `ValueError` for a wrong checksum. The file is not mapped: its small
+        pages would slow the reading of weights to two thirds in every step.
         """
         found = np.zeros_like(self.sums)
 
@@ -92,7 +90,7 @@ class Entry:
             while done < len(chunk):
                 count = os.preadv(file.fileno(), [chunk[done:]], self.first + begin + done)
                 if not count:
-                    raise OSError(f"{self.path} became shorter while it was read")
+                    raise OSError(f"{self.path} was truncated while it was read")
                 done += count
             _add_up(found, chunk, begin)
 
@@ -102,21 +100,21 @@ class Entry:
         if not np.array_equal(found, self.sums):
             page = int(np.flatnonzero(found != self.sums)[0])
             raise ValueError(
-                f"the numbers in {self.path} are not those that were written, from byte "
+                f"the data in {self.path} fails its checksum from byte "
                 f"{self.first + page * _PAGE:,} on"
             )
 
 
 class PackedCache:
-    """The folder. Several processes may use it at once."""
+    """The folder of the cache. Several processes may use it at once."""
 
     def __init__(self, folder: Path, limit: int) -> None:
-        """`limit`: the most bytes that all files together may take."""
+        """`limit`: the largest total size of the files, in bytes."""
         self.folder = folder
         self._limit = limit
 
     def read(self, key: str) -> Entry | None:
-        """What the file of this key is, or None where there is none that is whole."""
+        """Return the entry of a key; None if its file is missing, damaged or unreadable."""
         path = self._path(key)
         try:
             with path.open("rb", buffering=0) as file:
@@ -127,7 +125,7 @@ class PackedCache:
             log.warning("%s is damaged and was removed: %s", path, error)
             self.remove(key)
             return None
-        with contextlib.suppress(OSError):  # a folder that may only be read
+        with contextlib.suppress(OSError):  # a read-only folder
             os.utime(path)
         return entry
 
@@ -139,9 +137,9 @@ class PackedCache:
         nbytes: int,
         stop: threading.Event,
     ) -> bool:
-        """Write a file of `nbytes` of data; returns whether it is there. Logs what prevents it.
+        """Write a file of `nbytes` of data; return False, with a log line, if that failed.
 
-        Each piece is whole words of 8 bytes.
+        Each piece consists of whole 8-byte words.
         """
         path = self._path(key)
         unfinished: Path | None = None
@@ -155,23 +153,23 @@ class PackedCache:
                 if not _fill(file.fileno(), header, pieces, nbytes, stop):
                     return False
             unfinished.replace(path)
-        except (OSError, ValueError) as error:  # a tensor may be no whole number of words
-            log.warning("packed weights are not kept in %s: %s", self.folder, error)
+        except (OSError, ValueError) as error:  # a ValueError: a piece of partial words
+            log.warning("packed weights are not cached in %s: %s", self.folder, error)
             return False
         finally:
             if unfinished is not None:
                 with contextlib.suppress(OSError):
                     unfinished.unlink(missing_ok=True)
-        log.info("packed weights are kept in %s (%.2f GiB)", path, nbytes / 1024**3)
+        log.info("packed weights are cached in %s (%.2f GiB)", path, nbytes / 1024**3)
         return True
 
     def remove(self, key: str) -> None:
-        """Forget a file."""
+        """Remove the file of a key."""
         with contextlib.suppress(OSError):
             self._path(key).unlink(missing_ok=True)
 
     def usage(self) -> tuple[int, int]:
-        """Number of files and bytes in them."""
+        """Return the number of files and their total size in bytes."""
         sizes = [status.st_size for _, status in self._files(ENDING)]
         return len(sizes), sum(sizes)
 
@@ -179,23 +177,23 @@ class PackedCache:
         return self.folder / f"{BEGINNING}{key}{ENDING}"
 
     def _make_room(self, nbytes: int) -> bool:
-        """Remove what is least recently used until so many bytes fit."""
+        """Evict the least recently used files until `nbytes` fit; return False if they never do."""
         for path, status in self._files(UNFINISHED):
             if time.time() - status.st_mtime > _FORGOTTEN_S:
                 path.unlink(missing_ok=True)
         files = sorted(self._files(ENDING), key=lambda file: file[1].st_mtime)
-        held = sum(status.st_size for _, status in files)
+        used = sum(status.st_size for _, status in files)
         free = shutil.disk_usage(self.folder).free - _FREE_DISK_BYTES
-        if nbytes > self._limit or nbytes > free + held:
+        if nbytes > self._limit or nbytes > free + used:
             log.info(
-                "packed weights are not kept: %s has no room for %d bytes", self.folder, nbytes
+                "packed weights are not cached: %s lacks room for %d bytes", self.folder, nbytes
             )
             return False
         for path, status in files:
-            if held + nbytes <= self._limit and nbytes <= free:
+            if used + nbytes <= self._limit and nbytes <= free:
                 break
             path.unlink(missing_ok=True)
-            held -= status.st_size
+            used -= status.st_size
             free += status.st_size
         return True
 
@@ -208,24 +206,24 @@ class PackedCache:
 
 
 def open_cache(config: EngineConfig) -> PackedCache | None:
-    """The cache that the settings name, or None where it is switched off."""
-    where = config.weights_cache.strip() or AUTO  # a path of nothing is the working directory
-    if where == AUTO:  # a process that reads no settings is told in the same way
+    """Return the cache that the settings name; None if it is switched off."""
+    where = config.weights_cache.strip() or AUTO  # an empty path would be the working directory
+    if where == AUTO:  # the environment serves processes without settings
         where = os.environ.get(VARIABLE, "").strip() or AUTO
     if where == OFF:
         return None
     try:
         folder = kernels_folder().parent / "packed" if where == AUTO else Path(where).expanduser()
-    except (BuildFailed, RuntimeError) as error:  # a user without a home
-        log.warning("packed weights are not kept: %s", error)
+    except (BuildFailed, RuntimeError) as error:  # a user without a home folder
+        log.warning("packed weights are not cached: %s", error)
         return None
     return PackedCache(folder, config.weights_cache_bytes)
 
 
 def cache_key(config: EngineConfig, folder: Path, instruction_set: str) -> str:
-    """Names everything that packed weights depend on: the checkpoint, the settings, the code.
+    """Hash everything that packed weights depend on: the checkpoint, the settings, the code.
 
-    Weight files are known by path, size, time of change and samples of their content.
+    Weight files are identified by path, size, time of change and samples of their content.
     """
     parts: dict[str, Any] = {
         "format": FORMAT,
@@ -258,7 +256,7 @@ def _identity(path: Path) -> list[Any]:
 
 
 def _code_digest() -> str:
-    """Of the modules that build, read and pack models."""
+    """Hash the modules that build, read and pack models."""
     package = Path(__file__).resolve().parents[1]
     digest = hashlib.sha256()
     for part in ("attention", "kernels", "models"):
@@ -270,14 +268,14 @@ def _code_digest() -> str:
 def _read(path: Path, handle: int) -> Entry:
     start, size = os.pread(handle, 16, 0), os.fstat(handle).st_size
     if start[:8] != _MAGIC or len(start) < 16:
-        raise ValueError("it does not begin as such a file does")
+        raise ValueError("it lacks the magic bytes")
     (length,) = struct.unpack("<Q", start[8:])
     if length > _MOST_HEADER_BYTES:
         raise ValueError(f"its header claims {length} bytes")
     header = json.loads(os.pread(handle, length, 16))
     nbytes = header.get("nbytes") if isinstance(header, dict) else None
     if type(nbytes) is not int or nbytes < 0:
-        raise ValueError("its header does not say how much there is")
+        raise ValueError("its header lacks the size of the data")
     first = _data_begins(length)
     end = first + nbytes
     pages = -(-end // _PAGE)
@@ -288,7 +286,7 @@ def _read(path: Path, handle: int) -> Entry:
     found = np.zeros_like(own)
     _add_up(found, os.pread(handle, first, 0), 0)
     if not np.array_equal(found, own):
-        raise ValueError("its header is not the one that was written")
+        raise ValueError("its header fails its checksum")
     return Entry(header, path, first, others)
 
 
@@ -299,11 +297,11 @@ def _fill(
     nbytes: int,
     stop: threading.Event,
 ) -> bool:
-    """Write header, pieces and sums, down to the disk; False if it was told to stop."""
+    """Write header, pieces and checksums and flush them; return False if stopped."""
     text = json.dumps({**header, "nbytes": nbytes}).encode()
     end = _data_begins(len(text)) + nbytes
     if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(handle, 0, end + -(-end // _PAGE) * _WORD)  # a full disk shows now
+        os.posix_fallocate(handle, 0, end + -(-end // _PAGE) * _WORD)  # a full disk fails here
     start = (_MAGIC + struct.pack("<Q", len(text)) + text).ljust(end - nbytes, b"\0")
     unflushed = 0
     for piece in _with_sums(chain([memoryview(start)], pieces), end):
@@ -322,7 +320,7 @@ def _fill(
 
 
 def _with_sums(pieces: Iterable[memoryview], nbytes: int) -> Iterator[memoryview]:
-    """The pieces, and behind them the sum of each page."""
+    """Yield the pieces, then the checksum of each page."""
     sums = np.zeros(-(-nbytes // _PAGE), np.uint64)
     begin = 0
     for piece in pieces:
@@ -337,7 +335,7 @@ def _with_sums(pieces: Iterable[memoryview], nbytes: int) -> Iterator[memoryview
 
 
 def _add_up(sums: NDArray[np.uint64], data: bytes | memoryview, begin: int) -> None:
-    """Add the words of data that lies from byte `begin` on to the sums of its pages."""
+    """Add the words of data at byte `begin` to the checksums of its pages."""
     if not len(data):
         return
     words = np.frombuffer(data, np.uint64)

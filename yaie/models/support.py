@@ -1,8 +1,7 @@
-"""Which models YAIE computes correctly, and why it refuses the others. Data, and pure checks.
+"""The supported architectures, and the reasons to refuse others. Data, and pure checks.
 
-Torch-free, so that `yaie models` and the loader can refuse in milliseconds. An architecture is in
-`SUPPORTED` if the conformance suite (`tests/conformance`) compares it with transformers; the table
-in `docs/models.md` is written from here.
+Torch-free: a refusal takes milliseconds. The conformance suite (`tests/conformance`) compares each
+architecture in `SUPPORTED` with transformers; the table in `docs/models.md` is written from here.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ HOW_TO_ASK = (
 class SupportedArchitecture:
     """An architecture that the conformance suite covers."""
 
-    architecture: str  # the class that config.json names
+    architecture: str  # class named in config.json
     model_type: str
-    known_as: str  # models that people know it by
+    known_as: str  # its well-known models
 
 
 SUPPORTED: tuple[SupportedArchitecture, ...] = (
@@ -82,10 +81,10 @@ _CHUNKED = (
     "from the place in the batch instead of the position"
 )
 _MASK = "its attention (ALiBi, or its own layout) bypasses transformers' attention interface"
-_ENCODER = "it is an encoder-decoder: its decoder attends to something that is not its own past"
+_ENCODER = "it is an encoder-decoder: its decoder also attends to the encoder's output"
 _IMAGES = "it takes images or audio; only its text-only sibling class could be served"
 
-# Model types that people ask for and that would be wrong or cannot run, with the reason.
+# Popular model types that would be computed wrongly or cannot run, with the reason.
 REFUSED: dict[str, str] = {
     "bamba": _LINEAR,
     "falcon_h1": _LINEAR,
@@ -120,7 +119,7 @@ REFUSED: dict[str, str] = {
     "t5": _ENCODER,
     "t5gemma": _ENCODER,
     "whisper": _ENCODER,
-    "bert": "it reads in both directions and does not generate text",
+    "bert": "its attention is bidirectional, and it does not generate text",
     "gemma3": _IMAGES,
     "gemma3n": "its layers share keys and values in a way that is not tested yet",
     "gemma3n_text": "its layers share keys and values in a way that is not tested yet",
@@ -135,13 +134,13 @@ REFUSED: dict[str, str] = {
 _BY_ARCHITECTURE = {entry.architecture: entry for entry in SUPPORTED}
 _BY_MODEL_TYPE = {entry.model_type: entry for entry in SUPPORTED}
 _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
-# Rope tables that depend on the position alone. The others pick a table from the longest row of a
-# batch, so one request would change the numbers of another.
+# Rope tables that depend on the position alone. The others depend on the longest row of a batch, so
+# one request would change the logits of another.
 _STATIC_ROPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
 LONGROPE = "longrope"
 _LIMITS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
 _ORIGINAL_LIMIT = "original_max_position_embeddings"
-# Fields that are counted with before transformers looks at them.
+# Fields used in calculations before transformers validates them.
 _SIZES = (
     *("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size"),
     *("n_layer", "n_embd", "n_head", *_LIMITS, _ORIGINAL_LIMIT),
@@ -149,7 +148,7 @@ _SIZES = (
 
 
 def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
-    """The entry for a model, given its `config.json`; raises `ModelUnsupported` with the reason."""
+    """Return the entry of a model, given its `config.json`. Raises `ModelUnsupported`."""
     _check_names(config)
     entry = _find(config)
     _check_numbers(config)
@@ -186,23 +185,23 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
 
 def _check_names(config: dict[str, Any]) -> None:
     if not isinstance(config.get("model_type") or "", str):
-        raise _damaged("model_type", config["model_type"], "no name")
+        raise _damaged("model_type", config["model_type"], "not a name")
     for field in ("architectures", "layer_types"):
         names = config.get(field) or []
         if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-            raise _damaged(field, names, "no list of names")
+            raise _damaged(field, names, "not a list of names")
 
 
 def _check_numbers(config: dict[str, Any]) -> None:
     for field in _SIZES:
         size = config.get(field)
         if size is not None and (type(size) is not int or size < 1):
-            raise _damaged(field, size, "no size")
+            raise _damaged(field, size, "not a size")
     for _, table in rope_tables(config):
         for field in ("factor", _ORIGINAL_LIMIT):
             number = table.get(field)
             if number is not None and not (type(number) in (int, float) and 0 < number < inf):
-                raise _damaged(field, number, "no positive number")
+                raise _damaged(field, number, "not a positive number")
 
 
 def _damaged(field: str, value: object, why: str) -> ModelUnsupported:
@@ -235,22 +234,22 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
         return _BY_MODEL_TYPE[model_type]
     if not named and not model_type:
         raise ModelUnsupported(
-            "config.json names neither architectures nor model_type: it is no transformers model"
+            "config.json has neither architectures nor model_type: it is not a transformers model"
         )
     name = named[0] if named else model_type
-    why = "the conformance suite does not cover it, and nothing is served untested"
+    why = "the conformance suite does not cover it, and untested models are not served"
     near = difflib.get_close_matches(name, _BY_ARCHITECTURE, n=1, cutoff=0.8)
     if config.get("auto_map"):
         why = "it brings its own Python code (trust_remote_code), which YAIE does not run"
     elif named and model_type in _BY_MODEL_TYPE:
-        near = []  # the right one is named
+        near = []  # the reason names the right one
         why = f"only {_BY_MODEL_TYPE[model_type].architecture} of that family generates text"
     hint = f" The nearest that is served: {near[0]}." if near else ""
     raise ModelUnsupported(f"{name} cannot be served: {why}.{hint} {HOW_TO_ASK.capitalize()}")
 
 
 def rope_tables(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(rope type, parameters) of every rope table: one, or one for each type of layer."""
+    """Yield type and parameters of every rope table: one, or one for each type of layer."""
     for key in ("rope_parameters", "rope_scaling"):
         found = config.get(key)
         if not isinstance(found, dict):
@@ -258,15 +257,15 @@ def rope_tables(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         nested = [value for value in found.values() if isinstance(value, dict)]
         for table in nested or [found]:
             rope_type = table.get("rope_type", table.get("type", "default"))
-            # "su" is what LongRoPE was first called.
+            # "su" is an early name of LongRoPE.
             yield LONGROPE if rope_type == "su" else str(rope_type), table
 
 
 def longest_context(config: dict[str, Any]) -> int | None:
-    """Positions for which the model's numbers are right, in tokens; None: the config has no limit.
+    """Return the context for which the model is computed correctly, in tokens; None: unlimited.
 
-    With LongRoPE that is where the model would switch to its second table: a batch in which one
-    row is beyond the switch would change the keys of all others.
+    With LongRoPE it ends at the switch to the second table: one row beyond the switch would change
+    the keys of the whole batch.
     """
     limit: int | None = None
     for name in _LIMITS:
@@ -280,13 +279,13 @@ def longest_context(config: dict[str, Any]) -> int | None:
         elif rope_type == "yarn" and isinstance(original, int) and limit is not None:
             limit = max(limit, int(original * float(table.get("factor") or 1)))
         elif rope_type == "linear" and limit is not None:
-            # Vicuna states both lengths; elsewhere the first is the stretched one already.
-            stretched = config.get("max_sequence_length")
-            if isinstance(stretched, int):
-                limit = max(limit, min(stretched, int(limit * float(table.get("factor") or 1))))
+            # Vicuna states both lengths; elsewhere the first one is scaled already.
+            scaled = config.get("max_sequence_length")
+            if isinstance(scaled, int):
+                limit = max(limit, min(scaled, int(limit * float(table.get("factor") or 1))))
     return limit
 
 
 def has_longrope(config: dict[str, Any]) -> bool:
-    """Whether the model switches rope tables at `longest_context`."""
+    """Return True if the model switches rope tables at `longest_context`."""
     return any(rope_type == LONGROPE for rope_type, _ in rope_tables(config))

@@ -1,9 +1,9 @@
-"""Runs a whole recognised decoder in the kernel library: one call a step.
+"""A whole decoder in the kernel library: one call from token ids to logits.
 
-On a CPU transformers' forward of a small model costs more than its arithmetic: module calls, norms
-and rotary embeddings of many small operations. Where the structure is recognised, the weights are
-packed for the library and a step goes from token ids to logits in one call. Before it is used it is
-compared with the original on a step of its own, and left alone if it differs.
+On a CPU, transformers' forward of a small model costs more than its arithmetic: module calls, norms
+and rotary embeddings are many small operations. If the structure of a decoder is recognised, its
+weights are packed for the library. Before use it is compared with the original on a step made for
+that.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ log = logging.getLogger(__name__)
 
 _DTYPES = {getattr(torch, name): number for name, number in DTYPES.items()}
 
-_TOLERANCE_RESTORED = 0.02  # the same numbers, perhaps added in another order
+_TOLERANCE_RESTORED = 0.02  # the same weights, perhaps summed in another order
 _SAMPLES = 4096
-# Packed weights after which the memory of their originals is given back. To ask the system which
-# it is takes a hundredth of a second and more, as long as to pack a small layer.
+# Bytes packed between two releases of the originals' memory. A release searches the mappings of the
+# process, which takes 10 ms and more: as long as packing a small layer.
 _PACKED_BETWEEN_RELEASES = 32 * 1024**2
 _CPU = torch.device("cpu")
 
@@ -53,10 +53,10 @@ Execute = Callable[[StepPlan], torch.Tensor]
 
 
 class _LogitsMemory:
-    """Memory for the logits of one step after the other. Grows, never shrinks.
+    """Reusable memory for the logits of successive steps. Grows, never shrinks.
 
-    The C library gives large memory back to the system when it is freed, and each step would wait
-    until the system has cleared it anew. No step has more rows than memory was planned for.
+    The C library returns large freed blocks to the system, and each step would wait for zeroed
+    pages. The memory plan bounds the rows of a step.
     """
 
     def __init__(self, library: Library, vocab_size: int) -> None:
@@ -65,19 +65,19 @@ class _LogitsMemory:
         self._memory = np.empty((0, vocab_size), dtype=np.float32)
 
     def take(self, num_rows: int) -> torch.Tensor:
-        """[num_rows, vocab_size], not cleared: that of the last step, unless somebody holds it."""
-        is_held = sys.getrefcount(self._memory) > 2  # the attribute and the argument
-        if is_held or num_rows > len(self._memory):
-            # A power of two, as each size between would be new memory. Unused rows take up none.
+        """Return uninitialized [num_rows, vocab_size]; the last step's memory unless in use."""
+        is_in_use = sys.getrefcount(self._memory) > 2  # the attribute and the argument
+        if is_in_use or num_rows > len(self._memory):
+            # A power of two: fewer sizes, fewer new blocks. Unused rows take no pages.
             rows = max(len(self._memory), 1 << (num_rows - 1).bit_length())
             memory = torch.empty((rows, self._vocab_size), dtype=torch.float32)
             self._library.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
-            self._memory = memory.numpy()  # whose references can be counted
+            self._memory = memory.numpy()  # its references can be counted
         return torch.from_numpy(self._memory[:num_rows])
 
 
 class NativeDecoder:
-    """A decoder whose weights the kernel library has packed."""
+    """A decoder with weights packed for the kernel library."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class NativeDecoder:
         self.kernels = kernels
         self.structure = decoder
         self.held = held
-        self.sample = np.empty(0, dtype=np.float32)  # of the logits of the comparison
+        self.sample = np.empty(0, dtype=np.float32)  # of the comparison's logits
         self._attention = CpuBackend(kernels, torch.get_num_threads(), exact=exact)
         self._logits = _LogitsMemory(kernels, vocab_size)
 
@@ -112,7 +112,7 @@ class NativeDecoder:
 def _pack_decoder(
     loaded: LoadedModel, parts: DecoderParts, pool: KVPool, kernels: Library, *, exact: bool
 ) -> NativeDecoder:
-    """Packs module by module and frees each original, so that both are never held at once."""
+    """Pack module by module and free each original, so the model is never held twice."""
     packer = Packer(kernels, loaded.dtype, exact=exact)
     is_tied = parts.is_tied
     layers = (DecoderLayer * len(parts.layers))()
@@ -121,7 +121,7 @@ def _pack_decoder(
     for index, layer in enumerate(parts.layers):
         if packer.num_packed >= next_release:
             originals.release()
-            trim_heap()  # the C library keeps what is freed below what is still used
+            trim_heap()  # the C library keeps freed blocks below blocks in use
             next_release = packer.num_packed + _PACKED_BETWEEN_RELEASES
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
         layers[index] = _pack_layer(packer, layer, attention)
@@ -147,7 +147,7 @@ def _pack_decoder(
         parts.embedding.weight.data = torch.empty(0, dtype=loaded.dtype)
     originals.release()
     trim_heap()
-    packer.tell_of_widened()
+    packer.warn_of_dequantized()
     return NativeDecoder(kernels, parts.head.out_features, decoder, packer.held, exact=exact)
 
 
@@ -191,7 +191,7 @@ def build_native_decoder(
     except NotRecognised as reason:
         if exact:
             raise not_exact(str(reason)) from None
-        level = logging.INFO if loaded.dtype in KINDS else logging.WARNING  # it could be faster
+        level = logging.INFO if loaded.dtype in KINDS else logging.WARNING  # slower than need be
         log.log(level, "transformers runs the model: %s", reason)
         return None
     plan = comparison_plan(loaded)
@@ -202,7 +202,7 @@ def build_native_decoder(
     error = check_agreement(loaded, found, expected)
     if exact:
         check_exact(decoder.execute, plan, found)
-    log.info("the kernel library runs the model; its logits are within %.1e", error)
+    log.info("the kernel library runs the model; relative error of its logits: %.1e", error)
     return decoder
 
 
@@ -232,19 +232,19 @@ def restore_native_decoder(
     if found.shape != expected.shape or not (
         np.linalg.norm(found - expected) <= _TOLERANCE_RESTORED * np.linalg.norm(expected)
     ):
-        raise DecoderDiffers("the packed weights on disk do not give the logits they gave")
+        raise DecoderDiffers("the packed weights on disk compute other logits than before")
     if exact:
         check_exact(decoder.execute, plan, logits)
     return decoder
 
 
 def _sample(logits: torch.Tensor) -> NDArray[np.float32]:
-    """Some numbers of each row: a decoder that was not restored as it was gives others."""
+    """Return a sample of logits from all rows, to recognise a decoder restored wrongly."""
     return logits.flatten()[:: max(1, logits.numel() // _SAMPLES)].numpy().astype(np.float32)
 
 
 def _rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cosines and sines of all positions, [positions, width] in float32."""
+    """Return cosines and sines of all positions, [positions, width] in float32."""
     with torch.inference_mode():
         positions = torch.arange(num_positions)[None]
         cosines, sines = parts.rotary(torch.zeros(1, 1, 1), positions)

@@ -1,8 +1,7 @@
-"""Which models compute exactly, and a check at load that this one does.
+"""The check that a packed decoder is batch-invariant, made at load when `exact` is set.
 
-The kernels add up in a fixed order, but a compiler made them on some machine: so before an engine
-promises equal bits, the packed decoder computes a sequence in a tree and in pieces and compares.
-Called when a decoder is packed with an exact backend.
+The kernels sum in a fixed order, but any compiler may have built them. So the decoder computes a
+sequence in a tree and again in chunks, and the logits must be equal to the last bit.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ import torch
 from yaie.attention.plan import Segment, StepPlan
 from yaie.errors import ConfigError
 
-_BORDERS = (0, 1, 3, 6)  # tiles of one row, two and three; then all the others at once
+_BORDERS = (0, 1, 3, 6)  # tiles of one row, two and three; then all other rows at once
 
 
 def not_exact(reason: str) -> ConfigError:
-    """The refusal of a model that cannot be computed exactly."""
+    """Return the error for a model without a batch-invariant implementation."""
     return ConfigError(
-        f"exact is set, but this model cannot be computed exactly: {reason}. Exact are decoders "
-        f"that the kernel library runs whole, in bfloat16 or float32: those built like llama, "
-        f"mistral, qwen2, qwen3, smollm3, granite and phi3. Leave exact out for this one",
+        f"exact is set, but this model is not batch-invariant: {reason}. Batch-invariant are "
+        f"decoders that the kernel library runs whole, in bfloat16 or float32: those built like "
+        f"llama, mistral, qwen2, qwen3, smollm3, granite and phi3. Leave exact out for this model",
         param="exact",
     )
 
@@ -35,7 +34,7 @@ def check_exact(
 ) -> None:
     """Compute the first sequence of `plan` again, alone and in chunks, and compare the logits.
 
-    `together` are the logits of all rows of the plan. Raises `ConfigError` if a bit differs.
+    `together`: the logits of all rows of the plan. Raises `ConfigError` if a bit differs.
     """
     length = int(plan.positions.max()) + 1
     borders = [border for border in _BORDERS if border < length] + [length]
@@ -43,13 +42,13 @@ def check_exact(
         found = execute(_rows_alone(plan, first, end))
         if not torch.equal(found, together[first:end]):
             raise not_exact(
-                "its logits depend on the batch, so the kernel library was compiled in a way "
-                "that it was not made for; report the compiler and its version, please"
+                "its logits depend on the batch, so this compiler broke the kernels' order of "
+                "summation; please report the compiler and its version"
             )
 
 
 def _rows_alone(plan: StepPlan, first: int, end: int) -> StepPlan:
-    """Rows `first` to `end` of the plan's first sequence, all earlier ones being held."""
+    """Return rows `first` to `end` of the plan's first sequence, with earlier rows cached."""
     every = np.arange(end - first, dtype=np.int64)
     return dataclasses.replace(
         plan,

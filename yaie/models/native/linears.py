@@ -1,8 +1,8 @@
-"""Linear layers in the kernel library inside a model that transformers runs.
+"""Packed linear layers inside a model run by transformers.
 
-Where a decoder is not recognised as a whole, its linear layers are still most of its bytes and
-operations: each is packed and called by address, the rest runs as transformers wrote it. Called by
-the executor, which compares the model's logits before and after.
+Linear layers are most of the bytes and operations of any decoder. In a decoder of unknown structure
+each is packed for the kernel library and called by address; transformers runs the rest. The
+executor compares the model's logits before and after.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from yaie.models.native.packing import KINDS, Packer
 from yaie.models.native.structure import LinearParts
 from yaie.models.quantization.weights import QuantizedLinear
 
-# Weights that may have been freed before the C library is asked to give their memory back.
+# Number of freed weights at which the heap is trimmed.
 _TRIM_AFTER = 32_000_000
 
 
 class PackedLinear(nn.Module):
-    """y = x W^T (+ bias) by the kernel library, computed in float32."""
+    """y = x W^T (+ bias) by the kernel library, in float32."""
 
     def __init__(self, library: Library, linear: Linear) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class PackedLinear(nn.Module):
         self._linear = linear
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x [..., inputs] to [..., outputs], in x's dtype."""
+        """Map x [..., inputs] to [..., outputs], in x's dtype."""
         rows = x.reshape(-1, self.in_features).float().contiguous()
         y = torch.empty(rows.shape[0], self.out_features)
         self._library.linear(self._linear, rows.data_ptr(), rows.shape[0], y.data_ptr(), SET, 0.0)
@@ -41,9 +41,9 @@ class PackedLinear(nn.Module):
 def packable_linears(
     model: nn.Module, dtype: torch.dtype
 ) -> dict[str, nn.Linear | QuantizedLinear]:
-    """The plain and the quantized linear layers that the library can compute, by name.
+    """Return the plain and quantized linear layers that the library can compute, by name.
 
-    A head whose weights are the embedding's is none of them: they are needed as they are.
+    A head tied to the embedding is left out: the embedding needs its weights unpacked.
     """
     if dtype not in KINDS:
         return {}
@@ -66,9 +66,9 @@ def pack_linears(
     library: Library,
     dtype: torch.dtype,
 ) -> Packer:
-    """Replace these linear layers of a model, each original freed at once.
+    """Replace linear layers of a model by packed ones, freeing each original at once.
 
-    Returns the packer, which must live as long as the model runs.
+    Returns the packer; it owns their memory and must live as long as the model.
     """
     packer = Packer(library, dtype)
     freed = 0
@@ -80,5 +80,5 @@ def pack_linears(
         packed = PackedLinear(library, packer.pack(LinearParts((module,))))
         parent, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(parent), attribute, packed)
-    packer.tell_of_widened()
+    packer.warn_of_dequantized()
     return packer

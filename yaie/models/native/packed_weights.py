@@ -1,9 +1,8 @@
-"""A packed decoder as a file of the cache, and back: what a second start uses.
+"""Packed decoders as files of the cache, for the next start.
 
-A decoder is structures that point to numbers. Saved, each address is the place of those numbers in
-the file; loaded, the file is read and places are addresses again, so nothing is packed and
-transformers is not even imported. The keys and values of the pool are none of it. Called by the
-executor; the first step of a loaded decoder is compared with what was computed when it was saved.
+A decoder is a set of structures with addresses of weights. A file holds the weights, and file
+offsets in place of the addresses. The next start neither packs nor imports transformers, and
+compares the first logits with those of the saved decoder. The KV pool is left out.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ from yaie.models.packed_cache import PackedCache
 log = logging.getLogger(__name__)
 
 _ALIGNMENT = 64
-_LAZIEST = 19  # of the priorities of a process: whoever computes comes first
+_LOWEST_PRIORITY = 19  # the niceness of the writer: computing comes first
 
 
 class Packed(Protocol):
-    """What is saved of a `NativeDecoder`."""
+    """The parts of a `NativeDecoder` that are saved."""
 
     structure: Decoder
-    held: list[object]  # among them the tensors that the structures point to
-    sample: NDArray[np.float32]  # what a loaded one is compared with
+    held: list[object]  # including the tensors behind the addresses
+    sample: NDArray[np.float32]  # logits to compare a restored decoder with
 
 
 class NotSavable(Exception):
-    """A structure points to something that is not held; it is not written."""
+    """A structure points to memory outside the held tensors."""
 
 
 class PackedWeights:
@@ -51,9 +50,9 @@ class PackedWeights:
         self._data = data
 
     def structures(self, attentions: list[Layer]) -> tuple[Decoder, list[object]]:
-        """The decoder, and what has to be kept as long as it is used.
+        """Return the decoder, and the objects to keep alive with it.
 
-        `attentions` are the layers' places in the pool.
+        `attentions`: the layers' parts of the pool.
         """
         base = self._data.ctypes.data
         described = self._header["layers"]
@@ -67,7 +66,7 @@ class PackedWeights:
 
 
 class PackedWeightsWriter:
-    """Writes a decoder to the cache beside the engine's work, as lazily as the system allows."""
+    """A thread of lowest priority that writes a decoder to the cache."""
 
     def __init__(
         self,
@@ -76,21 +75,21 @@ class PackedWeightsWriter:
         packed: Packed,
         loaded: LoadedModel,
     ) -> None:
-        """Raises `NotSavable` if the decoder points to what is not among the held tensors."""
+        """Start writing. Raises `NotSavable` if an address lies outside the held tensors."""
         decoder = packed.structure
         tensors = {t.data_ptr(): t for t in packed.held if isinstance(t, torch.Tensor)}
-        places: dict[int, int] = {}
+        offsets: dict[int, int] = {}
         nbytes = 0
         for address, tensor in tensors.items():
-            places[address] = nbytes
+            offsets[address] = nbytes
             nbytes += -(-tensor.nbytes // _ALIGNMENT) * _ALIGNMENT
         layers = ctypes.cast(decoder.layers, ctypes.POINTER(DecoderLayer))
         header = {
             "metadata": loaded.metadata.to_json(),
             "num_positions": loaded.max_model_len,  # of the rotary tables
             "expected": packed.sample.tolist(),
-            "decoder": _describe(decoder, places),
-            "layers": [_describe(layers[i], places) for i in range(decoder.num_layers)],
+            "decoder": _describe(decoder, offsets),
+            "layers": [_describe(layers[i], offsets) for i in range(decoder.num_layers)],
         }
         self._stop = threading.Event()
         self._thread = threading.Thread(
@@ -102,12 +101,12 @@ class PackedWeightsWriter:
         self._thread.start()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until the file is written, or given up; whether it is by now."""
+        """Wait until the file is written or abandoned; return False on a timeout."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def close(self) -> None:
-        """Give up what is not written yet."""
+        """Abandon the rest of the file."""
         self._stop.set()
         self._thread.join()
 
@@ -120,7 +119,7 @@ class PackedWeightsWriter:
         nbytes: int,
     ) -> None:
         if hasattr(os, "setpriority") and os.uname().sysname == "Linux":
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LAZIEST)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
         cache.write(key, header, _pieces(tensors), nbytes, self._stop)
 
 
@@ -131,19 +130,19 @@ def _pieces(tensors: Iterable[torch.Tensor]) -> Iterator[memoryview]:
             yield memoryview(bytes(padding))
 
 
-def _describe(structure: ctypes.Structure, places: dict[int, int]) -> dict[str, Any]:
-    """The fields of a structure, addresses as places; without the pool and the table of layers."""
+def _describe(structure: ctypes.Structure, offsets: dict[int, int]) -> dict[str, Any]:
+    """Return a structure's fields, with offsets for addresses; without pool and layer table."""
     found: dict[str, Any] = {}
     for name, kind in _fields(type(structure)):
         value = getattr(structure, name)
         if issubclass(kind, ctypes.Structure):
-            found[name] = _describe(value, places)
+            found[name] = _describe(value, offsets)
         elif kind is not ctypes.c_void_p or value is None:
             found[name] = value
-        elif value in places:
-            found[name] = places[value]
+        elif value in offsets:
+            found[name] = offsets[value]
         else:
-            raise NotSavable(f"{type(structure).__name__}.{name} points to what is not held")
+            raise NotSavable(f"{type(structure).__name__}.{name} points outside the held tensors")
     return found
 
 

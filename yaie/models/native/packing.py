@@ -1,6 +1,6 @@
-"""Packs linear layers for the kernel library and frees the originals.
+"""The packing of linear layers for the kernel library.
 
-What is packed has the structure that the library reads; the `Packer` keeps the memory behind it.
+A packed layer is a structure of addresses; the `Packer` owns the memory behind it.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 log = logging.getLogger(__name__)
 
 KINDS = {getattr(torch, name): WEIGHTS[name] for name in ("bfloat16", "float32")}
-# Products of more unsigned and signed bytes than this could leave a 32-bit sum.
+# More products of an unsigned and a signed byte could overflow a 32-bit accumulator.
 _MOST_INT8_INPUTS = 65_536
 _INTEGER_KINDS = {8: WEIGHTS["int8"], 4: WEIGHTS["int4"]}
 
 
 class Packer:
-    """Packs for the instruction set in use."""
+    """A packer for the instruction set in use. Frees each original once it is packed."""
 
     def __init__(self, library: Library, dtype: torch.dtype, *, exact: bool = False) -> None:
-        """`dtype`: what weights are widened to that the library cannot hold as integers.
+        """`dtype`: of weights that the library cannot hold quantized.
 
-        With `exact` the layers add each row up in one order, whatever is computed beside it.
+        With `exact` the layers are batch-invariant: they sum each row in one order.
         """
         self._library = library
         self._memory = WeightMemory(library)
         self._exact = exact
         self._dtype = dtype
-        self._num_widened = 0  # weights whose integers could not be kept
-        self.held: list[object] = []  # whatever the structures hold addresses of
+        self._num_dequantized = 0  # weights that could not stay quantized
+        self.held: list[object] = []  # the memory behind the structures' addresses
 
     def pack(self, parts: LinearParts, *, gated: bool = False) -> Linear:
-        """The layer as the library reads it; the weights of the modules are empty afterwards.
+        """Pack a layer, leaving the weights of its modules empty.
 
         `gated`: the first half of the outputs are gates of the second half.
         """
         quantized = parts.quantized()
-        if quantized is not None and can_hold(quantized):
+        if quantized is not None and is_packable(quantized):
             linear = self._pack_quantized(quantized, gated)
         else:
-            self._num_widened += parts.num_quantized
+            self._num_dequantized += parts.num_quantized
             linear = self._pack_floats(parts.weight(self._dtype).contiguous(), gated)
         linear.exact = self._exact
         bias = parts.bias()
@@ -63,40 +63,42 @@ class Packer:
 
     @property
     def num_packed(self) -> int:
-        """Bytes of the weights that were packed so far."""
+        """Bytes of all weights packed so far."""
         return self._memory.num_taken
 
-    def tell_of_widened(self) -> None:
-        """Warn of quantized weights that are held wide, which no plan of memory has foreseen."""
-        if self._num_widened:
+    def warn_of_dequantized(self) -> None:
+        """Warn of quantized weights held in `dtype`: the memory plan counts them as quantized."""
+        if self._num_dequantized:
             log.warning(
-                "%.1f million quantized weights are held as %s, in %d MiB: projections that are "
-                "computed together are quantized in different ways",
-                self._num_widened / 1e6,
+                "%.1f million quantized weights are held as %s, in %d MiB: projections computed "
+                "together are quantized in different ways",
+                self._num_dequantized / 1e6,
                 str(self._dtype).removeprefix("torch."),
-                self._num_widened * self._dtype.itemsize >> 20,
+                self._num_dequantized * self._dtype.itemsize >> 20,
             )
 
     def floats(self, tensor: torch.Tensor) -> int:
-        """The address of a copy of a tensor's numbers in float32."""
+        """Copy a tensor in float32 and return the address of the copy."""
         return self.hold(tensor.detach().to(torch.float32, copy=True))
 
     def take_over(self, parameter: torch.Tensor) -> int:
-        """The address of a copy of a parameter, which is empty afterwards: whoever writes to the
-        file that it is mapped from would change it."""
+        """Copy a parameter into our own memory, free the original and return the address.
+
+        The original may be an mmap of a file that can change.
+        """
         copied = self._stream(parameter.numel(), parameter.dtype).view(parameter.shape)
         copied.copy_(parameter.detach())
         parameter.data = torch.empty(0, dtype=parameter.dtype)
         return self.hold(copied)
 
     def hold(self, tensor: torch.Tensor) -> int:
-        """Keep a tensor for as long as the library reads it; returns its address."""
+        """Keep a tensor alive for the library and return its address."""
         tensor = tensor.contiguous()
         self.held.append(tensor)
         return tensor.data_ptr()
 
     def keep(self, structure: object) -> None:
-        """Keep a structure whose address another one holds."""
+        """Keep a structure alive that another one points to."""
         self.held.append(structure)
 
     def _padded(self, num_outputs: int) -> int:
@@ -104,7 +106,7 @@ class Packer:
         return -(-num_outputs // panel) * panel
 
     def _stream(self, count: int, dtype: torch.dtype) -> torch.Tensor:
-        """Memory that every step reads from end to end."""
+        """Allocate memory that every step reads from end to end."""
         return self._memory.take(count * dtype.itemsize).view(dtype)
 
     def _pack_floats(self, weight: torch.Tensor, gated: bool) -> Linear:
@@ -154,8 +156,8 @@ class Packer:
         )
 
 
-def can_hold(weight: QuantizedWeight) -> bool:
-    """Whether the kernels compute with these integers as they are."""
+def is_packable(weight: QuantizedWeight) -> bool:
+    """Return True if the kernels compute with these quantized weights as they are."""
     if weight.bits == 8:
         is_simple = weight.scales.shape[1] == 1 and weight.zero_points is None
         return is_simple and weight.values.shape[1] <= _MOST_INT8_INPUTS

@@ -1,10 +1,9 @@
-"""Recognises decoders by what their modules are, not by what the model is called.
+"""Recognition of decoders by their modules, independent of the model's name.
 
 A recognised decoder is a stack of pre-norm layers: RMSNorm, query, key and value projections
 (together or apart, with or without bias and norms of the heads), rotary positions, attention,
-output projection, RMSNorm, a gated MLP. That is how llama, mistral, qwen2, qwen3, smollm3, granite
-and phi3 are built. Called by `yaie.models.native.decoder`; what is overlooked here shows when
-that compares its logits with the original's.
+output projection, RMSNorm, a gated MLP: as in llama, mistral, qwen2, qwen3, smollm3, granite and
+phi3. A detail overlooked here shows in the comparison of logits with the original.
 """
 
 from __future__ import annotations
@@ -26,34 +25,34 @@ _DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
 
 
 class NotRecognised(Exception):
-    """The decoder is built in another way; the message says where."""
+    """The decoder has another structure; the message names the difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinearParts:
-    """Projections that are computed as one: their outputs follow each other."""
+    """Projections computed as one, with concatenated outputs."""
 
     modules: tuple[nn.Linear | QuantizedLinear, ...]
 
     def weight(self, dtype: torch.dtype) -> torch.Tensor:
-        """[outputs, inputs]; what is quantized is dequantized to `dtype`."""
-        weights = [_numbers(module, dtype) for module in self.modules]
+        """Return the weights [outputs, inputs]; quantized ones are dequantized to `dtype`."""
+        weights = [_weight_of(module, dtype) for module in self.modules]
         return weights[0] if len(weights) == 1 else torch.cat(weights)
 
     def quantized(self) -> QuantizedWeight | None:
-        """All parts as one quantized weight, or None where they are not quantized in one way."""
+        """Return all parts as one quantized weight; None unless they share one format."""
         parts = [getattr(module, "quantized", None) for module in self.modules]
         weights = [part for part in parts if isinstance(part, QuantizedWeight)]
         return join(weights) if len(weights) == len(parts) else None
 
     @property
     def num_quantized(self) -> int:
-        """How many of the weights are held as integers."""
+        """Number of quantized weights."""
         parts = [getattr(module, "quantized", None) for module in self.modules]
         return sum(part.values.numel() for part in parts if isinstance(part, QuantizedWeight))
 
     def bias(self) -> torch.Tensor | None:
-        """[outputs], or None where no part has one."""
+        """Return the bias [outputs]; None if all parts lack one."""
         if all(module.bias is None for module in self.modules):
             return None
         return torch.cat(
@@ -64,7 +63,7 @@ class LinearParts:
         )
 
 
-def _numbers(module: nn.Linear | QuantizedLinear, dtype: torch.dtype) -> torch.Tensor:
+def _weight_of(module: nn.Linear | QuantizedLinear, dtype: torch.dtype) -> torch.Tensor:
     if isinstance(module, nn.Linear):
         return module.weight.detach()
     if module.quantized is None:
@@ -74,7 +73,7 @@ def _numbers(module: nn.Linear | QuantizedLinear, dtype: torch.dtype) -> torch.T
 
 @dataclass(frozen=True, slots=True)
 class NormParts:
-    """An RMSNorm with a weight and nothing else."""
+    """A plain RMSNorm: one weight."""
 
     weight: torch.Tensor  # [width]
     epsilon: float
@@ -98,7 +97,7 @@ class LayerParts:
 
     @property
     def norms(self) -> tuple[NormParts, ...]:
-        """Those that it has."""
+        """The norms of the layer, without missing ones."""
         every = (self.attention_norm, self.mlp_norm, self.query_norm, self.key_norm)
         return tuple(norm for norm in every if norm is not None)
 
@@ -117,14 +116,14 @@ class DecoderParts:
 
     @property
     def is_tied(self) -> bool:
-        """Whether the head's weights are the embedding's."""
+        """True if head and embedding share their weights."""
         if isinstance(self.head, QuantizedLinear):
             return self.head.is_tied
         return self.head.weight.data_ptr() == self.embedding.weight.data_ptr()
 
 
 def recognise(model: Any) -> DecoderParts:
-    """The parts of a decoder. Raises `NotRecognised` at the first module that is something else."""
+    """Return the parts of a decoder. Raises `NotRecognised` at the first unknown module."""
     base = getattr(model, "model", None)
     head = getattr(model, "lm_head", None)
     layers = getattr(base, "layers", None)
@@ -147,7 +146,7 @@ def recognise(model: Any) -> DecoderParts:
 
 
 def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec]) -> None:
-    """Raises `NotRecognised` where a layer's attention is more than the decoder computes."""
+    """Raise `NotRecognised` if a layer's attention is more than the decoder computes."""
     if len(specs) != len(parts.layers):
         raise NotRecognised(f"{len(parts.layers)} layers have {len(specs)} attentions")
     for layer, spec in zip(parts.layers, specs, strict=True):
@@ -165,7 +164,7 @@ def _layer(layer: Any) -> LayerParts:
     attention, mlp = layer.self_attn, layer.mlp
     _require_rotated_halves(attention)
     gate_up = _linears(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
-    if gate_up.bias() is not None:  # gates and values are interleaved; a bias would have to be too
+    if gate_up.bias() is not None:  # gates and values are interleaved; so would the bias have to be
         raise NotRecognised(f"the gate of {type(mlp).__name__} has a bias")
     parts = LayerParts(
         attention_norm=_norm(layer.input_layernorm),
@@ -195,7 +194,7 @@ def _require_children(
 
 
 def _require_rotated_halves(attention: Any) -> None:
-    """Rotary positions pair element i with i + half, and not with its neighbour."""
+    """Require rotary positions that pair element i with i + half, not with its neighbour."""
     rotate = getattr(sys.modules[type(attention).__module__], "rotate_half", None)
     expected = torch.tensor([-3.0, -4.0, 1.0, 2.0])
     if rotate is None or not torch.equal(rotate(torch.tensor([1.0, 2.0, 3.0, 4.0])), expected):
@@ -226,7 +225,7 @@ def _head_norm(attention: nn.Module, name: str) -> NormParts | None:
 
 
 def _activation(mlp: Any) -> str:
-    """Which activation it is, by what it does."""
+    """Return the name of the activation, found by evaluating it."""
     function = getattr(mlp, "act_fn", None) or getattr(mlp, "activation_fn", None)
     if not callable(function):
         raise NotRecognised(f"{type(mlp).__name__} has no activation")
