@@ -1,4 +1,4 @@
-"""The benchmarks measure what they say; no test here asserts a time."""
+"""The figures of the benchmarks; times are not asserted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from yaie.errors import InvalidRequest
 from yaie.llm import LLM
 
 
-def test_every_figure_of_the_tree_has_a_goal_and_says_whether_it_is_met() -> None:
+def test_every_figure_of_the_tree_is_compared_with_a_goal() -> None:
     report = measure_tree(scale=0.01)
     figures = {figure["name"]: figure for figure in report["figures"]}
     assert set(figures) == {
@@ -74,7 +74,7 @@ def test_without_the_cache_every_row_is_computed(tiny_model_dir: Path) -> None:
         assert batch["kv_tokens_read"] == batch["kv_tokens_without_sharing"]
 
 
-def test_the_report_is_json_with_the_machine_and_the_workload(report: dict[str, Any]) -> None:
+def test_the_report_has_the_machine_and_the_workload(report: dict[str, Any]) -> None:
     read = json.loads(json.dumps(report))
     assert read["workload"] == {"requests": 4, "shared_prefix": 100, "own": 10, "output": 5}
     assert {"cpu", "instruction_set", "cores", "python", "yaie", "device"} <= set(read["machine"])
@@ -93,12 +93,12 @@ def test_prompts_share_their_prefix_and_no_token_more() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"requests": 0}, {"own": 0}, {"output": 0}, {"shared_prefix": -1}]
 )
-def test_a_workload_that_is_none_is_refused(wrong: dict[str, int]) -> None:
+def test_an_empty_workload_is_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidRequest, match=next(iter(wrong))):
         Workload(**wrong)
 
 
-def test_a_workload_beyond_the_context_is_refused_with_both_numbers(tiny_model_dir: Path) -> None:
+def test_a_workload_beyond_the_context_is_refused(tiny_model_dir: Path) -> None:
     with (
         LLM(tiny_model_dir, num_slots=4096, threads=1) as llm,
         pytest.raises(InvalidRequest, match=r"3004 tokens .* context of 2048"),
@@ -106,7 +106,7 @@ def test_a_workload_beyond_the_context_is_refused_with_both_numbers(tiny_model_d
         measure_offline(Workload(shared_prefix=3000, own=2, output=2), llm, repeats=1)
 
 
-def test_the_demo_computes_less_with_the_cache_and_says_the_same(
+def test_the_demo_computes_less_and_answers_the_same(
     tiny_model_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typed = ["demo", "-m", str(tiny_model_dir), "--requests", "4", "--repeats", "1"]

@@ -1,4 +1,4 @@
-"""`yaie bench start`: it starts real servers, and its figures are of what it says."""
+"""`yaie bench start`: real servers, their times and their memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SMALL = Workload(requests=3, shared_prefix=32, own=8, output=4)
 
 
 @needs_proc
-def test_a_watch_sees_the_peak_of_a_child_that_is_gone() -> None:
+def test_a_watch_keeps_the_peak_of_an_ended_child() -> None:
     script = "import time\nheld = bytearray(90_000_000)\ndel held\ntime.sleep(0.5)\n"
     child = subprocess.Popen([sys.executable, "-c", script])
     with MemoryWatch(os.getpid(), interval_s=0.02) as watch:
@@ -51,7 +51,7 @@ def test_servers_are_started_measured_and_gone(
     tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("YAIE_KERNELS", "off")
-    soon = partial(_wait_until_written, begin_s=0.1)  # nothing will be written
+    soon = partial(_wait_until_written, begin_s=0.1)  # the engine writes no weights
     monkeypatch.setattr(start_module, "_wait_until_written", soon)
     settings = {"model": str(tiny_model_dir), "threads": 1}
     kinds = ("nothing_cached", "all_cached")
@@ -63,7 +63,7 @@ def test_servers_are_started_measured_and_gone(
     assert tuple(report["starts"]) == kinds
     for start in report["starts"].values():
         assert 0 < start["ready_s"] < start["first_token_s"] < spent
-        assert not start["found_packed_weights"]  # without kernels nothing is packed
+        assert not start["found_packed_weights"]  # without kernels weights are not packed
     memory = report["memory"]["all_cached"]
     assert memory["bound"] == memory["weights"] + memory["kv_pool"] + ALLOWANCE
     assert memory["within_bound"] == (memory["together"] <= memory["bound"])
@@ -71,9 +71,7 @@ def test_servers_are_started_measured_and_gone(
     assert set(process_tree(os.getpid())) <= set(before)
 
 
-def test_the_caches_are_its_own_whatever_the_settings_say(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_start_has_caches_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for given in ("off", str(tmp_path / "mine")):
         monkeypatch.setenv("YAIE_WEIGHTS_CACHE", given)
         for settings in ({"model": "m"}, {"model": "m", "weights_cache": given}):
@@ -87,10 +85,10 @@ def test_the_caches_are_its_own_whatever_the_settings_say(
 def test_a_start_ends_once_its_weights_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or the next one would find nothing and be called cached."""
+    """An earlier end would leave the next start without a cache."""
     folder = packed_folder(tmp_path)
     began = time.monotonic()
-    _wait_until_written(tmp_path, begin_s=0.1)  # nobody writes anything: a disk that is full
+    _wait_until_written(tmp_path, begin_s=0.1)  # as with a full disk
     assert 0.1 <= time.monotonic() - began < 20
     folder.mkdir(parents=True)
     unfinished, whole = folder / f"yaie-x{UNFINISHED}", folder / f"yaie-a{ENDING}"
@@ -112,8 +110,8 @@ def test_a_start_ends_once_its_weights_are_written(
         _wait_until_written(tmp_path, begin_s=20.0)
 
 
-def test_what_a_kind_has_not_is_removed_where_it_is_there(tmp_path: Path) -> None:
-    for kind in KINDS:  # where no start left anything
+def test_caches_that_a_kind_must_not_find_are_removed(tmp_path: Path) -> None:
+    for kind in KINDS:  # after no start at all
         _forget(kind, tmp_path)
     left = []
     for kind in reversed(KINDS):
@@ -133,6 +131,6 @@ def test_a_start_with_everything_cached_finds_packed_weights(tiny_model_dir: Pat
     assert found == {"nothing_cached": False, "kernels_cached": False, "all_cached": True}
 
 
-def test_a_server_that_does_not_start_is_an_error_with_its_words(tmp_path: Path) -> None:
+def test_a_failed_start_is_an_error_with_the_servers_message(tmp_path: Path) -> None:
     with pytest.raises(RequestFailed, match=r"exit status 3[\s\S]*no model"):
         measure_start({"model": str(tmp_path / "none")}, SMALL, repeats=1)

@@ -1,1 +1,1 @@
-"""Benchmarks. Each measures in this process and returns what `yaie bench` prints as JSON."""
+"""Benchmarks of `yaie bench`. Each returns a report that prints as a table or as JSON."""

@@ -1,8 +1,8 @@
-"""How long the runs of consecutive slots stay when sequences come and go in a full pool.
+"""Length of the runs of consecutive slots while sequences come and go in a full pool.
 
-Kernels stream a run and gather scattered slots, so long runs are worth keeping. The churn here is
-that of a busy service: some dozens of sequences grow side by side, prompts share prefixes, and
-every new token evicts an old one. Part of `yaie bench tree`; no model and no torch.
+Kernels stream a run and gather scattered slots, so long runs are faster. The churn is that of a
+busy service: dozens of sequences grow at once, prompts share prefixes, and every new token evicts
+an old one. Part of `yaie bench tree`, without model or torch.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from yaie.kvcache.node import Cursor, Tokens
 from yaie.kvcache.radix_tree import RadixTree
 
 _NAMESPACE = "bench"
-_SHORT_RUN = 16  # slots: shorter than what a kernel takes at once
+_SHORT_RUN = 16  # slots; less than a kernel reads at once
 
 
 @dataclass(frozen=True, slots=True)
 class Churn:
-    """What comes and goes."""
+    """The workload: its requests, their lengths and the pool."""
 
     num_slots: int = 65_536
     num_live: int = 32
@@ -34,7 +34,7 @@ class Churn:
     output_len: tuple[int, int] = (16, 384)
 
     def scaled(self, scale: float) -> Churn:
-        """The same with fewer requests in a smaller pool."""
+        """Return the churn with fewer requests and a smaller pool."""
         return Churn(
             num_slots=max(int(self.num_slots * scale), 8_192),
             num_live=8 if scale < 1 else self.num_live,
@@ -47,12 +47,12 @@ class Churn:
 
 
 def measure_fragmentation(churn: Churn, seed: int = 1) -> dict[str, Any]:
-    """Runs of slots on the paths of sequences as they end, in the second half of the churn."""
+    """Return figures of the slot runs of ended sequences, in the second half of the churn."""
     tree = RadixTree(churn.num_slots)
     rng = Random(seed)
     numbers = np.random.default_rng(seed)
     prefixes = [_tokens(numbers, churn.prefix_len) for _ in range(churn.num_prefixes)]
-    live: list[tuple[Cursor, int]] = []  # and how many tokens it still grows
+    live: list[tuple[Cursor, int]] = []  # and the number of tokens it still grows by
     runs: list[int] = []
     num_paths = started = ended = 0
     while ended < churn.num_requests:
@@ -90,7 +90,7 @@ def measure_fragmentation(churn: Churn, seed: int = 1) -> dict[str, Any]:
 
 
 def path_runs(tree: RadixTree, cursor: Cursor) -> list[int]:
-    """Lengths of the runs of consecutive slots on a sequence's path, across its nodes."""
+    """Return the lengths of the runs of consecutive slots on a sequence's path, across nodes."""
     runs: list[int] = []
     end = -1
     for node in tree.path(cursor):

@@ -1,4 +1,4 @@
-"""Where a figure was measured: without it a figure says little. Part of every benchmark's JSON."""
+"""Description of the machine and the versions, part of every report."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from yaie.kernels import instruction_sets
 
 
 def describe_machine() -> dict[str, Any]:
-    """The processor, the cores this process may use, and the versions that matter.
+    """Return the processor, the cores of this process and the versions of the libraries.
 
-    The best of the kernels' instruction sets stands beside the name: processors of one name differ
-    in what a virtual machine lets them do.
+    The best instruction set of the kernels is included: virtual machines allow different sets on
+    processors of one name.
     """
     return {
         "cpu": _cpu_name(),

@@ -1,8 +1,7 @@
-"""Memory of a server's processes, as Linux counts it. Used by `yaie bench start`.
+"""Memory of a server's processes, as counted by Linux. Used by `yaie bench start`.
 
-Resident memory counts every page that a process has mapped and that is in memory, also pages of
-files and those that others have too; the proportional share divides the latter by their users.
-Sizes are in bytes.
+Resident memory counts every mapped page in memory, including pages of files and shared pages. The
+proportional share divides shared pages by their users. Sizes are in bytes.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ _KIB = 1024
 
 @dataclass(slots=True)
 class Peak:
-    """The most that one process had at a time."""
+    """The largest memory of one process."""
 
     command: str
-    resident: int = 0  # by the system's own high-water mark: nothing is missed
-    proportional: int = 0  # by samples
+    resident: int = 0  # from the system's high-water mark, which misses no peak
+    proportional: int = 0  # from samples
 
 
 @dataclass(slots=True)
 class MemoryWatch:
-    """Samples a process and its descendants until it is stopped; use as a context.
+    """Samples the memory of a process and its descendants; a context manager.
 
     `peaks` are by process id. `together` is the largest sum of proportional shares at one time.
     """
@@ -50,7 +49,7 @@ class MemoryWatch:
         self.sample()
 
     def sample(self) -> None:
-        """Look once; what has ended keeps what was seen of it."""
+        """Take one sample; ended processes keep their peaks."""
         total = 0
         for pid in process_tree(self.pid):
             try:
@@ -70,12 +69,12 @@ class MemoryWatch:
 
 
 def can_measure() -> bool:
-    """Whether this system shows what is needed."""
+    """Return True if this system reports the memory of processes."""
     return (PROC / "self" / "smaps_rollup").is_file()
 
 
 def process_tree(pid: int) -> list[int]:
-    """A process and its living descendants, parents first."""
+    """Return the ids of a process and its living descendants, parents first."""
     children: dict[int, list[int]] = {}
     for entry in PROC.iterdir():
         if entry.name.isdigit():
@@ -91,7 +90,7 @@ def process_tree(pid: int) -> list[int]:
 
 
 def _status(pid: int) -> dict[str, int]:
-    """The sizes in a process's status."""
+    """Return the sizes in a process's status."""
     sizes = {}
     for line in (PROC / str(pid) / "status").read_text().splitlines():
         name, _, value = line.partition(":")

@@ -1,8 +1,8 @@
-"""How fast one process is on prompts that overlap, and how many rows the tree saved.
+"""Throughput of one process on overlapping prompts, and the rows saved by the tree.
 
-Each run asks a batch twice: `cold` with prompts that the engine has never seen, `again` with the
-same ones. A warm-up comes first; every figure is the median over the runs. Prompts are random
-token ids and answers have a fixed length, so that each run does the same work.
+Each run sends a batch twice: `cold` with new prompts, `again` with the same ones. A warm-up comes
+first; every figure is the median of the runs. Prompts are random token ids and answers have a
+fixed length, so that each run does the same work.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Prompts that overlap, and what one batch of them costs. Used by `yaie demo` and `bench offline`.
+"""Overlapping prompts, and the cost of one batch of them. Used by `yaie demo` and `bench offline`.
 
-A batch is given to the engine at once and nobody is made to wait for a first request: what is
-shared is computed once, in that very step.
+A batch is sent to the engine at once; its shared prefix is computed once, in the same step.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """So many requests at once: tokens that all share, tokens of each alone, tokens generated."""
+    """Requests sent at once, and the lengths of each in tokens: shared, its own, generated."""
 
     requests: int = 32
     shared_prefix: int = 1024
@@ -37,14 +36,14 @@ class Workload:
 
     @property
     def longest(self) -> int:
-        """Tokens of one sequence at its end."""
+        """Number of tokens of one sequence at its end."""
         return self.shared_prefix + self.own + self.output
 
     def prompts(self, vocab_size: int, seed: int) -> list[list[int]]:
-        """Random token ids; another seed gives prompts that share nothing but chance tokens.
+        """Return random token ids for each request.
 
-        The first own tokens differ as far as the vocabulary goes, so that what is shared is
-        `shared_prefix` tokens and not more.
+        Prompts of different seeds share chance tokens only. The first own tokens differ as far as
+        the vocabulary allows, so that exactly `shared_prefix` tokens are shared.
         """
         random = np.random.default_rng(seed)
         shared = random.integers(0, vocab_size, self.shared_prefix).tolist()
@@ -55,56 +54,59 @@ class Workload:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFigures:
-    """What one batch cost. Times are seconds from the moment the whole batch was handed over."""
+    """The cost of one batch. Times are in seconds since the batch was sent."""
 
     prompt_tokens: int
     output_tokens: int
     cached_tokens: int
     first_token_s: tuple[float, ...]  # of each request
     total_s: float
-    spent: EngineStats  # counters: this batch alone
+    spent: EngineStats  # counters of this batch alone
 
     @property
     def rows_without_sharing(self) -> int:
-        """Rows if every sequence computed its own: all its tokens but the last drawn one."""
+        """Number of rows without sharing: all tokens but the last of each sequence."""
         return self.prompt_tokens + self.output_tokens - len(self.first_token_s)
 
     @property
     def rows_saved(self) -> int:
-        """Rows that did not have to be computed, or only once for several sequences."""
+        """Number of rows that sharing saved."""
         return self.rows_without_sharing - self.spent.rows_computed
 
     @property
     def prompt_s(self) -> float:
-        """When the last request had its first token."""
+        """Time until the last request had its first token."""
         return max(self.first_token_s)
 
     @property
     def prompt_tokens_per_s(self) -> float:
-        """Prompt tokens, held ones included, until every request had its first token."""
+        """Prompt tokens, also cached ones, per second until every request had its first token."""
         return self.prompt_tokens / self.prompt_s
 
     @property
     def output_tokens_per_s(self) -> float:
-        """Tokens drawn after every request had its first one, by the time that took."""
+        """Tokens per second after every request had its first one."""
         drawn_later = self.output_tokens - len(self.first_token_s)
         decoding_s = self.total_s - self.prompt_s
         return drawn_later / decoding_s if drawn_later and decoding_s > 0 else 0.0
 
     @property
     def scheduler_share(self) -> float:
-        """The part of all steps' time that went into scheduling and planning."""
+        """Share of scheduling and planning in the steps' time."""
         return self.spent.schedule_s / self.spent.step_s if self.spent.step_s else 0.0
 
     def first_token_percentile(self, percent: float) -> float:
-        """Time to first token that so many percent of the requests did not exceed."""
+        """Return this percentile of the time to first token."""
         return float(np.percentile(self.first_token_s, percent))
 
 
 def run_batch(
     llm: LLM, ask: Callable[[], list[RequestOutput]]
 ) -> tuple[BatchFigures, list[RequestOutput]]:
-    """Run one batch and measure it. `ask` hands it to `llm`, of which it must be the only user."""
+    """Run one batch and return its figures and outputs.
+
+    `ask` sends the batch to `llm`, which must have no other user.
+    """
     before = llm.stats
     began = time.perf_counter()
     outputs = ask()

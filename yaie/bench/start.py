@@ -1,11 +1,10 @@
-"""How long a server takes from nothing to its first token, and how much memory it takes at most.
+"""Time from the start of a server to its first token, and its peak memory. `yaie bench start`.
 
-Each start is a fresh `yaie serve` with one request for one token. Three kinds, one after the
-other and repeated, figures are medians: with no cache at all (kernels are compiled, unless the
-package holds them), with compiled kernels only, and with everything that earlier starts left: a
-server is not stopped before its packed weights are on disk.
-The weights' files are in the system's page cache. Memory is measured on the way, and in the last
-round under a load; called by `yaie bench start`.
+Each start is a fresh `yaie serve` with one request for one token. Three kinds run in turns, and the
+figures are medians: without any cache (kernels are compiled, unless the package holds them), with
+compiled kernels only, and with all caches of earlier starts. A server is stopped only after its
+packed weights are on disk. The files of the weights are in the system's page cache. The last round
+measures memory under a load.
 """
 
 from __future__ import annotations
@@ -34,25 +33,25 @@ from yaie.bench.shared_prefix import Workload
 from yaie.errors import RequestFailed
 from yaie.models.packed_cache import AUTO, ENDING, UNFINISHED
 
-ALLOWANCE = 600 * 1024**2  # bytes for everything but weights and pool, server and engine together
+ALLOWANCE = 600 * 1024**2  # bytes beyond weights and pool, server and engine together
 KINDS = ("nothing_cached", "kernels_cached", "all_cached")
 _READY_S = 600.0
-_WRITE_S = 600.0  # within which packed weights are on disk
-_BEGIN_S = 10.0  # within which an engine begins to write them, if it does
+_WRITE_S = 600.0  # limit for packed weights to be on disk
+_BEGIN_S = 10.0  # limit for an engine to begin writing them
 _POLL_S = 0.01
 _FIRST_PROMPT = list(range(16))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Start:
-    """One start. Seconds from the moment the process was made."""
+    """One start. Times are in seconds since the process was created."""
 
     ready_s: float
     first_token_s: float
-    found_packed_weights: bool  # which an earlier start left
+    found_packed_weights: bool  # of an earlier start
     watch: MemoryWatch
     server_pid: int
-    info: dict[str, Any]  # what the engine said of itself
+    info: dict[str, Any]  # the engine's info
 
 
 def measure_start(
@@ -68,7 +67,7 @@ def measure_start(
     `note` is called with a line before each start. Raises `RequestFailed` if a server does not
     start or answer.
     """
-    # Little more than the load needs, so that the whole pool is touched and counts.
+    # Slightly more than the load needs, so that the whole pool is touched and counted.
     room = workload.shared_prefix + workload.requests * (workload.own + workload.output)
     settings = {"num_slots": room + room // 16 + 64, "max_model_len": workload.longest} | settings
     starts: dict[str, list[Start]] = {kind: [] for kind in kinds}
@@ -76,7 +75,7 @@ def measure_start(
     with tempfile.TemporaryDirectory(prefix="yaie-start-") as folder:
         caches = Path(folder)
         note("warm-up …")
-        _start_once(settings, caches, None)  # pages of programs and weights are in memory now
+        _start_once(settings, caches, None)  # loads programs and weights into the page cache
         for index in range(repeats):
             for kind in kinds:
                 note(f"start {index + 1} of {repeats}, {kind} …")
@@ -98,25 +97,25 @@ def measure_start(
 
 
 def _forget(kind: str, caches: Path) -> None:
-    """Remove the caches that this kind of start does not have."""
+    """Remove the caches that this kind of start must not find."""
     if kind == "nothing_cached":
         shutil.rmtree(caches / "yaie", ignore_errors=True)
     elif kind == "kernels_cached":
-        for path in (caches / "yaie").glob("*"):  # none where there is not even this folder
+        for path in (caches / "yaie").glob("*"):  # empty if the folder is missing
             if path.name != "kernels":
                 shutil.rmtree(path)
 
 
 def packed_folder(caches: Path) -> Path:
-    """Where servers with these caches keep packed weights."""
+    """Return the folder of packed weights below these caches."""
     return caches / "yaie" / "packed"
 
 
 def _wait_until_written(caches: Path, *, begin_s: float = _BEGIN_S) -> None:
     """Wait until the packed weights of a running server are on disk.
 
-    An engine that has begun to write none after `begin_s` will not. Raises `RequestFailed` if it
-    takes too long.
+    Returns early if the engine has not begun to write after `begin_s`. Raises `RequestFailed`
+    after a time limit.
     """
     began = time.monotonic()
     while True:
@@ -138,10 +137,10 @@ def _medians(starts: list[Start]) -> dict[str, float | bool]:
 
 
 def _memory(start: Start) -> dict[str, Any]:
-    """Peaks against the bound: weights, pool, and an allowance for everything else."""
+    """Return the peaks and the bound: weights, pool, and an allowance for the rest."""
     server = start.watch.peaks[start.server_pid].resident
     others = (p.resident for pid, p in start.watch.peaks.items() if pid != start.server_pid)
-    engine = max(others, default=0)  # compilers that ran before it do not count
+    engine = max(others, default=0)  # of the engine; compilers before it are left out
     weights = start.info["weight_bytes"]
     pool = start.info["num_slots"] * start.info["kv_bytes_per_token"]
     bound = weights + pool + ALLOWANCE
@@ -172,7 +171,7 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
             command, env=_environment(settings, caches), stdout=log, stderr=log
         )
         try:
-            with MemoryWatch(process.pid) if can_measure() else _nothing(process.pid) as watch:
+            with MemoryWatch(process.pid) if can_measure() else _unmeasured(process.pid) as watch:
                 try:
                     _wait_ready(http, url, process)
                     ready_s = time.perf_counter() - began
@@ -186,7 +185,7 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
                     log.seek(0)
                     said = log.read().decode(errors="replace").strip().splitlines()[-5:]
                     raise RequestFailed("\n".join([str(error), *said])) from None
-            if info["execution"] == "native":  # others pack nothing that is kept
+            if info["execution"] == "native":  # other executions keep no packed weights
                 _wait_until_written(caches)
         finally:
             _stop(process)
@@ -194,15 +193,16 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
 
 
 @contextlib.contextmanager
-def _nothing(pid: int) -> Iterator[MemoryWatch]:
-    """In place of a watch where the system shows no memory."""
+def _unmeasured(pid: int) -> Iterator[MemoryWatch]:
+    """Stand in for a watch on systems that report no memory."""
     yield MemoryWatch(pid)
 
 
 def _environment(settings: dict[str, Any], caches: Path) -> dict[str, str]:
-    """Ours, with caches of its own but for models, and this package where it is not installed.
+    """Return our environment with caches of its own, except that of models.
 
-    No setting names another folder for packed weights, nor none: kinds of starts differ in them.
+    It leads to this package where it is not installed. `weights_cache` is always `auto`, so that
+    packed weights are among these caches.
     """
     from huggingface_hub import constants
 

@@ -1,8 +1,8 @@
-"""What the radix tree costs: match, insert, evict, and memory beside the keys and values.
+"""Costs of the radix tree: match, insert, evict, and memory beyond keys and values.
 
-Times are medians of single operations on a tree of the size that is named, with Python's garbage
-collector off while the clock runs. Memory is what Python and numpy allocated for a whole tree
-with its slot allocator, by tracemalloc. No model and no torch.
+Times are medians of single operations on a tree of the named size, with Python's garbage collector
+off while the clock runs. Memory is that of a whole tree with its slot allocator, allocated by
+Python and numpy, by tracemalloc. Runs without model or torch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Figure:
     repeats: int
 
     def as_json(self) -> dict[str, Any]:
-        """The figure with whether the goal is met."""
+        """Return the figure with `met`: True if the goal is met."""
         return {
             "name": self.name,
             "value": round(self.value, 3),
@@ -93,7 +93,7 @@ def measure_tree(
 
 
 def measure_match(prompt_len: int, repeats: int) -> Figure:
-    """Look up a prompt of which every token is held, among 63 others."""
+    """Time the look-up of a fully cached prompt among 63 others."""
     tree = RadixTree(64 * prompt_len)
     prompts = [_random_tokens(prompt_len, seed) for seed in range(64)]
     for prompt in prompts:
@@ -104,7 +104,7 @@ def measure_match(prompt_len: int, repeats: int) -> Figure:
 
 
 def measure_insert(prompt_len: int, repeats: int) -> Figure:
-    """Open a sequence for a prompt of which nothing is held, with free slots for it."""
+    """Time the opening of a sequence for a new prompt, with free slots for it."""
     tree = RadixTree(64 * prompt_len)
     times = []
     for seed in range(repeats):
@@ -121,7 +121,7 @@ def measure_insert(prompt_len: int, repeats: int) -> Figure:
 
 
 def measure_evict(leaves: int, name: str, *, goal: float, repeats: int) -> Figure:
-    """Evict the least recently used leaf of a tree with so many leaves."""
+    """Time the eviction of the least recently used of this many leaves."""
     tree = _tree_of_leaves(leaves)
     gc.collect()
     before = tree.num_evicted_tokens
@@ -131,7 +131,7 @@ def measure_evict(leaves: int, name: str, *, goal: float, repeats: int) -> Figur
 
 
 def measure_token_memory(prompt_len: int, prompts: int) -> Figure:
-    """Bytes a token of a full pool of long prompts, tree and allocator together."""
+    """Measure bytes per token of a full pool of long prompts, tree and allocator together."""
 
     def build() -> RadixTree:
         tree = RadixTree(prompts * prompt_len)
@@ -145,7 +145,7 @@ def measure_token_memory(prompt_len: int, prompts: int) -> Figure:
 
 
 def measure_grown_token_memory(length: int, sequences: int) -> Figure:
-    """The same for sequences that grew side by side, one token each in turn, as in decoding."""
+    """Measure the same for sequences that grew in turns, one token each, as in decoding."""
 
     def build() -> RadixTree:
         tree = RadixTree(sequences * (length + 8))
@@ -164,13 +164,13 @@ def measure_grown_token_memory(length: int, sequences: int) -> Figure:
 
 
 def measure_node_memory(leaves: int) -> Figure:
-    """Bytes a node of a tree of short leaves, its tokens and the allocator included."""
+    """Measure bytes per node of a tree of short leaves, its tokens and the allocator included."""
     size, tree = _allocated_by(lambda: _tree_of_leaves(leaves))
     return Figure("memory_per_node", size / tree.num_nodes, "bytes", 1024.0, 1)
 
 
 def _tree_of_leaves(leaves: int) -> RadixTree:
-    """Prompts of 8 tokens with 500 held continuations of 4 tokens each."""
+    """Return a tree of prompts of 8 tokens, each with 500 cached continuations of 4 tokens."""
     prompts = -(-leaves // _LEAVES_BELOW_A_PROMPT)
     tree = RadixTree(leaves * _LEAF_LEN + prompts * 8)
     tokens = np.empty(8 + _LEAF_LEN, dtype=np.int32)
