@@ -148,7 +148,7 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
     if error.status_code == 404:
-        return error_response(NotFound(f"there is no {path!r} here; {_advice(request)}"))
+        return error_response(NotFound(f"the path {path!r} does not exist; {_advice(request)}"))
     if error.status_code == 405:
         response = error_response(
             MethodNotAllowed(f"{path!r} does not accept {request.method[:20]!r}; see Allow")

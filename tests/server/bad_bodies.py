@@ -185,7 +185,7 @@ def good(path: str) -> dict[str, Any]:
 
 
 def check_error(response: Any) -> dict[str, Any]:
-    """The error of a response, whose form is checked."""
+    """Return the error of a response after a check of its form."""
     assert 400 <= response.status_code < 500, response.text
     assert response.headers["X-Request-ID"]
     assert len(response.content) < 8192

@@ -1,4 +1,4 @@
-"""Applications over a scripted engine, in this process."""
+"""Fixtures: applications over a scripted engine, and real servers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tokenizer(tiny_model_dir: Path) -> Tokenizer:
 
 @pytest.fixture
 def make_app(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
-    """Starts applications and waits until they take requests (unless `is_ready=False`)."""
+    """Function that starts applications and waits until they are ready, or not."""
     with ExitStack() as stack:
 
         def make(
@@ -63,7 +63,7 @@ def http(make_app: MakeApp) -> TestClient:
 
 @pytest.fixture(scope="session")
 def model(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model whose makers recommend greedy sampling, as the built-in one's do."""
+    """Model folder that recommends greedy sampling, as the built-in model does."""
     folder = tmp_path_factory.mktemp("model") / "tiny"
     shutil.copytree(tiny_model_dir, folder)
     config = {"temperature": 0.0, "eos_token_id": 1}
@@ -83,7 +83,7 @@ def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 
 @pytest.fixture
 def start(model: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """For tests that end their server, or configure it."""
+    """Function that starts a server for one test."""
     started: list[Server] = []
 
     def make(folder: Path | None = None, **variables: str) -> Server:
@@ -105,7 +105,7 @@ def app() -> Starlette:
 
 @pytest.fixture
 def connect(app: Starlette) -> Iterator[Callable[[], Wire]]:
-    """Opens connections that share one virtual time."""
+    """Function that opens connections on one virtual clock."""
     loop = VirtualLoop()
     yield lambda: Wire(loop, app)
     for task in asyncio.all_tasks(loop):

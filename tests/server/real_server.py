@@ -1,4 +1,4 @@
-"""`uvicorn server.api:app` as a child process, and what tests ask of it."""
+"""`uvicorn server.api:app` as a child process of a test."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Server:
             )
 
     def wait_until(self, is_so: Callable[[], Any], what: str) -> Any:
-        """The first true answer of `is_so`."""
+        """Return the first true answer of `is_so`."""
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
             with contextlib.suppress(requests.ConnectionError):
                 answer = is_so()
-                # An error's response is false to Python, but it is an answer.
+                # A response with an error status is falsy, but an answer.
                 if answer or isinstance(answer, requests.Response):
                     return answer
             time.sleep(0.02)

@@ -26,7 +26,7 @@ def test_a_wrong_field_is_named(
     assert error["type"] == "invalid_request_error"
 
 
-def test_nothing_wrong_reaches_the_engine(make_app: MakeApp) -> None:
+def test_wrong_bodies_do_not_reach_the_engine(make_app: MakeApp) -> None:
     http, engine = make_app()
     for path, fields, param in CASES:
         if param is not None:
@@ -43,14 +43,14 @@ def test_nothing_wrong_reaches_the_engine(make_app: MakeApp) -> None:
         {"model": ""},
     ],
 )
-def test_what_says_nothing_else_is_taken(http: TestClient, fields: dict[str, Any]) -> None:
+def test_neutral_values_are_accepted(http: TestClient, fields: dict[str, Any]) -> None:
     for path in (CHAT, TEXT):
         response = http.post(path, json={**good(path), **fields})
         assert response.status_code == 200, response.text
         assert "X-YAIE-Ignored-Params" not in response.headers
 
 
-def test_other_servers_names_are_let_pass_beside_ours(http: TestClient) -> None:
+def test_other_servers_names_are_accepted_beside_ours(http: TestClient) -> None:
     for path in (CHAT, TEXT):
         both = {**good(path), "max_tokens": 3, "max_new_tokens": 3}
         response = http.post(path, json=both)
@@ -58,7 +58,7 @@ def test_other_servers_names_are_let_pass_beside_ours(http: TestClient) -> None:
         assert response.headers["X-YAIE-Ignored-Params"] == "max_new_tokens"
 
 
-def test_a_tool_need_not_be_called_where_there_is_none(http: TestClient) -> None:
+def test_a_required_call_is_accepted_without_tools(http: TestClient) -> None:
     for fields in ({"tool_choice": "required"}, {"tool_choice": "required", "tools": []}):
         response = http.post(CHAT, json={**good(CHAT), **fields})
         assert response.status_code == 200, response.text
@@ -92,7 +92,6 @@ def test_the_context_error_holds_the_numbers(http: TestClient) -> None:
         message = check_error(http.post(path, json=body))["message"]
         assert message.startswith("this model's maximum context length is 256 tokens, but ")
         assert subject in message
-    # With no max_tokens in a chat there is no such error: it gets what is left.
     assert http.post(TEXT, json={"prompt": [5] * 255, "max_tokens": 1}).status_code == 200
 
 

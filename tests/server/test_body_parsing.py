@@ -47,7 +47,7 @@ from yaie.errors import InvalidRequest
     ],
 )
 @pytest.mark.parametrize("path", [CHAT, TEXT])
-def test_what_is_no_good_json(http: TestClient, path: str, raw: bytes) -> None:
+def test_invalid_json_is_refused(http: TestClient, path: str, raw: bytes) -> None:
     response = http.post(path, content=raw, headers={"Content-Type": "application/json"})
     assert response.status_code == 400
     check_error(response)
@@ -93,11 +93,15 @@ def test_wrong_media_types(http: TestClient, headers: dict[str, str]) -> None:
     [
         (b"", {}, "the body is empty; send"),
         (b" \n", {}, "the body is empty; send"),
-        (b"", {"Upgrade": "h2c"}, "the body is empty; send"),  # which is no offer by itself
+        (
+            b"",
+            {"Upgrade": "h2c"},
+            "the body is empty; send",
+        ),  # no offer without Connection
         (b"", {"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings"}, "Upgrade header"),
     ],
 )
-def test_an_empty_body_is_called_so(
+def test_an_empty_body_is_named(
     http: TestClient, body: bytes, headers: dict[str, str], said: str
 ) -> None:
     response = http.post(CHAT, content=body, headers={"Content-Type": "application/json"} | headers)
@@ -111,7 +115,7 @@ def test_a_byte_order_mark_is_passed_over(http: TestClient) -> None:
     assert response.status_code == 200
 
 
-def test_of_many_wrong_entries_one_is_looked_at(
+def test_long_lists_are_refused_before_their_entries(
     http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     num_errors = []

@@ -1,4 +1,4 @@
-"""Chat completions: bodies, streams, and what of a request reaches the engine."""
+"""Chat completions: documents, streams, and the requests that reach the engine."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_stream(http: TestClient) -> None:
     assert all(chunk["usage"] is None for chunk in chunks[:-1])
 
 
-def test_no_usage_unless_asked(http: TestClient) -> None:
+def test_a_stream_has_usage_only_on_request(http: TestClient) -> None:
     assert all("usage" not in chunk for chunk in stream(http))
 
 
@@ -90,7 +90,7 @@ def test_a_stop_string_is_never_shown(make_app: MakeApp) -> None:
     chunks = stream(http, stop="plan")
     text = "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks)
     assert text == "The tree 🙂 "
-    assert len(engine.ended) == 2  # the engine was told that nobody wants the rest
+    assert len(engine.ended) == 2  # the rest was aborted
 
 
 def test_one_of_two_sequences_is_aborted_alone(make_app: MakeApp, tokenizer: Tokenizer) -> None:
@@ -114,7 +114,7 @@ def test_log_probabilities(http: TestClient) -> None:
     assert b"".join(bytes(entry["bytes"]) for entry in content).decode() == SAID
     assert all(entry["logprob"] == -0.5 for entry in content)
     assert all(len(entry["top_logprobs"]) == 2 for entry in content)
-    assert content[0]["top_logprobs"][1]["logprob"] == -9999.0  # JSON knows no infinity
+    assert content[0]["top_logprobs"][1]["logprob"] == -9999.0  # JSON has no infinity
     streamed = [
         entry
         for chunk in stream(http, logprobs=True, top_logprobs=2)
@@ -135,7 +135,7 @@ def test_token_ids_beside_the_text(make_app: MakeApp, tokenizer: Tokenizer) -> N
     assert ids == tokenizer.encode(SAID)
 
 
-def test_what_reaches_the_engine(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+def test_fields_reach_the_engine(make_app: MakeApp, tokenizer: Tokenizer) -> None:
     http, engine = make_app()
     chat(
         http,
@@ -175,7 +175,7 @@ def test_what_reaches_the_engine(make_app: MakeApp, tokenizer: Tokenizer) -> Non
     assert (sampling.stop, sampling.skip_special_tokens) == (("x",), False)
 
 
-def test_what_is_left_out(make_app: MakeApp) -> None:
+def test_null_fields_take_the_defaults(make_app: MakeApp) -> None:
     http, engine = make_app()
     chat(http, temperature=None, n=None, stop=None, tools=None)
     sampling = engine.requests[-1].sampling
@@ -208,7 +208,7 @@ def test_template_variables(make_app: MakeApp, tokenizer: Tokenizer) -> None:
     assert prompt.endswith("<|im_end|>\nHEY")
 
 
-def test_how_hard_to_think_is_for_the_template(
+def test_reasoning_effort_is_for_the_template(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     http, engine = make_app()
@@ -230,7 +230,7 @@ def test_how_hard_to_think_is_for_the_template(
         assert prompt.endswith(f"thinks {effort}")
 
 
-def test_what_the_template_or_the_policy_does_not_read_is_named(
+def test_fields_without_effect_are_named(
     make_app: MakeApp, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = ScriptedClient(tokenizer.encode(SAID))
@@ -262,7 +262,7 @@ def test_what_the_template_or_the_policy_does_not_read_is_named(
     assert named(tool_choice="none") == [stats, *unread]
 
 
-def test_what_others_accept_is_accepted(make_app: MakeApp) -> None:
+def test_top_p_0_and_prediction_are_accepted(make_app: MakeApp) -> None:
     http, engine = make_app()
     chat(http, top_p=0, prediction={"type": "content", "content": "The tree"})
     assert 0 < engine.requests[-1].sampling.top_p < 1e-6

@@ -50,7 +50,7 @@ def test_sixteen_tokens_by_default(make_app: MakeApp) -> None:
     http, engine = make_app()
     http.post("/v1/completions", json={"prompt": "x"})
     assert engine.requests[-1].sampling.max_tokens == 16
-    # Nobody asked for so many: where the context has less room, they are fewer.
+    # The default shrinks to the rest of the context.
     assert http.post("/v1/completions", json={"prompt": [5] * 250}).status_code == 200
     assert engine.requests[-1].sampling.max_tokens == 6
 
@@ -82,7 +82,7 @@ def test_a_stream_has_the_ids_of_every_prompt(http: TestClient, n: int) -> None:
     assert of_choices == {i: [[[5, 6], [7]][i // n]] for i in range(2 * n)}
 
 
-def test_prompts_for_which_there_will_never_be_places(make_app: MakeApp) -> None:
+def test_calls_beyond_the_capacity_are_refused(make_app: MakeApp) -> None:
     http, engine = make_app()
     engine.info = replace(INFO, max_running=4, max_waiting=2)
     fitting = complete(http, prompt=["a"] * 6)
@@ -93,7 +93,7 @@ def test_prompts_for_which_there_will_never_be_places(make_app: MakeApp) -> None
         error = response.json()["error"]
         assert (response.status_code, error["param"]) == (400, "prompt")
         assert f"{prompts} prompts with n={n}" in error["message"]
-    assert len(engine.requests) == 9  # of the refused ones none
+    assert len(engine.requests) == 9  # without those of the refused calls
 
 
 def test_a_stream_of_several(http: TestClient) -> None:
@@ -133,7 +133,7 @@ def test_log_probabilities(http: TestClient, tokenizer: Tokenizer) -> None:
     assert streamed == logprobs
 
 
-def test_scoring_a_prompt(http: TestClient, tokenizer: Tokenizer) -> None:
+def test_prompt_logprobs_without_a_completion(http: TestClient, tokenizer: Tokenizer) -> None:
     answer = complete(http, prompt="the is", echo=True, logprobs=1, max_tokens=0)
     (choice,) = answer["choices"]
     assert choice["text"] == "the is"
@@ -144,7 +144,7 @@ def test_scoring_a_prompt(http: TestClient, tokenizer: Tokenizer) -> None:
     assert answer["usage"]["completion_tokens"] == 0
 
 
-def test_nothing_ends_an_answer_of_no_tokens(make_app: MakeApp) -> None:
+def test_stop_fields_do_not_end_an_empty_completion(make_app: MakeApp) -> None:
     http, engine = make_app()
     body = {"prompt": "the is", "echo": True, "max_tokens": 0}
     (choice,) = complete(http, **body, stop=["T", "The"], stop_token_ids=[5])["choices"]
@@ -159,14 +159,14 @@ def test_nothing_ends_an_answer_of_no_tokens(make_app: MakeApp) -> None:
     assert error["param"] == "min_tokens"
 
 
-def test_prompt_and_answer_scored_together(http: TestClient, tokenizer: Tokenizer) -> None:
+def test_logprobs_of_prompt_and_completion(http: TestClient, tokenizer: Tokenizer) -> None:
     choice = complete(http, prompt="the ", echo=True, logprobs=1)["choices"][0]
     num_tokens = len(tokenizer.encode("the ")) + len(tokenizer.encode(SAID))
     assert all(len(each) == num_tokens for each in choice["logprobs"].values())
     assert choice["logprobs"]["token_logprobs"][0] is None
 
 
-def test_a_prompts_logprobs_are_written_once_for_all_choices_and_off_the_event_loop(
+def test_echoed_logprobs_are_encoded_once_in_a_thread(
     http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "MOST_SCORED_ON_THE_LOOP", 8)
@@ -206,14 +206,14 @@ def test_of_tokens_with_the_same_text_the_most_likely_is_shown() -> None:
     assert written["top_logprobs"] == [{"a": -0.1, "b": -2.0}]
 
 
-def test_offsets_leave_out_what_the_text_does(http: TestClient, tokenizer: Tokenizer) -> None:
+def test_offsets_skip_hidden_special_tokens(http: TestClient, tokenizer: Tokenizer) -> None:
     end = tokenizer.eos_token_id
     ids = [end, *tokenizer.encode("the is")]
     literal = len("<|im_end|>")
     for prompt, skips, offset in (
         (ids, True, 0),
         (ids, False, literal),
-        ("<|im_end|>the is", True, literal),  # what a client wrote is echoed as it was written
+        ("<|im_end|>the is", True, literal),  # special tokens written by a client are echoed
     ):
         answer = complete(http, prompt=prompt, echo=True, logprobs=1, skip_special_tokens=skips)
         (choice,) = answer["choices"]
@@ -223,7 +223,7 @@ def test_offsets_leave_out_what_the_text_does(http: TestClient, tokenizer: Token
         assert choice["text"][offsets[-1] :] == choice["logprobs"]["tokens"][-1]
 
 
-def test_best_of_no_more_than_n(http: TestClient) -> None:
+def test_best_of_must_equal_n(http: TestClient) -> None:
     assert len(complete(http, prompt="x", n=2, best_of=2)["choices"]) == 2
     response = http.post("/v1/completions", json={"prompt": "x", "best_of": 3})
     assert (response.status_code, response.json()["error"]["param"]) == (400, "best_of")

@@ -29,6 +29,7 @@ def unconfigured_log() -> Iterator[io.StringIO]:
     before = [(each.handlers, each.level, each.propagate, each.filters) for each in loggers]
     for each in loggers:
         each.handlers, each.filters = [], []
+        each.setLevel(logging.NOTSET)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         yield out
     for each, (handlers, level, propagate, filters) in zip(loggers, before, strict=True):

@@ -1,4 +1,4 @@
-"""Probes, metrics, keys, limits and ids: what operators rely on."""
+"""Probes, metrics, keys, limits and request ids."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def set_state(engine: ScriptedClient, state: EngineState, reason: str = "") -> N
         (EngineState.FAILED, "engine_unavailable"),
     ],
 )
-def test_states_that_take_no_requests(make_app: MakeApp, state: EngineState, code: str) -> None:
+def test_states_that_refuse_requests(make_app: MakeApp, state: EngineState, code: str) -> None:
     http, engine = make_app()
     set_state(engine, state, "because of a test")
     for stream in (False, True):
@@ -118,7 +118,7 @@ def test_metrics(make_app: MakeApp) -> None:
     http.post("/v1/completions", json=BODY)
     http.post("/v1/completions", json={**BODY, "stream": True, "max_tokens": 2})
     http.post("/v1/completions", json={"prompt": 5})
-    for n in range(5):  # what a client makes up must not become a label
+    for n in range(5):  # a client's strings must not become labels
         http.get(f"/made-up-{n}")
         http.request(f"VERB{n}", "/health")
     found = samples(http)
@@ -130,7 +130,7 @@ def test_metrics(make_app: MakeApp) -> None:
     assert found["yaie_request_prompt_tokens_total", ""] == 2
     assert found["yaie_engine_state", "state=ready"] == 1
     assert found["yaie_engine_steps_total", ""] == 3
-    assert found["yaie_http_active_requests", ""] == 0  # this very request does not count
+    assert found["yaie_http_active_requests", ""] == 0  # /metrics is excluded
     responses = {key: n for key, n in found.items() if key[0] == RESPONSES}
     route = "method=POST,route=/v1/completions"
     assert responses[RESPONSES, f"{route},status=200"] == 2
@@ -142,7 +142,7 @@ def test_metrics(make_app: MakeApp) -> None:
     assert {each.name for each in metrics() if each.about.kind == "gauge"} <= names
 
 
-def test_refused_requests_make_no_latency_look_better(make_app: MakeApp) -> None:
+def test_refused_requests_are_left_out_of_latency(make_app: MakeApp) -> None:
     http, engine = make_app(request_timeout_s=0.05)
     engine.script = raising_script(Overloaded("full"))
     assert http.post("/v1/completions", json=BODY).status_code == 429
@@ -154,11 +154,11 @@ def test_refused_requests_make_no_latency_look_better(make_app: MakeApp) -> None
     found = samples(http)
     assert found["yaie_requests_total", "outcome=overloaded"] == 1
     assert found["yaie_requests_total", "outcome=engine_died"] == 1
-    assert found["yaie_request_seconds_count", ""] == 1  # whoever waited in vain, waited
+    assert found["yaie_request_seconds_count", ""] == 1  # a timeout counts as latency
     assert found["yaie_request_prompt_tokens_total", ""] == 1
 
 
-def test_the_log_has_no_time_of_a_first_token_that_never_came(
+def test_the_log_shows_a_missing_first_token_as_a_dash(
     make_app: MakeApp, caplog: pytest.LogCaptureFixture
 ) -> None:
     http, engine = make_app()
@@ -168,7 +168,7 @@ def test_the_log_has_no_time_of_a_first_token_that_never_came(
     assert "outcome=engine_died" in caplog.text and " first_token_s=- " in caplog.text
 
 
-def test_answers_that_are_not_sent_yet_are_counted(make_app: MakeApp) -> None:
+def test_requests_in_progress_are_counted(make_app: MakeApp) -> None:
     http, engine = make_app()
     seen = []
 
@@ -182,7 +182,7 @@ def test_answers_that_are_not_sent_yet_are_counted(make_app: MakeApp) -> None:
     assert set(seen) == {1}
 
 
-def test_a_request_is_counted_for_its_route_whoever_refuses_it(make_app: MakeApp) -> None:
+def test_refusals_are_counted_for_their_route(make_app: MakeApp) -> None:
     http, _ = make_app(api_key="k", max_body_bytes=1024)
     right = {"Authorization": "Bearer k"}
     http.post("/v1/completions", json=BODY)
@@ -198,7 +198,7 @@ def test_a_request_is_counted_for_its_route_whoever_refuses_it(make_app: MakeApp
     ("path", "allowed"),
     [("/health", "GET, HEAD"), ("/v1/completions", "POST"), ("/docs", "GET, HEAD")],
 )
-def test_a_wrong_method_is_told_the_right_ones(http: TestClient, path: str, allowed: str) -> None:
+def test_a_wrong_method_gets_the_allowed_ones(http: TestClient, path: str, allowed: str) -> None:
     response = http.delete(path)
     assert response.status_code == 405
     assert sorted(response.headers["Allow"].split(", ")) == allowed.split(", ")
@@ -210,7 +210,7 @@ def test_a_good_request_id_is_kept(http: TestClient, asked: str) -> None:
     assert response.headers["X-Request-ID"] == asked
 
 
-def test_the_log_names_the_id_that_the_client_has(
+def test_the_log_names_the_clients_request_id(
     make_app: MakeApp, caplog: pytest.LogCaptureFixture
 ) -> None:
     http, engine = make_app()
@@ -221,7 +221,7 @@ def test_the_log_names_the_id_that_the_client_has(
     assert "mine-7" in told
 
 
-def test_a_client_that_leaves_while_it_sends_is_no_fault(
+def test_a_client_that_leaves_while_it_sends_is_counted(
     http: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     parts = iter(
@@ -306,18 +306,18 @@ def test_every_route_needs_the_key(make_app: MakeApp) -> None:
             assert http.request(method, path).status_code == 401
 
 
-def test_keys_behind_a_proxy_that_takes_a_prefix_off(make_app: MakeApp) -> None:
+def test_keys_are_required_behind_a_prefix(make_app: MakeApp) -> None:
     app = make_app(api_key="k")[0].app
     http = TestClient(app, root_path="/llm")  # as uvicorn: the root path is in the path too
     key = {"Authorization": "Bearer k"}
     for path in ("/health", "/liveness", "/readiness", "/metrics"):
         assert http.get(f"/llm{path}").status_code == 200, path
-        assert http.get(path).status_code == 200, path  # other servers leave it out
+        assert http.get(path).status_code == 200, path  # other servers leave the prefix out
     for path in ("/stats", "/v1/models", "/docs", "/llm/health", "health", "//health"):
         assert http.get(f"/llm{path}").status_code == 401, path
     assert http.get("/llm/v1/models", headers=key).status_code == 200
     lost = http.get("/llm/nothing", headers=key).json()["error"]["message"]
-    assert lost == "there is no '/llm/nothing' here; see /llm/docs for the endpoints"
+    assert lost == "the path '/llm/nothing' does not exist; see /llm/docs for the endpoints"
 
 
 @pytest.mark.parametrize(
@@ -333,12 +333,10 @@ def test_keys_behind_a_proxy_that_takes_a_prefix_off(make_app: MakeApp) -> None:
         ("/v2", "see /docs for the endpoints"),
     ],
 )
-def test_a_path_that_is_not_here_is_answered_with_advice(
-    make_app: MakeApp, path: str, advice: str
-) -> None:
+def test_unknown_paths_are_answered_with_advice(make_app: MakeApp, path: str, advice: str) -> None:
     response = make_app()[0].post(path, json={})
     assert response.status_code == 404
-    assert response.json()["error"]["message"] == f"there is no {path!r} here; {advice}"
+    assert response.json()["error"]["message"] == f"the path {path!r} does not exist; {advice}"
 
 
 def test_body_limit(make_app: MakeApp) -> None:
@@ -370,7 +368,7 @@ def test_cors_is_off_unless_configured(make_app: MakeApp) -> None:
     assert "Access-Control-Allow-Origin" not in response.headers
 
 
-def test_a_page_elsewhere_may_read_the_headers_that_the_documents_name(make_app: MakeApp) -> None:
+def test_other_origins_may_read_the_documented_headers(make_app: MakeApp) -> None:
     http, engine = make_app(cors_origins="https://a.example")
     set_state(engine, EngineState.DEAD)
     response = http.post("/v1/completions", json=BODY, headers={"Origin": "https://a.example"})
@@ -378,4 +376,4 @@ def test_a_page_elsewhere_may_read_the_headers_that_the_documents_name(make_app:
     assert "Retry-After" in response.headers
     page = Path(__file__).parents[2] / "docs" / "api.md"
     named = set(re.findall(r"`((?:X-[A-Z][\w-]+|Retry-After))`", page.read_text(encoding="utf-8")))
-    assert exposed == named - {"X-API-Key"}  # which is sent, not answered
+    assert exposed == named - {"X-API-Key"}  # a request header

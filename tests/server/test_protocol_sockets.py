@@ -119,7 +119,7 @@ def test_curl_shows_why_http_2_is_refused(port: int) -> None:
 def test_clients_that_read_nothing_are_disconnected(
     server: uvicorn.Server, port: int, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever part of the response the system has buffered."""
+    """The system may have buffered any part of the response."""
     monkeypatch.setattr(connections, "IDLE_TIMEOUT_S", 0.7)
     started = server.server_state.total_requests
     with contextlib.ExitStack() as stack:

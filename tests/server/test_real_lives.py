@@ -1,10 +1,11 @@
-"""Real servers that start, are overrun, lose their engine, rest and stop."""
+"""Real servers: start, overload, crash of the engine, idling and shutdown."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -12,8 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.server.real_server import WAIT_S, Server
+
+pytestmark = pytest.mark.integration
 
 
 def test_an_engine_that_dies_is_replaced(server: Server) -> None:
@@ -24,11 +28,8 @@ def test_an_engine_that_dies_is_replaced(server: Server) -> None:
         lines = response.iter_lines()
         assert next(lines).startswith(b"data: {")
         os.kill(server.engine_pid(), signal.SIGKILL)
-        killed_at = time.monotonic()
         last = [line for line in lines if line][-1]
-        took_s = time.monotonic() - killed_at
     assert json.loads(last[6:])["error"]["code"] == "engine_died"
-    assert took_s < 20  # the promise is one second; a busy machine gets more
     assert server.get("/health").status_code == 503
     refused = server.post("/v1/completions", {"prompt": "x"})
     assert refused.status_code == 503
@@ -79,7 +80,7 @@ def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> 
     server.process.wait(WAIT_S)
 
 
-def test_a_second_signal_ends_what_is_in_flight_and_says_so(start: Callable[..., Server]) -> None:
+def test_a_second_signal_ends_requests_in_flight(start: Callable[..., Server]) -> None:
     server = start(YAIE_DRAIN_S="300")
     server.wait_ready()
     body = {"prompt": "the", "max_tokens": 2000, "stream": True, "ignore_eos": True}
@@ -122,10 +123,10 @@ def test_a_model_that_cannot_be_served_stops_the_start(
         assert "Traceback" not in server.log.read_text()
 
 
-def test_an_engine_that_finds_too_little_memory_ends_the_server_with_its_code(
+def test_too_little_memory_ends_the_server_with_its_code(
     start: Callable[..., Server],
 ) -> None:
-    server = start(YAIE_NUM_SLOTS=str(2**30))  # the engine says so, in its own process
+    server = start(YAIE_NUM_SLOTS=str(2**30))  # found by the engine process
     assert server.process.wait(WAIT_S) == 4
     log = server.log.read_text()
     assert log.count("ERROR") == 1
@@ -139,7 +140,7 @@ def test_a_server_that_is_stopped_ends_by_the_signal(start: Callable[..., Server
     assert "Application shutdown complete" in server.log.read_text()
 
 
-def test_wrong_settings(start: Callable[..., Server]) -> None:
+def test_a_wrong_setting_ends_the_start(start: Callable[..., Server]) -> None:
     server = start(YAIE_NUM_SLOTS="many")
     assert server.process.wait(WAIT_S) == 2
     (line,) = server.log.read_text().splitlines()
@@ -154,17 +155,18 @@ def test_misspelt_settings_are_warned_about(start: Callable[..., Server]) -> Non
     server.process.wait(WAIT_S)
 
 
-def test_an_idle_server_rests(server: Server) -> None:
+def test_an_idle_server_hardly_wakes(server: Server) -> None:
+    """uvicorn wakes ten times a second; a busy machine cannot add voluntary switches."""
     server.wait_idle()
 
-    def ticks() -> int:
-        used = 0
-        for pid in (server.process.pid, server.engine_pid()):
-            times = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
-            used += int(times[11]) + int(times[12])
-        return used
+    def num_wakeups(pid: int) -> int:
+        statuses = Path(f"/proc/{pid}/task").glob("*/status")
+        found = (re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", s.read_text()) for s in statuses)
+        return sum(int(match[1]) for match in found if match is not None)
 
-    before = ticks()
-    time.sleep(3)
-    per_s = os.sysconf("SC_CLK_TCK")
-    assert (ticks() - before) / per_s / 3 < 0.02
+    pids = (server.process.pid, server.engine_pid())
+    before = [num_wakeups(pid) for pid in pids]
+    time.sleep(2)
+    of_server, of_engine = (num_wakeups(pid) - n for pid, n in zip(pids, before, strict=True))
+    assert of_server <= 60
+    assert of_engine <= 4

@@ -1,4 +1,4 @@
-"""The real thing, answering: a server process with a real engine process, over a real socket.
+"""Answers of a server process with a real engine, over a real socket.
 
 Driven by the `openai` client, `requests` and `httpx`, as users do.
 """
@@ -23,6 +23,7 @@ import requests
 
 from tests.server.real_server import WAIT_S, Server
 
+pytestmark = pytest.mark.integration
 CHAT = [{"role": "user", "content": "the plan?"}]
 
 
@@ -100,7 +101,7 @@ def test_openai_completions(client: openai.OpenAI) -> None:
     assert text == answer.choices[0].text
 
 
-def test_a_prompt_is_scored_alike_whatever_token_would_follow(server: Server) -> None:
+def test_prompt_logprobs_do_not_depend_on_the_next_token(server: Server) -> None:
     body = {"prompt": "the is", "echo": True, "max_tokens": 0, "logprobs": 1}
     answers = [
         server.post("/v1/completions", {**body, **fields}).json()["choices"]
@@ -125,7 +126,7 @@ def test_openai_models_and_errors(client: openai.OpenAI) -> None:
     assert long.value.code == "context_length_exceeded"
 
 
-def test_stop_strings_and_ids_agree_in_both_forms(server: Server) -> None:
+def test_stops_agree_between_document_and_stream(server: Server) -> None:
     body = {"prompt": "the is tree", "max_tokens": 40, "return_token_ids": True}
     whole = server.post("/v1/completions", body).json()["choices"][0]
     text = whole["text"]
@@ -144,7 +145,7 @@ def test_stop_strings_and_ids_agree_in_both_forms(server: Server) -> None:
     server.wait_idle()
 
 
-def test_salts_share_nothing(server: Server) -> None:
+def test_different_salts_share_no_prefix(server: Server) -> None:
     body = {"prompt": [7] * 64, "max_tokens": 1}
 
     def cached(**fields: Any) -> int:
@@ -182,7 +183,7 @@ def test_a_client_that_leaves_ends_its_sequences(server: Server, stream: bool) -
     assert outcome is not None and float(outcome[1]) >= 1
 
 
-def test_many_at_once_are_as_one_alone(server: Server) -> None:
+def test_a_batch_gives_the_tokens_of_single_requests(server: Server) -> None:
     prompts = [[5 + i % 7, 9, 11 + i % 3, 13] for i in range(24)]
 
     async def ask(http: httpx.AsyncClient, prompt: list[int]) -> str:
@@ -202,7 +203,7 @@ def test_many_at_once_are_as_one_alone(server: Server) -> None:
 
 
 def random_body(draws: random.Random) -> dict[str, Any]:
-    """A body that is allowed, with settings at the edges of their ranges."""
+    """Return an allowed body with settings at the edges of their ranges."""
     edges: dict[str, list[Any]] = {
         "temperature": [0, 1e-300, 1, 100],
         "top_p": [1e-300, 0.5, 1.0],
@@ -228,7 +229,7 @@ def random_body(draws: random.Random) -> dict[str, Any]:
     return {**body, "prompt": draws.choice(prompts)}
 
 
-def test_no_mix_of_settings_and_leaving_clients_makes_a_server_error(server: Server) -> None:
+def test_random_settings_and_disconnects_cause_no_error(server: Server) -> None:
     server.wait_idle()
     before = server.stats()
     draws = random.Random(8)
@@ -237,7 +238,7 @@ def test_no_mix_of_settings_and_leaving_clients_makes_a_server_error(server: Ser
         try:
             response = await http.post("/v1/completions", json=body, timeout=patience_s)
         except httpx.TimeoutException:
-            assert patience_s < WAIT_S, ("no answer", body)  # else it left, as it meant to
+            assert patience_s < WAIT_S, ("no answer", body)  # else it left on purpose
             return
         assert response.status_code == 200, (body, response.text)
         assert '"error"' not in response.text
@@ -272,7 +273,7 @@ def test_bad_bodies_over_the_socket(server: Server) -> None:
     assert server.get("/health").status_code == 200
 
 
-def test_the_server_holds_no_torch_and_the_engine_does(server: Server) -> None:
+def test_only_the_engine_process_loads_torch(server: Server) -> None:
     server.post("/v1/chat/completions", {"messages": CHAT, "max_tokens": 2})
     ours = Path(f"/proc/{server.process.pid}/maps").read_text()
     assert "libtorch" not in ours
@@ -280,7 +281,7 @@ def test_the_server_holds_no_torch_and_the_engine_does(server: Server) -> None:
     assert "libtorch" in Path(f"/proc/{server.engine_pid()}/maps").read_text()
 
 
-def test_importing_starts_nothing() -> None:
+def test_an_import_starts_no_thread() -> None:
     code = (
         "import sys, threading, server.api\n"
         "print('torch' in sys.modules, threading.active_count(), type(server.api.app).__name__)"
