@@ -1,27 +1,27 @@
-"""Every error that YAIE raises on purpose, as one tree.
+"""The errors that YAIE raises on purpose, as one tree.
 
     YaieError
-    ├── InvalidRequest            400  the caller's request is wrong; names the parameter
+    ├── InvalidRequest            400  the request is wrong; `param` names the parameter
     │   ├── ContextLengthExceeded 400  prompt (plus explicit max_tokens) longer than the context
-    │   ├── UnsupportedParameter  400  a known parameter that this server does not do
-    │   └── UnknownModel          404  the request names a model that is not served
+    │   ├── UnsupportedParameter  400  a known parameter without support here
+    │   └── UnknownModel          404  the model of the request is not served
     ├── AuthenticationFailed      401  API key missing or wrong
-    ├── Overloaded                429  the queue is full; try again after `retry_after_s`
+    ├── Overloaded                429  the waiting queue is full; retry after `retry_after_s`
     ├── EngineUnavailable         503  the engine cannot take requests now
     │   ├── EngineStarting        503  weights are still loading
     │   ├── EngineDraining        503  the server is shutting down
     │   └── EngineDied            503  the engine process ended; it is being restarted
-    ├── RequestFailed             500  this one request failed inside the engine; others go on
-    │   └── LogitsNotFinite       500  the model gave no numbers to draw from
+    ├── RequestFailed             500  one request failed inside the engine; others continue
+    │   └── LogitsNotFinite       500  the model's logits are NaN or infinite
     ├── StartupError              503  the service cannot start
     │   ├── ConfigError           503  a setting is wrong                            exit code 2
-    │   ├── ModelNotFound         503  no such model folder or repository            exit code 3
+    │   ├── ModelNotFound         503  the model folder or repository is missing    exit code 3
     │   ├── ModelUnsupported      503  the model would not be computed correctly     exit code 3
     │   └── NotEnoughMemory       503  weights or KV pool do not fit                 exit code 4
-    └── InvariantViolated         500  our own bookkeeping is wrong; found by an audit
+    └── InvariantViolated         500  our bookkeeping is inconsistent; found by an audit
 
-Front doors map these to HTTP statuses, exit codes and messages; nothing below raises anything else
-for a fault that a user can cause.
+The entry points map them to HTTP statuses, exit codes and messages. Lower layers raise these errors
+only for faults that a user can cause.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RequestError:
-    """The error that ended one request, as plain values that travel between processes."""
+    """The error of one request as plain values, for the way between processes."""
 
     message: str
     status: int = 500
@@ -42,7 +42,7 @@ class RequestError:
 class YaieError(Exception):
     """Base of all errors below.
 
-    `message` says what is wrong, why, and what to do; `code` is stable and machine-readable.
+    `message` states the fault and the fix; `code` is stable and machine-readable.
     """
 
     status = 500
@@ -63,7 +63,7 @@ class YaieError(Exception):
 
     @staticmethod
     def from_wire(error: RequestError) -> YaieError:
-        """Return the error that `to_wire` was called on, of the same class."""
+        """Return an error of the original class."""
         kind = _KINDS.get((error.status, error.code))
         if kind is None:
             kind = InvalidRequest if 400 <= error.status < 500 else RequestFailed
@@ -71,7 +71,7 @@ class YaieError(Exception):
 
 
 class InvalidRequest(YaieError):
-    """The request is malformed or out of range; `param` names the offending field."""
+    """A malformed or out-of-range request; `param` names the field."""
 
     status = 400
     type = "invalid_request_error"
@@ -79,26 +79,26 @@ class InvalidRequest(YaieError):
 
 
 class ContextLengthExceeded(InvalidRequest):
-    """The prompt, or the prompt plus an explicit `max_tokens`, is longer than the context."""
+    """A prompt, or a prompt plus explicit `max_tokens`, longer than the context."""
 
     code = "context_length_exceeded"
 
 
 class UnsupportedParameter(InvalidRequest):
-    """A parameter that exists in the API but is not supported here."""
+    """A parameter of the API without support here."""
 
     code = "unsupported_parameter"
 
 
 class UnknownModel(InvalidRequest):
-    """The request names a model that this server does not serve."""
+    """A request for a model that is not served."""
 
     status = 404
     code = "model_not_found"
 
 
 class AuthenticationFailed(YaieError):
-    """The API key is missing or wrong."""
+    """A missing or wrong API key."""
 
     status = 401
     type = "authentication_error"
@@ -106,7 +106,7 @@ class AuthenticationFailed(YaieError):
 
 
 class Overloaded(YaieError):
-    """The queue is full."""
+    """A full waiting queue."""
 
     status = 429
     type = "rate_limit_error"
@@ -115,7 +115,7 @@ class Overloaded(YaieError):
 
 
 class EngineUnavailable(YaieError):
-    """The engine cannot take requests now; trying again later may work."""
+    """An engine that cannot take requests now; a retry may succeed."""
 
     status = 503
     type = "service_unavailable_error"
@@ -125,72 +125,72 @@ class EngineUnavailable(YaieError):
 
 
 class EngineStarting(EngineUnavailable):
-    """The weights are still loading."""
+    """An engine whose weights are still loading."""
 
     code = "engine_starting"
 
 
 class EngineDraining(EngineUnavailable):
-    """The server is shutting down and takes no new requests."""
+    """A server that is shutting down."""
 
     code = "engine_draining"
 
 
 class EngineDied(EngineUnavailable):
-    """The engine process ended unexpectedly; requests in flight are lost."""
+    """An unexpected end of the engine process; requests in flight are lost."""
 
     code = "engine_died"
 
 
 class RequestFailed(YaieError):
-    """One request failed inside the engine; it was ended and the others went on."""
+    """A failure of one request inside the engine; other requests continue."""
 
     code = "request_failed"
 
 
 class LogitsNotFinite(RequestFailed):
-    """The model gave no numbers to draw from: what was computed for the request is no good."""
+    """Non-finite logits (NaN or infinity): the KV computed for the request is unusable."""
 
     code = "logits_not_finite"
 
 
 class StartupError(YaieError):
-    """The service cannot start."""
+    """A failed start of the service."""
 
     status = 503  # while the port is open
     code = "startup_failed"
 
 
 class ConfigError(StartupError):
-    """A setting is wrong."""
+    """A wrong setting."""
 
     code = "bad_config"
     exit_code = 2
 
 
 class ModelNotFound(StartupError):
-    """There is no such model folder or repository."""
+    """A missing model folder or repository."""
 
     code = "model_not_found"
     exit_code = 3
 
 
 class ModelUnsupported(StartupError):
-    """The model exists, but YAIE would not compute it correctly; the message says why."""
+    """A model that YAIE would compute incorrectly; the message gives the reason."""
 
     code = "model_unsupported"
     exit_code = 3
 
 
 class NotEnoughMemory(StartupError):
-    """Weights or KV pool do not fit; the message holds the numbers and a value that would."""
+    """Weights or a KV pool beyond the free memory; the message suggests a value that fits."""
 
     code = "not_enough_memory"
     exit_code = 4
 
 
 class InvariantViolated(YaieError):
-    """Our own bookkeeping is wrong. Never caused by a user; always a bug."""
+    """Inconsistent bookkeeping: always a bug, never a user's fault."""
 
     code = "invariant_violated"
 
@@ -203,7 +203,7 @@ _KINDS = {(kind.status, kind.code): kind for kind in _with_subclasses(YaieError)
 
 
 def request_error(error: Exception) -> RequestError:
-    """Return an exception as plain values; one that is no `YaieError` as a `RequestFailed`."""
+    """Return an exception as plain values; a foreign one becomes a `RequestFailed`."""
     if not isinstance(error, YaieError):
         error = RequestFailed(
             f"the request failed inside the engine: {type(error).__name__}: {error}"

@@ -1,7 +1,7 @@
-"""The values that cross borders: what a caller asks for and what the engine answers.
+"""Values that travel between callers, clients and the engine: requests, deltas, information.
 
-Everything here is frozen and plain, so that it can travel between processes as it is (msgspec
-reads and writes dataclasses). Text does not exist here: front doors turn it into token ids.
+All are frozen and plain, so that msgspec can send them between processes unchanged. Text is
+converted to token ids above this layer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 class SamplingParams:
     """Parameters of the continuation of a prompt, with vLLM's names.
 
-    None stands for the default, except in fields of type None. Numbers of array libraries become
+    None stands for the default in fields that do not accept None. Numbers of array libraries become
     plain ones.
 
     Raises:
@@ -75,7 +75,7 @@ class SamplingField:
     name: str
     kind: Kind
     default: Any
-    is_optional: bool  # None has a meaning of its own
+    is_optional: bool  # None has its own meaning
 
     @property
     def is_recommended(self) -> bool:
@@ -98,19 +98,19 @@ SAMPLING_FIELDS = _sampling_fields()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
-    """One request as the engine sees it."""
+    """One request to the engine."""
 
-    request_id: str  # unlike those of all requests that are being answered
+    request_id: str  # unique among requests in progress
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams = field(default_factory=SamplingParams)
-    cache_salt: str = ""  # requests share prefixes only with requests of the same salt
-    priority: int = 0  # under the `priority` policy lower runs first and is preempted last
-    submission: int = 0  # filled in by clients; tells apart requests that used one id in turn
+    cache_salt: str = ""  # prefixes are shared among requests of equal salt
+    priority: int = 0  # with the `priority` policy: lower runs first and is preempted last
+    submission: int = 0  # set by clients; distinguishes successive requests with one id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenLogprobs:
-    """Log-probabilities at one position: of the token itself and of the most likely ones."""
+    """Log-probabilities at one position, of the token and of the most likely alternatives."""
 
     token_id: int
     logprob: float
@@ -120,7 +120,7 @@ class TokenLogprobs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timings:
-    """Where one sequence spent its time, in seconds."""
+    """Waiting and running times of one sequence in seconds."""
 
     queued_s: float = 0.0  # from arrival to admission
     first_token_s: float = 0.0  # from arrival to the first token
@@ -129,18 +129,17 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenDelta:
-    """What one step added to one sequence; the last one carries `finish_reason`."""
+    """The tokens that one step added to one sequence; the last delta has a `finish_reason`."""
 
     request_id: str
     submission: int = 0  # the request's
-    index: int  # which of the request's `n` sequences
+    index: int  # of the sequence, below the request's `n`
     token_ids: tuple[int, ...] = ()
-    logprobs: tuple[TokenLogprobs, ...] = ()  # as long as token_ids where asked for, else empty
+    logprobs: tuple[TokenLogprobs, ...] = ()  # as long as token_ids, or empty if not requested
     finish_reason: FinishReason | None = None
-    stop_token_id: int | None = None  # the token that ended it, where one did
+    stop_token_id: int | None = None  # the token that ended the sequence
     error: RequestError | None = None  # with finish_reason "error"
-    # Of the request's prompt: tokens that no row was computed for on this request's behalf.
-    # Known from the first token on.
+    # Prompt tokens that were not computed for this request; known from the first token on.
     num_cached_tokens: int = 0
     prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None  # with the first delta
     timings: Timings | None = None  # with the last delta
@@ -156,26 +155,26 @@ class Usage:
 
     @property
     def total_tokens(self) -> int:
-        """Prompt and completion together."""
+        """Number of tokens in prompt and completion."""
         return self.prompt_tokens + self.completion_tokens
 
 
 class EngineState(enum.StrEnum):
-    """What the engine is doing, as `/health` reports it."""
+    """State of the engine, as `/health` reports it."""
 
     STARTING = "starting"
     READY = "ready"
     DRAINING = "draining"
     STALLED = "stalled"
     DEAD = "dead"
-    FAILED = "failed"  # it cannot start; restarting will not help
+    FAILED = "failed"  # cannot start; a restart would not help
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineInfo:
-    """What a ready engine says of itself; fixed for its life."""
+    """Description of a ready engine; constant until it ends."""
 
-    model: str  # the name it is served under
+    model: str  # name under which it is served
     model_path: str
     architecture: str
     dtype: str
@@ -183,8 +182,8 @@ class EngineInfo:
     kv_dtype: str  # of the pool
     device: str
     attention_backend: str
-    execution: str = "transformers"  # who runs the layers: "native" is the kernel library
-    exact: bool = False  # whether logits are the same bits in any batch, cold or warm
+    execution: str = "transformers"  # executor of the layers; "native" is the kernel library
+    exact: bool = False  # batch-invariant: logits have the same bits in any batch, cold or warm
     vocab_size: int
     max_model_len: int  # longest prompt plus completion, in tokens
     num_slots: int
@@ -195,7 +194,7 @@ class EngineInfo:
     eviction: str
     max_step_rows: int
     max_running: int  # live sequences
-    max_waiting: int  # requests without room; beyond it one is refused
+    max_waiting: int  # waiting requests beyond those that fit; more are rejected
     eos_token_ids: tuple[int, ...] = ()
-    # What the model's authors recommend (temperature, top_p, ...), for requests that say nothing.
+    # Recommendations of the model's authors (temperature, top_p, ...): defaults of requests.
     default_sampling: dict[str, int | float] = field(default_factory=dict)

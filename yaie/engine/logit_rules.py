@@ -1,9 +1,9 @@
-"""Rules that change the logits of a row before its token is chosen: masks, penalties, truncation.
+"""Rules on the logits of a row: masks, bias, penalties and truncation.
 
 `RULES` lists them in the order in which they act. The sampler derives all of its paths from this
-list: the argmax of the model's own logits, the sampling kernel, and torch on a copy of the row. A
-rule that defines `enabled` and `apply` alone is therefore obeyed on every path; `keeps_best` and
-`forbidden` admit it to the fast ones.
+list: the argmax of the model's own logits, the sampling kernel, and torch on a copy of the row.
+Every path therefore obeys a rule that defines `enabled` and `apply`; `keeps_best` and `forbidden`
+admit it to the fast paths.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Log-probabilities of tokens under the model, with ranks and the most likely alternatives.
 
-Called by the sampler for drawn tokens and by the engine core for the tokens of a prompt.
+Called by the sampler for sampled tokens and by the engine core for the tokens of a prompt.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ def token_logprobs(
     *,
     one_by_one: bool = False,
 ) -> list[TokenLogprobs]:
-    """Natural log-probabilities under the model's own `logits` [rows, vocab], nothing applied.
+    """Return natural log-probabilities under the model's own `logits` [rows, vocab].
 
-    For each i: of `token_ids[i]` in line `rows[i]`, with its rank, and of the `num_top[i]` most
-    likely tokens. Equal tokens are ordered by id. Also used for logprobs of a prompt.
-    `one_by_one` gives the same bits whatever is asked for together: how torch cuts and rounds a
-    sum over one line depends on how many lines there are.
+    For each i: of `token_ids[i]` in row `rows[i]`, with its rank, and of the `num_top[i]` most
+    likely tokens. Lower ids come first among equals. `one_by_one` makes the bits independent of
+    the other rows: torch splits and rounds the sum over a row by the number of rows.
     """
     results: list[TokenLogprobs] = []
     size = 1 if one_by_one else max(1, CHUNK_ELEMENTS // logits.shape[1])
@@ -64,12 +63,11 @@ def _chunk_logprobs(
 
 
 def _top_tokens(own: Tensor, normaliser: Tensor, count: int) -> list[list[tuple[int, float]]]:
-    """The `count` most likely (token id, logprob) of each line, equal ones ordered by id."""
+    """Return the `count` most likely (token id, logprob) of each row, equal ones by id."""
     if count == 0:
         return [[] for _ in range(own.shape[0])]
     count = min(count, own.shape[1])
-    # One more than wanted, to see whether the last one wanted has an equal that was left out:
-    # topk promises nothing about which of them it takes.
+    # One more than requested, to detect a tie across the border: topk orders ties arbitrarily.
     values, ids = own.topk(min(count + 1, own.shape[1]), dim=-1)
     if values.shape[1] > count:
         torn = (values[:, count - 1] == values[:, count]).nonzero().squeeze(1)
@@ -80,8 +78,8 @@ def _top_tokens(own: Tensor, normaliser: Tensor, count: int) -> list[list[tuple[
     values, ids = values[:, :count], ids[:, :count]
     logprobs = (values - normaliser).tolist()
     lines = zip(values.tolist(), ids.tolist(), logprobs, strict=True)
-    # By logits: two of them may round to one log-probability, and then not by likelihood but by
-    # how many are asked for would it be decided which is first.
+    # Sort by logits: two of them may round to one log-probability, and topk's order of the two
+    # depends on `count`.
     return [
         [
             (token_id, logprob)

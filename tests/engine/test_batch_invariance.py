@@ -1,6 +1,6 @@
-"""Exact mode: one path has the same logits, to the last bit, in whatever step they are computed.
+"""Batch invariance (`exact`): the logits of a path have the same bits in every step.
 
-Every step of many engines is listened to: cold and warm, alone and in a batch of 32, in chunks of
+The tests record all steps of many engines: cold and warm, alone and in a batch of 32, in chunks of
 1, 7 and 128 rows, after eviction and preemption, with short nodes folded or not, on 1 or 2 threads.
 """
 
@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,21 +29,25 @@ from yaie.types import GenerationRequest, SamplingParams
 
 _CASES = {case.name: case for case in CASES}
 FAMILIES = ["llama", "mistral-window", "qwen2", "qwen3", "smollm3", "granite", "phi3", "llama-tied"]
-BY_DEFAULT = {("llama", "float32"), ("mistral-window", "bfloat16"), ("phi3", "float32")}
+LEVELS: dict[tuple[str, str], Any] = {
+    ("llama", "float32"): (),  # in the default level
+    ("mistral-window", "bfloat16"): pytest.mark.integration,
+    ("phi3", "float32"): pytest.mark.integration,
+}
 SUBJECTS = [
-    pytest.param(name, dtype, marks=() if (name, dtype) in BY_DEFAULT else pytest.mark.slow)
+    pytest.param(name, dtype, marks=LEVELS.get((name, dtype), pytest.mark.slow))
     for name in FAMILIES
     for dtype in ("float32", "bfloat16")
 ]
-PREFIX = 150  # of all prompts: more than two blocks of keys, and no multiple of one
+PREFIX = 150  # of all prompts: more than two blocks of keys, and not a multiple of one
 Prompt = tuple[int, ...]
 
 needs_library = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
-    """Instruction set and threads are the process's own."""
+def restored() -> Iterator[None]:
+    """Restore the instruction set and the threads of the process."""
     threads = torch.get_num_threads()
     set_before = LOADED.instruction_set if LOADED else ""
     yield
@@ -53,18 +58,18 @@ def as_before() -> Iterator[None]:
 
 
 @dataclass
-class Heard:
-    """The logits of every path that some step has computed."""
+class LogitLog:
+    """The logits of every path, and comparisons between steps."""
 
     logits: dict[Prompt, torch.Tensor] = field(default_factory=dict)
     num_compared: int = 0
     num_differing: int = 0
 
-    def listen(self, core: EngineCore) -> None:
-        """Compare all logits that this engine computes from now on."""
+    def watch(self, core: EngineCore) -> None:
+        """Compare the logits of all further steps of this engine."""
         token_of_slot = np.full(core.info.num_slots, -1)
 
-        def heard(plan: StepPlan, execute: Execute) -> torch.Tensor:
+        def compare(plan: StepPlan, execute: Execute) -> torch.Tensor:
             token_of_slot[plan.slots] = plan.token_ids
             logits = execute(plan)
             for line, row in zip(logits, plan.logit_rows.tolist(), strict=True):
@@ -74,24 +79,24 @@ class Heard:
                 self.num_differing += not torch.equal(known, line)
             return logits
 
-        core.executor = WatchedExecutor(core.executor, heard)
+        core.executor = WatchedExecutor(core.executor, compare)
 
 
 @dataclass
-class Lives:
-    """Engines of one model, and what all of them said."""
+class Engines:
+    """Engines of one model, with their logits, answers and statistics."""
 
     folder: Path
     dtype: str
     exact: bool = True
     quantization: str | None = None
     kv_dtype: str = "auto"
-    heard: Heard = field(default_factory=Heard)
+    log: LogitLog = field(default_factory=LogitLog)
     stats: list[EngineStats] = field(default_factory=list)
     answers: dict[tuple[Prompt, int, int], list[object]] = field(default_factory=dict)
 
     def prompts(self) -> list[Prompt]:
-        """Prompts that branch in many places."""
+        """Return prompts that branch in many places."""
         rng = random.Random(5)
 
         def words(count: int) -> Prompt:
@@ -105,7 +110,7 @@ class Lives:
         return grown
 
     def core(self, *, folding: int = 32, **settings: object) -> EngineCore:
-        """One more engine, listened to."""
+        """Return a new engine with recorded logits."""
         settings = {"num_slots": 4096, "threads": 1, "max_model_len": 256, **settings}
         core = EngineCore(
             EngineConfig(
@@ -120,13 +125,13 @@ class Lives:
         )
         torch.set_num_threads(1)  # the kernels keep theirs
         core.scheduler._folding = FoldingCost(folding)
-        self.heard.listen(core)
+        self.log.watch(core)
         return core
 
     def run(
         self, core: EngineCore, prompts: list[Prompt], *, steps_between: int = 0, num_new: int = 6
     ) -> None:
-        """Ask, some of it greedily and some at random, and note every answer."""
+        """Run the prompts, some greedily and some at random, and record every answer."""
         asked = {}
         for number, prompt in enumerate(prompts):
             is_greedy = len(prompt) % 3 > 0
@@ -156,7 +161,7 @@ class Lives:
     def step(self, core: EngineCore, asked: dict[str, Prompt], num_new: int) -> None:
         for delta in core.step():
             assert delta.error is None
-            self.said[delta.request_id, delta.index] = said = self.said.get(
+            self.unfinished[delta.request_id, delta.index] = said = self.unfinished.get(
                 (delta.request_id, delta.index), []
             )
             said += [*zip(delta.token_ids, delta.logprobs, strict=True)]
@@ -164,28 +169,28 @@ class Lives:
             if delta.finish_reason is not None:
                 key = asked[delta.request_id], delta.index, num_new
                 self.answers.setdefault(key, []).append(
-                    self.said.pop((delta.request_id, delta.index))
+                    self.unfinished.pop((delta.request_id, delta.index))
                 )
 
-    said: dict[tuple[str, int], list[object]] = field(default_factory=dict)
+    unfinished: dict[tuple[str, int], list[object]] = field(default_factory=dict)
 
 
-def live(lives: Lives) -> None:
-    """All situations that the promise names."""
-    prompts = lives.prompts()
-    core = lives.core(prefix_cache=False)
-    for prompt in prompts:  # alone, and nothing held
-        lives.run(core, [prompt])
-    core = lives.core()
-    lives.run(core, prompts)  # together, cold
-    lives.run(core, prompts[::-1])  # together, warm
-    lives.run(lives.core(threads=2), (prompts * 3)[:32])  # a batch of 32
+def run_all(engines: Engines) -> None:
+    """Run the prompts in every situation that batch invariance covers."""
+    prompts = engines.prompts()
+    core = engines.core(prefix_cache=False)
+    for prompt in prompts:  # alone, without a cache
+        engines.run(core, [prompt])
+    core = engines.core()
+    engines.run(core, prompts)  # together, cold
+    engines.run(core, prompts[::-1])  # together, warm
+    engines.run(engines.core(threads=2), (prompts * 3)[:32])  # a batch of 32
     for chunk in (1, 7, 128):
-        lives.run(lives.core(max_step_rows=chunk), prompts, steps_between=2)
-    lives.run(lives.core(folding=0, threads=2), prompts)
-    lives.run(lives.core(folding=10_000), prompts)
-    # Answers longer than what admission leaves room for, in a pool that is always full.
-    lives.run(lives.core(num_slots=256, max_step_rows=50, max_running=6), prompts, num_new=45)
+        engines.run(engines.core(max_step_rows=chunk), prompts, steps_between=2)
+    engines.run(engines.core(folding=0, threads=2), prompts)
+    engines.run(engines.core(folding=10_000), prompts)
+    # Answers beyond the room that admission leaves, in a pool that is always full.
+    engines.run(engines.core(num_slots=256, max_step_rows=50, max_running=6), prompts, num_new=45)
 
 
 def folder_of(name: str, folder: Path) -> Path:
@@ -196,45 +201,49 @@ def folder_of(name: str, folder: Path) -> Path:
 @needs_library
 @pytest.mark.parametrize(("name", "dtype"), SUBJECTS)
 def test_a_path_has_one_vector_of_logits(name: str, dtype: str, tmp_path: Path) -> None:
-    lives = Lives(folder_of(name, tmp_path), dtype)
-    live(lives)
-    assert lives.heard.num_differing == 0
-    assert lives.heard.num_compared > 1000
-    assert sum(stats.num_evicted_tokens for stats in lives.stats) > 100
-    assert sum(stats.num_preemptions for stats in lives.stats) > 0
+    engines = Engines(folder_of(name, tmp_path), dtype)
+    run_all(engines)
+    assert engines.log.num_differing == 0
+    assert engines.log.num_compared > 1000
+    assert sum(stats.num_evicted_tokens for stats in engines.stats) > 100
+    assert sum(stats.num_preemptions for stats in engines.stats) > 0
 
 
+@pytest.mark.integration
 @needs_library
 @pytest.mark.parametrize("quantization", ["int8", "int4"])
-def test_with_integer_weights(quantization: str, tmp_path: Path) -> None:
-    lives = Lives(folder_of("llama", tmp_path), "bfloat16", quantization=quantization)
-    live(lives)
-    assert lives.heard.num_differing == 0
+def test_quantized_weights_are_batch_invariant(quantization: str, tmp_path: Path) -> None:
+    engines = Engines(folder_of("llama", tmp_path), "bfloat16", quantization=quantization)
+    run_all(engines)
+    assert engines.log.num_differing == 0
 
 
+@pytest.mark.integration
 @needs_library
 @pytest.mark.parametrize("instruction_set", SETS)
-def test_with_an_int8_pool(instruction_set: str, tmp_path: Path) -> None:
+def test_an_int8_pool_is_batch_invariant(instruction_set: str, tmp_path: Path) -> None:
     assert LOADED is not None
     LOADED.use_instruction_set(instruction_set)
-    lives = Lives(folder_of("llama", tmp_path), "bfloat16", kv_dtype="int8")
-    live(lives)
-    assert lives.heard.num_differing == 0
+    engines = Engines(folder_of("llama", tmp_path), "bfloat16", kv_dtype="int8")
+    run_all(engines)
+    assert engines.log.num_differing == 0
 
 
+@pytest.mark.integration
 @needs_library
 @pytest.mark.parametrize("instruction_set", SETS[1:])
-def test_in_every_instruction_set(instruction_set: str, tmp_path: Path) -> None:
+def test_every_instruction_set_is_batch_invariant(instruction_set: str, tmp_path: Path) -> None:
     assert LOADED is not None
     LOADED.use_instruction_set(instruction_set)
-    lives = Lives(folder_of("qwen3", tmp_path), "bfloat16")
-    live(lives)
-    assert lives.heard.num_differing == 0
+    engines = Engines(folder_of("qwen3", tmp_path), "bfloat16")
+    run_all(engines)
+    assert engines.log.num_differing == 0
 
 
+@pytest.mark.integration
 @needs_library
-def test_without_it_paths_have_several(tmp_path: Path) -> None:
-    """The tests above can fail."""
-    lives = Lives(folder_of("llama", tmp_path), "bfloat16", exact=False)
-    live(lives)
-    assert lives.heard.num_differing > 100
+def test_without_the_setting_logits_differ(tmp_path: Path) -> None:
+    """Show that the tests above can fail."""
+    engines = Engines(folder_of("llama", tmp_path), "bfloat16", exact=False)
+    run_all(engines)
+    assert engines.log.num_differing > 100
