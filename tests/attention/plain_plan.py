@@ -1,6 +1,6 @@
 """Plans made the plain way: every node above a row is walked, and nothing is kept.
 
-The judge of what the planner makes from chains that it has kept.
+The oracle of plans made from kept chains.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class PlainPlan:
 
 
 def plain_plan(selection: RowSelection, cost: FoldingCost | None = None) -> StepPlan:
-    """What `plan_step` has to return as the plan, to the last array and in the same order."""
+    """Return the plan that `plan_step` must return, with every array in the same order."""
     return PlainPlan(selection, cost or FoldingCost()).make()
 
 

@@ -1,4 +1,4 @@
-"""Counts work instead of time: the same on every machine, however busy that is."""
+"""Work counts instead of times: equal on every machine, however busy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGE = str(Path(yaie.__file__).parent)
 
 
 def count_lines(operation: Callable[[], object]) -> int:
-    """How many lines of the package's Python run: a loop's as often as it goes round."""
+    """Count the executed lines of the package's Python, each pass of a loop included."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

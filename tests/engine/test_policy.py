@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 import random
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, FakeSampling
-from yaie.engine.policy import AdmissionPolicy, make_policy
+from yaie.cli.options import ENGINE_FLAGS
+from yaie.config import Policy
+from yaie.engine.policy import POLICIES, AdmissionPolicy, make_policy
 from yaie.engine.request import Request
 from yaie.errors import ConfigError
 from yaie.types import GenerationRequest
 
-POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
 FAIR = ["prefix-aware", "fcfs"]
 
 
@@ -192,7 +194,7 @@ def test_looking_up_costs_has_no_cliff(name: str) -> None:
 @given(st.data())
 @settings(deadline=None, max_examples=60)
 def test_each_request_is_served_once(data: st.DataObject) -> None:
-    queue = Queue(data.draw(st.sampled_from(POLICIES)), max_step_rows=1)
+    queue = Queue(data.draw(st.sampled_from(sorted(POLICIES))), max_step_rows=1)
     waiting: dict[str, Request] = {}
     for number in range(data.draw(st.integers(1, 60))):
         cost, priority = data.draw(st.integers(0, 100)), data.draw(st.integers(-2, 2))
@@ -202,6 +204,12 @@ def test_each_request_is_served_once(data: st.DataObject) -> None:
             queue.policy.remove(waiting.pop(data.draw(st.sampled_from(sorted(waiting)))))
         assert len(queue.policy) == len(waiting)
     assert sorted(queue.order(1000)) == sorted(waiting)
+
+
+def test_settings_and_help_name_every_policy() -> None:
+    assert get_args(Policy) == tuple(POLICIES)
+    (flag,) = [flag for flag in ENGINE_FLAGS if flag.name == "policy"]
+    assert all(name in flag.help for name in POLICIES)
 
 
 def test_unknown_policies_are_refused_by_name() -> None:
