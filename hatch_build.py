@@ -1,9 +1,9 @@
-"""Puts a compiled kernel library into the wheel, where there is a compiler: called by hatchling.
+"""A build hook of hatchling that adds the compiled kernel library to the wheel.
 
-It holds every instruction set, so that installing and the first start need no compiler. It never
-fails a build: without a compiler the wheel is pure, and the library is compiled on first use or
-torch serves. An editable install gets none, as its source changes; HATCH_BUILD_NO_HOOKS=true leaves
-it out of every other.
+The library has every instruction set, so that the installation and the first start need no
+compiler. Without a compiler the wheel is pure: the library is compiled on first use, or torch
+serves. An editable install is pure too, because its source changes; HATCH_BUILD_NO_HOOKS=true
+disables the hook.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 KERNELS = "yaie/kernels"
-# C++'s own library becomes part of the file, as the newest symbols of it are not everywhere; only
-# what is used of it, as more would ask for a newer C library.
+# C++'s library is linked statically, because systems may lack its newest symbols; only its used
+# parts, because others need a newer C library.
 FLAGS = ("-static-libstdc++", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", "-s")
-# What a wheel may ask of a system: libgcc_s, old symbols of which torch needs as well, and the C
-# library, whose version is in the wheel's name.
+# Libraries that a wheel may need: libgcc_s, which torch needs as well, and the C library, whose
+# version is in the wheel's name.
 SYSTEM_LIBRARIES = re.compile(
     r"(libgcc_s|libc|libm|libpthread|libdl|librt|ld-linux[\w-]*)\.so\.\d+"
 )
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Compiles before the files are gathered, and cleans up after."""
+    """A hook that compiles before the files are collected, and cleans up after."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the library to a wheel that is no editable one."""
+        """Add the library to a wheel, except an editable one."""
         self._folder: Path | None = None
         if self.target_name != "wheel" or version != "standard" or sys.platform != "linux":
             return
@@ -48,26 +48,26 @@ class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]
                 build.compile_library(compiler, library, flags=FLAGS)
                 tag = platform_tag(library)
             except (build.BuildFailed, OSError, subprocess.SubprocessError, ValueError) as error:
-                self.app.display_warning(f"no kernels from this compiler: {error}")
+                self.app.display_warning(f"this compiler failed: {error}")
                 continue
             library.chmod(0o755)
             build_data["force_include"][str(library)] = f"{KERNELS}/{build.LIBRARY_NAME}"
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{tag}"
             return
-        self.app.display_warning("no C++ compiler that works: the wheel holds no compiled kernels")
+        self.app.display_warning("the wheel has no compiled kernels, because no C++ compiler works")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what was compiled; it is in the wheel now."""
+        """Remove the compiled file, which is in the wheel now."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def platform_tag(library: Path) -> str:
-    """The platform that a library needs, in the words of a wheel's name.
+    """Return the platform tag of a wheel with this library.
 
-    manylinux with the version of the C library, read from the symbols; plain linux where that
-    cannot be read. Raises ValueError if it needs other libraries.
+    It is manylinux with the C library's version, read from the symbols, or linux if that fails.
+    Raises ValueError if the library needs others.
     """
     machine = platform.machine()
     objdump = shutil.which("objdump")
@@ -87,7 +87,7 @@ def platform_tag(library: Path) -> str:
 
 
 def _load_build(root: Path) -> ModuleType:
-    """`yaie.kernels.build` from the source: YAIE itself is not installed where a wheel is built."""
+    """Import `yaie.kernels.build` from the source, because YAIE is not installed during a build."""
     path = root / KERNELS / "build.py"
     spec = importlib.util.spec_from_file_location("yaie_kernels_build", path)
     if spec is None or spec.loader is None:

@@ -28,7 +28,7 @@ from yaie.bench.start import (
 from yaie.config import EngineConfig
 from yaie.errors import RequestFailed
 from yaie.kernels import loader
-from yaie.models.packed_cache import ENDING, UNFINISHED, open_cache
+from yaie.models.packed_cache import SUFFIX, UNFINISHED, open_cache
 
 needs_proc = pytest.mark.skipif(not can_measure(), reason="the system shows no memory")
 SMALL = Workload(requests=3, shared_prefix=32, own=8, output=4)
@@ -91,7 +91,7 @@ def test_a_start_ends_once_its_weights_are_written(
     _wait_until_written(tmp_path, begin_s=0.1)  # as with a full disk
     assert 0.1 <= time.monotonic() - began < 20
     folder.mkdir(parents=True)
-    unfinished, whole = folder / f"yaie-x{UNFINISHED}", folder / f"yaie-a{ENDING}"
+    unfinished, whole = folder / f"yaie-x{UNFINISHED}", folder / f"yaie-a{SUFFIX}"
 
     def write() -> None:
         time.sleep(0.1)

@@ -24,7 +24,7 @@ from yaie.models import loader as model_loader
 from yaie.models.loader import LoadedModel
 from yaie.models.native.agreement import comparison_plan
 from yaie.models.native.decoder import NativeDecoder
-from yaie.models.packed_cache import BEGINNING, ENDING, Entry, PackedCache
+from yaie.models.packed_cache import PREFIX, SUFFIX, Entry, PackedCache
 
 pytestmark = pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
 
@@ -152,7 +152,7 @@ def test_a_damaged_file_is_removed_and_packed_anew(
     config: EngineConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = logits(*start(config)[:2])
-    (path,) = Path(config.weights_cache).glob(f"*{ENDING}")
+    (path,) = Path(config.weights_cache).glob(f"*{SUFFIX}")
     content = np.fromfile(path, dtype=np.uint8)
     content[len(content) // 2 :][:768] = 0
     content.tofile(path)
@@ -168,8 +168,8 @@ def test_a_file_that_computes_something_else_is_removed_and_packed_anew(
 ) -> None:
     """As it would after a fault in what packed or wrote it: its sums are right."""
     expected = logits(*start(config)[:2])
-    (path,) = Path(config.weights_cache).glob(f"*{ENDING}")
-    key = path.name.removeprefix(BEGINNING).removesuffix(ENDING)
+    (path,) = Path(config.weights_cache).glob(f"*{SUFFIX}")
+    key = path.name.removeprefix(PREFIX).removesuffix(SUFFIX)
     cache = PackedCache(path.parent, 10**9)
     entry = cache.read(key)
     assert entry is not None

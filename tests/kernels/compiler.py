@@ -1,4 +1,4 @@
-"""For tests that compile: whether this machine can, and with what."""
+"""The C++ compiler of this machine, and a mark for tests that need one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from yaie.kernels import build
 
 
 def find_compiler() -> str | None:
-    """The compiler that would be tried first."""
+    """Return the first compiler that the loader tries."""
     return next(iter(build.find_compilers()), None)
 
 
 needs_compiler = pytest.mark.skipif(
     find_compiler() is None,
-    reason="compiles, and this machine has no C++ compiler, which YAIE may lack",
+    reason="needs a C++ compiler, which is optional for YAIE",
 )

@@ -1,7 +1,7 @@
-// Prints what a kernel library computes from fixed numbers: libraries of different compilers and
-// processors can so be compared where there is no Python. Called from test_compilers.py.
+// A program that prints a kernel library's results for fixed inputs, to compare libraries of
+// different compilers and processors without Python. Called from test_compilers.py.
 //
-// `driver <instruction set>` writes a line for each result: its name, then its numbers.
+// `driver <instruction set>` writes a line for each result: its name, then its elements.
 
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +34,7 @@ typedef std::vector<float> Floats;
 
 uint64_t random_state = 1;
 
-// Between -1 and 1; the same numbers everywhere.
+// Pseudo-random numbers between -1 and 1, equal on all systems.
 float random_number() {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
     return static_cast<float>(static_cast<int32_t>(random_state >> 32)) / 2147483648.0f;
@@ -127,7 +127,7 @@ void print_linears() {
         }
 }
 
-// A trunk that all rows share and two branches with half of the rows each, which are their last.
+// A shared trunk and two branches with half of the rows each, at their ends.
 struct Tree {
     std::vector<int64_t> positions, slots;
     std::vector<YaieSegment> segments;
@@ -154,7 +154,7 @@ int64_t next_step_id() {
 }
 
 struct KeyValuePool {
-    Floats keys, values, key_scales, value_scales;  // elements of any dtype need no more room
+    Floats keys, values, key_scales, value_scales;  // room for elements of any dtype
 
     KeyValuePool(YaieLayer& layer, int64_t slots)
         : keys(slots * layer.num_kv_heads * layer.key_width),
@@ -226,7 +226,7 @@ void print_attention(int32_t pool_dtype, int32_t width, int64_t rows, bool exact
           output);
 }
 
-// A whole decoder of two layers with a head that is its embedding too.
+// A decoder of two layers whose head is tied to the embedding.
 struct SmallDecoder {
     static constexpr int64_t kMasked = 64, kInner = 96, kSlots = 20;
     static constexpr int32_t kHeads = 4, kKvHeads = 2, kWidth = 32, kVocabulary = 50;
@@ -281,7 +281,7 @@ struct SmallDecoder {
         layers.push_back(layer);
     }
 
-    // The logits of `rows` tokens from position `first` on; those before are in the pool.
+    // Logits of `rows` tokens from position `first` on; earlier ones are in the pool.
     Floats logits(int64_t first, int64_t rows) {
         std::vector<int64_t> counted, tokens;
         for (int64_t i = 0; i < kSlots; ++i) counted.push_back(i);

@@ -1,5 +1,5 @@
-// Runs tasks on a pool that may have no memory for the stacks of most of its threads, and prints
-// how many threads it has and what the tasks made. Built and run by test_pool.py.
+// A program that runs tasks on a pool, with memory for few stacks of threads, and prints the number
+// of threads and the tasks' result. Built and run by test_pool.py.
 #include "pool.h"
 
 #include <sys/resource.h>

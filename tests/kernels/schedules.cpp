@@ -1,5 +1,5 @@
-// Walks through twelve layers of so many kinds in each of three steps, and prints how many
-// schedules a step made. Built and run by test_schedules.py.
+// A program that schedules twelve layers of several kinds in each of three steps, and prints the
+// number of schedules built in a step. Built and run by test_schedules.py.
 #include "schedule.h"
 
 #include <cstdio>
@@ -23,7 +23,7 @@ int main(int, char** arguments) {
         int made = 0;
         for (int i = 0; i < 12; ++i) {
             layer.sliding_window = i % num_kinds * 20;  // of the first kind: none
-            // A schedule that was made before knows of more slots than there are now.
+            // An earlier schedule has more slots than there are now.
             segment.end_slot = kSlots - 1 - i;
             const yaie::Piece& piece = schedules.get(step, layer, 1, false).pieces.at(0);
             made += piece.first_position + piece.num_keys == segment.end_slot;

@@ -37,7 +37,7 @@ def compute(
 
 
 def as_read(library: Library, x: torch.Tensor) -> torch.Tensor:
-    """The rows that the set in use multiplies, in float64."""
+    """Return the rows as the set in use multiplies them, in float64."""
     return (x.bfloat16() if library.instruction_set in ROUNDING_SETS else x).double()
 
 
@@ -51,7 +51,9 @@ SHAPES = [(32, 64), (33, 71), (1, 1), (200, 32), (300, 1100), (600, 640)]  # out
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("rows", [1, 2, 4, 7, 16, 17, 32, 33, 61, 100])
-def test_it_multiplies(kernels: Library, shape: tuple[int, int], rows: int) -> None:
+def test_products_equal_those_in_float64(
+    kernels: Library, shape: tuple[int, int], rows: int
+) -> None:
     outputs, inputs = shape
     torch.manual_seed(rows)
     weight = torch.randn(outputs, inputs).bfloat16()
@@ -61,7 +63,7 @@ def test_it_multiplies(kernels: Library, shape: tuple[int, int], rows: int) -> N
 
 
 def test_rows_rounded_to_bf16_are_near_to_float32(kernels: Library) -> None:
-    """Each input moves by at most 2^-9 of itself, at random: sums by far less than their terms."""
+    """Inputs move by at most 2^-9 at random, and sums by far less than their terms."""
     weight, x = torch.randn(64, 1024).bfloat16(), torch.randn(40, 1024)
     found = compute(kernels, weight, x, torch.empty(40, 64)).double()
     truth = x.double() @ weight.double().T
@@ -70,7 +72,7 @@ def test_rows_rounded_to_bf16_are_near_to_float32(kernels: Library) -> None:
 
 @pytest.mark.parametrize("rows", [3, 33, 40])
 @pytest.mark.parametrize("outputs", [40, 64])
-def test_sums_are_added_to_what_is_there(kernels: Library, outputs: int, rows: int) -> None:
+def test_results_can_be_added_to_the_output(kernels: Library, outputs: int, rows: int) -> None:
     weight = torch.randn(outputs, 70).bfloat16()
     x, before = torch.randn(rows, 70), torch.randn(rows, outputs)
     found = compute(kernels, weight, x, before.clone(), store=ADD)
@@ -92,7 +94,7 @@ def test_gates_and_values_share_panels(kernels: Library, name: str, rows: int) -
 @pytest.mark.parametrize("store", [SET, ADD, GATED["silu"]])
 @pytest.mark.parametrize("outputs", [2048, 2050])
 def test_results_larger_than_caches(kernels: Library, outputs: int, store: int) -> None:
-    """Several blocks of rows, and results that are written past the caches."""
+    """Several blocks of rows, and results stored non-temporally."""
     kernels.threads = 2
     weight, x = torch.randn(outputs, 40).bfloat16(), torch.randn(700, 40)
     width = outputs // 2 if store == GATED["silu"] else outputs
@@ -100,13 +102,13 @@ def test_results_larger_than_caches(kernels: Library, outputs: int, store: int) 
     rows = [slice(at, at + 40) for at in range(0, 700, 40)]
     parts = [compute(kernels, weight, x[at].clone(), torch.ones(len(x[at]), width), store=store)
              for at in rows]  # fmt: skip
-    if kernels.instruction_set in ROUNDING_SETS:  # a row's bits do not depend on the others there
+    if kernels.instruction_set in ROUNDING_SETS:  # these are batch-invariant
         assert torch.equal(whole, torch.cat(parts))
     torch.testing.assert_close(whole, torch.cat(parts), atol=1e-5, rtol=1e-5)
 
 
-def test_other_rows_do_not_show(kernels: Library) -> None:
-    """Neither rows of earlier calls, whose memory is used again, nor rows beside a row."""
+def test_rows_are_independent(kernels: Library) -> None:
+    """Of rows in earlier calls, whose memory is reused, and of rows in the same call."""
     weight = torch.randn(64, 100).bfloat16()
     x = torch.randn(5, 100)
     expected = compute(kernels, weight, x, torch.empty(5, 64))

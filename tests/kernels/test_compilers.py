@@ -1,7 +1,7 @@
-"""Libraries of another compiler and for another processor compute what the usual one computes.
+"""Libraries of another compiler and for another processor compute the same as the usual one.
 
-The usual one's numbers are checked against torch elsewhere. A small program, driver.cpp, prints
-what a library makes of fixed numbers, so the other processor needs neither Python nor torch.
+Other tests compare the usual one with torch. A small program, driver.cpp, prints a library's
+results for fixed inputs, so that the other processor needs neither Python nor torch.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from yaie.kernels.library import Library
 pytestmark = pytest.mark.slow
 
 DRIVER = Path(__file__).with_name("driver.cpp")
-TIMEOUT_S = 1800  # a compiler may wait for other work on the machine
+TIMEOUT_S = 1800  # the machine may be busy
 
 CLANG = shutil.which("clang++")
 AARCH64_GCC = shutil.which("aarch64-linux-gnu-g++")
 EMULATOR = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
-AARCH64_SYSTEM = "/usr/aarch64-linux-gnu"  # where the emulator finds the C and C++ libraries
+AARCH64_SYSTEM = "/usr/aarch64-linux-gnu"  # the emulator's C and C++ libraries
 
-# Of the largest number. Products and sums are fused by one and not by the other; where such a
-# result becomes a byte it may be rounded the other way.
+# Of the largest result. One compiler fuses products and sums, the other does not; a result that
+# becomes a byte may then be rounded differently.
 TOLERANCE, BYTES_TOLERANCE = 1e-5, 3e-2
 
 needs_clang = pytest.mark.skipif(CLANG is None, reason="clang++ is not installed (Debian: clang)")
@@ -37,7 +37,7 @@ Numbers = dict[str, list[float]]
 
 
 def make_driver(compiler: str, library: Path, program: Path) -> Path:
-    """The program, linked with this library."""
+    """Link the program with this library."""
     command = [*shlex.split(compiler), "-std=c++17", "-O1", str(DRIVER), str(library)]
     command += ["-o", str(program)]
     subprocess.run(command, check=True, timeout=TIMEOUT_S)
@@ -45,7 +45,7 @@ def make_driver(compiler: str, library: Path, program: Path) -> Path:
 
 
 def run_driver(*command: str) -> Numbers:
-    """What the library computes: the numbers of each result by its name."""
+    """Return the library's results by name."""
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT_S)
     lines = [line.split() for line in done.stdout.splitlines()]
     return {name: [float(number) for number in numbers] for name, *numbers in lines}
@@ -63,7 +63,7 @@ def assert_close(found: Numbers, expected: Numbers) -> None:
 
 @pytest.fixture(scope="module")
 def library() -> Library:
-    """The library that all other tests use."""
+    """The library of all other tests."""
     loaded = loader.load()
     if loaded is None:
         pytest.skip(f"no kernel library to compare with: {loader.status().reason}")
@@ -82,7 +82,7 @@ def usual(library: Library, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.timeout(2 * TIMEOUT_S)
 @needs_clang
-def test_clang_makes_a_library_that_computes_the_same_with_each_instruction_set(
+def test_clang_computes_the_same_with_each_instruction_set(
     library: Library, usual: str, tmp_path: Path
 ) -> None:
     assert CLANG is not None

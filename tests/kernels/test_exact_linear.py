@@ -1,4 +1,4 @@
-"""Exact linear layers: a row is added up in the same order beside any number of other rows."""
+"""Batch-invariant linear layers: the number of other rows does not change a row's bits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["kernels"]
 
 pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
 
-MOST_ROWS = 64  # beyond four tiles of every instruction set: panels are then widened first
+MOST_ROWS = 64  # above four tiles of every instruction set, panels are upcast first
 STORES = {"set": 0, "add": 1, **GATED}
 
 
@@ -48,7 +48,7 @@ class Layer:
 
 
 def differing(layer: Layer, inputs: int, store: str) -> list[int]:
-    """Numbers of rows with which some row gets other bits than alone."""
+    """Return the row counts with which a row differs from its result alone."""
     x = torch.randn(MOST_ROWS, inputs)
     alone = torch.cat([layer(x[row : row + 1].clone(), store) for row in range(MOST_ROWS)])
     counts = range(1, MOST_ROWS + 1)
@@ -58,20 +58,22 @@ def differing(layer: Layer, inputs: int, store: str) -> list[int]:
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("inputs", [64, 101, 1000])
-def test_any_number_of_rows(kernels: Library, inputs: int, kind: str, threads: int) -> None:
+def test_any_number_of_rows_gives_the_same_bits(
+    kernels: Library, inputs: int, kind: str, threads: int
+) -> None:
     kernels.threads = threads
     layer = Layer(kernels, inputs, 200, kind, exact=True)
     for store in STORES:
         assert differing(layer, inputs, store) == []
 
 
-def test_it_is_right(kernels: Library) -> None:
+def test_results_equal_those_in_float64(kernels: Library) -> None:
     layer = Layer(kernels, 100, 72, "float32", exact=True)
     x = torch.randn(5, 100)
     expected = x.double() @ layer.weight.T + layer.bias
     torch.testing.assert_close(layer(x).double(), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_without_it_bits_differ(kernels: Library) -> None:
+def test_without_the_option_bits_differ(kernels: Library) -> None:
     """The tests above can fail."""
     assert differing(Layer(kernels, 1000, 200, "float32", exact=False), 1000, "set")

@@ -1,4 +1,4 @@
-"""The thread pool by itself, in a small program: pool.cpp."""
+"""The thread pool alone, in a small program: pool.cpp."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.kernels.compiler import needs_compiler
 from yaie.kernels import build
 
-pytestmark = needs_compiler
+pytestmark = [needs_compiler, pytest.mark.integration]
 PROGRAM = Path(__file__).with_name("pool.cpp")
 SUM = sum(index * index for index in range(1000))
 MIB = 1024**2
@@ -30,7 +30,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(program: Path, threads: int, memory: int = 0) -> tuple[int, int]:
-    """How many threads there were, and what they made, with at most so many bytes of addresses."""
+    """Return the number of threads and their result, with at most `memory` bytes of addresses."""
     command = [str(program), str(threads), str(memory)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
     found, made = map(int, done.stdout.split())
@@ -38,14 +38,12 @@ def run(program: Path, threads: int, memory: int = 0) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_as_many_threads_compute_as_are_wanted(program: Path, threads: int) -> None:
+def test_the_requested_threads_compute(program: Path, threads: int) -> None:
     assert run(program, threads) == (threads, SUM)
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="only Linux heeds RLIMIT_AS, without which all threads start"
-)
-def test_threads_that_cannot_start_are_done_without(program: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is enforced on Linux alone")
+def test_the_pool_works_with_fewer_threads_than_requested(program: Path) -> None:
     threads, made = run(program, 1000, memory=100 * MIB)
     assert 1 <= threads < 1000
     assert made == SUM

@@ -1,10 +1,12 @@
-"""The schedules of attention by themselves, in a small program: schedules.cpp."""
+"""The schedules of attention alone, in a small program: schedules.cpp."""
 
 from __future__ import annotations
 
 import shlex
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from tests.kernels.compiler import needs_compiler
 from yaie.kernels import build
@@ -13,7 +15,8 @@ PROGRAM = Path(__file__).with_name("schedules.cpp")
 
 
 @needs_compiler
-def test_layers_of_one_kind_share_a_schedule_wherever_they_are_in_a_step(tmp_path: Path) -> None:
+@pytest.mark.integration
+def test_layers_of_one_kind_share_a_schedule(tmp_path: Path) -> None:
     program = tmp_path / "schedules"
     flags = ["-std=c++17", "-O0", f"-I{build.SOURCES}"]
     compiler = shlex.split(build.require_compilers()[0])
@@ -21,5 +24,5 @@ def test_layers_of_one_kind_share_a_schedule_wherever_they_are_in_a_step(tmp_pat
     for num_kinds in (1, 2, 4):
         done = subprocess.run([program, str(num_kinds)], check=True, capture_output=True, text=True)
         assert done.stdout.split() == [str(num_kinds)] * 3
-    # More than are kept: some are made again, and each layer still gets its own.
+    # More kinds than are kept: schedules are rebuilt, and each layer still gets its own.
     subprocess.run([program, "5"], check=True, capture_output=True)

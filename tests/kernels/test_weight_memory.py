@@ -1,4 +1,4 @@
-"""Weights lie one behind the other, in mappings that begin where large pages do."""
+"""Weights are contiguous, in mappings that start at large pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def memory() -> WeightMemory:
     return WeightMemory(library)
 
 
-def test_tensors_lie_one_behind_the_other_from_the_start_of_a_large_page(
+def test_tensors_are_contiguous_from_a_large_page_on(
     memory: WeightMemory,
 ) -> None:
     first, second, third = (memory.take(nbytes) for nbytes in (3 * MIB + 1, 100, 5 * MIB))
@@ -32,7 +32,7 @@ def test_tensors_lie_one_behind_the_other_from_the_start_of_a_large_page(
     assert not first.any() and not third.any()
 
 
-def test_what_is_larger_than_a_mapping_gets_its_own(memory: WeightMemory) -> None:
+def test_a_large_tensor_gets_its_own_mapping(memory: WeightMemory) -> None:
     small, large = memory.take(10), memory.take(70 * MIB)
     assert large.data_ptr() % (2 * MIB) == 0
     assert len(large) == 70 * MIB
@@ -40,7 +40,7 @@ def test_what_is_larger_than_a_mapping_gets_its_own(memory: WeightMemory) -> Non
     assert not small.any()
 
 
-def test_memory_outlives_who_gave_it_out(memory: WeightMemory) -> None:
+def test_memory_outlives_its_allocator(memory: WeightMemory) -> None:
     taken = memory.take(MIB)
     taken.fill_(3)
     del memory

@@ -1,4 +1,4 @@
-"""The folder of packed weights: whole files or none, a bounded size, no harm from a bad disk."""
+"""The cache of packed weights: atomic files, a bounded size, and tolerance of bad disks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from tests.tiny_model import write_tiny_model
 from yaie.config import EngineConfig
 from yaie.models import packed_cache
-from yaie.models.packed_cache import BEGINNING, ENDING, PackedCache, cache_key, open_cache
+from yaie.models.packed_cache import PREFIX, SUFFIX, PackedCache, cache_key, open_cache
 
 NEVER = threading.Event()
 DATA = bytes(range(200)) * 50
@@ -32,11 +32,11 @@ def write(cache: PackedCache, key: str, data: bytes = DATA) -> bool:
 
 def names(cache: PackedCache) -> list[str]:
     files = (path.name for path in cache.folder.iterdir())
-    return sorted(name.removeprefix(BEGINNING).removesuffix(ENDING) for name in files)
+    return sorted(name.removeprefix(PREFIX).removesuffix(SUFFIX) for name in files)
 
 
 def file_of(cache: PackedCache, key: str) -> Path:
-    return cache.folder / f"{BEGINNING}{key}{ENDING}"
+    return cache.folder / f"{PREFIX}{key}{SUFFIX}"
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_removed_and_never_served(cache: PackedCache, damage: 
     "header",
     ["[]", "null", "7", "{}", '{"nbytes": "10"}', '{"nbytes": -1}', '{"nbytes": 1.5}', "[" * 9999],
 )
-def test_a_header_that_is_json_and_not_ours_is_a_line_in_the_log(
+def test_a_foreign_header_is_removed_and_logged(
     cache: PackedCache, header: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(cache, "a")
@@ -94,7 +94,7 @@ def test_a_header_that_is_json_and_not_ours_is_a_line_in_the_log(
 
 @pytest.mark.parametrize("kind", ["a bit", "zeros", "exchanged pages"])
 @pytest.mark.parametrize("place", [0, 3, 8])
-def test_numbers_that_changed_on_the_disk_are_never_served(
+def test_data_that_changed_on_disk_is_never_served(
     cache: PackedCache, kind: str, place: int
 ) -> None:
     data = random.Random(0).randbytes(10 * PAGE + 80)
@@ -120,7 +120,7 @@ def test_numbers_that_changed_on_the_disk_are_never_served(
 def test_pieces_of_any_length_in_words_are_read_back(
     cache: PackedCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tensors begin and end anywhere in the pages that are summed."""
+    """Tensors begin and end anywhere in the checksummed pages."""
     draw = random.Random(1)
     pieces = [draw.randbytes(8 * draw.choice([0, 1, 7, 511, 512, 513, 2000])) for _ in range(60)]
     data = b"".join(pieces)
@@ -135,24 +135,22 @@ def test_pieces_of_any_length_in_words_are_read_back(
 
 
 @pytest.mark.parametrize("change", [-8, 8])
-def test_pieces_that_are_not_as_long_as_was_said_are_not_kept(
-    cache: PackedCache, change: int
-) -> None:
+def test_pieces_of_another_total_length_are_refused(cache: PackedCache, change: int) -> None:
     assert not cache.write("a", {}, [memoryview(DATA)], len(DATA) + change, NEVER)
     assert names(cache) == []
 
 
-def test_the_least_recently_used_go_when_there_is_no_room(cache: PackedCache) -> None:
+def test_the_least_recently_used_files_are_evicted(cache: PackedCache) -> None:
     for index, key in enumerate("abc"):
         write(cache, key)
         os.utime(file_of(cache, key), (index, index))
-    cache.read("a")  # now the latest used
+    cache.read("a")  # now the most recently used
     write(cache, "d")
     assert names(cache) == ["a", "c", "d"]
     assert cache.usage()[1] <= 5 * len(DATA)
 
 
-def test_what_is_larger_than_the_limit_is_not_written_and_evicts_nothing(
+def test_a_file_above_the_limit_evicts_no_other(
     cache: PackedCache,
 ) -> None:
     write(cache, "a")
@@ -160,7 +158,7 @@ def test_what_is_larger_than_the_limit_is_not_written_and_evicts_nothing(
     assert names(cache) == ["a"]
 
 
-def test_a_full_disk_is_a_line_in_the_log(
+def test_a_full_disk_is_logged(
     cache: PackedCache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*_: object) -> None:
@@ -173,7 +171,7 @@ def test_a_full_disk_is_a_line_in_the_log(
     assert names(cache) == []
 
 
-def test_a_folder_that_cannot_be_made_is_a_line_in_the_log(
+def test_a_folder_that_cannot_be_created_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("in the way")
@@ -185,17 +183,17 @@ def test_a_folder_that_cannot_be_made_is_a_line_in_the_log(
     assert cache.usage() == (0, 0)
 
 
-def test_one_that_is_told_to_stop_leaves_nothing(cache: PackedCache) -> None:
+def test_a_stopped_write_leaves_no_file(cache: PackedCache) -> None:
     stop = threading.Event()
     stop.set()
     assert not cache.write("a", {}, [memoryview(DATA)], len(DATA), stop)
     assert names(cache) == []
 
 
-def test_stopping_waits_for_a_few_chunks_on_their_way_to_the_disk_and_no_more(
+def test_stopping_waits_for_a_few_chunks_at_most(
     cache: PackedCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A system that writes late would else let the one who stops wait for the whole model."""
+    """Otherwise a stop could wait until the whole model is flushed."""
     stop, flushed = threading.Event(), [0]
     real = os.fsync
 
@@ -217,9 +215,9 @@ def test_stopping_waits_for_a_few_chunks_on_their_way_to_the_disk_and_no_more(
     assert sum(lengths) == file_of(cache, "a").stat().st_size
 
 
-def test_unfinished_files_of_the_dead_are_removed_and_others_are_not(cache: PackedCache) -> None:
+def test_abandoned_unfinished_files_are_removed(cache: PackedCache) -> None:
     cache.folder.mkdir()
-    old, new = (cache.folder / f"{BEGINNING}{name}.unfinished" for name in "xy")
+    old, new = (cache.folder / f"{PREFIX}{name}.unfinished" for name in "xy")
     for path in (old, new):
         path.write_bytes(b"half")
     long_ago = time.time() - 7200
@@ -228,19 +226,21 @@ def test_unfinished_files_of_the_dead_are_removed_and_others_are_not(cache: Pack
     assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_files_of_others_are_neither_counted_nor_removed(tmp_path: Path) -> None:
+def test_foreign_files_are_neither_counted_nor_removed(tmp_path: Path) -> None:
     cache = PackedCache(tmp_path, 2 * len(DATA))
     others = [tmp_path / name for name in ("holiday.packed", "download.unfinished", "a.packed")]
     for path in others:
         path.write_bytes(DATA)
         os.utime(path, (1, 1))
-    for key in "abc":  # only one of which has room
+    for key in "abc":  # one fits
         assert write(cache, key)
     assert cache.usage()[0] == 1
     assert sorted(tmp_path.iterdir()) == sorted([*others, file_of(cache, "c")])
 
 
-def test_an_empty_setting_is_none_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_setting_means_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for where in ("", " "):
         monkeypatch.setenv("YAIE_WEIGHTS_CACHE", where)
@@ -249,8 +249,8 @@ def test_an_empty_setting_is_none_at_all(tmp_path: Path, monkeypatch: pytest.Mon
             assert found is not None and found.folder == tmp_path / "yaie" / "packed"
 
 
-def test_the_settings_say_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert open_cache(EngineConfig()) is None  # as the environment of the tests says
+def test_the_settings_choose_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_cache(EngineConfig()) is None  # disabled by the environment of the tests
     monkeypatch.delenv("YAIE_WEIGHTS_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = open_cache(EngineConfig())
@@ -275,7 +275,7 @@ def test_a_user_without_a_home_has_no_cache(
     assert "XDG_CACHE_HOME" in caplog.text
 
 
-def test_a_key_is_of_everything_that_packed_weights_depend_on(tmp_path: Path) -> None:
+def test_a_key_covers_all_inputs_of_packed_weights(tmp_path: Path) -> None:
     folder = write_tiny_model(tmp_path / "model")
     config = EngineConfig(model=str(folder))
     key = cache_key(config, folder, "avx2")

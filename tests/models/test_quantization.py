@@ -1,4 +1,4 @@
-"""Weights that are rounded at load: how far from the originals, and the same in both executions."""
+"""Quantization at load: the error to the originals, and equal results of both executors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CASES = {case.name: case for case in CASES}
 KINDS = ["int8", "int4"]
 
 needs_library = pytest.mark.skipif(
-    load() is None, reason="no kernel library: there is no compiler here, and torch serves"
+    load() is None, reason="no kernel library: without a compiler torch serves"
 )
 
 
@@ -39,7 +39,7 @@ def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize(("kind", "bound"), [("int8", 0.009), ("int4", 0.11)])
-def test_rounding_stays_near(kind: str, bound: float) -> None:
+def test_the_rounding_error_is_bounded(kind: str, bound: float) -> None:
     torch.manual_seed(0)
     weight = torch.randn(1100, 256)
     rounded = quantize_weight(weight, kind)
@@ -73,7 +73,7 @@ def test_the_step_is_chosen_for_the_least_error() -> None:
     assert best < relative_error(plain, weight)
 
 
-def test_weights_of_unlike_kinds_are_not_joined() -> None:
+def test_weights_of_different_formats_are_not_joined() -> None:
     bytes_, nibbles = (quantize_weight(torch.randn(8, 64), kind) for kind in KINDS)
     assert join([bytes_, nibbles]) is None
     joined = join([bytes_, bytes_])
@@ -92,7 +92,7 @@ def test_a_layer_follows_its_model_to_another_device() -> None:
 
 
 def multiply_rounded(self: QuantizedLinear, x: torch.Tensor) -> torch.Tensor:
-    """What the kernels do with a layer: the rows become bytes too, with a scale for each group."""
+    """Compute like the kernels: rows become bytes too, with a scale for each group."""
     assert self.quantized is not None
     grouped = x.view(*x.shape[:-1], -1, self.quantized.group_size)
     peak = grouped.abs().amax(-1, keepdim=True).clamp_min(1e-30)
@@ -103,10 +103,10 @@ def multiply_rounded(self: QuantizedLinear, x: torch.Tensor) -> torch.Tensor:
 @needs_library
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["llama", "llama-tied", "qwen2", "qwen3", "granite", "phi3"])
-def test_the_kernels_compute_what_the_integers_say(
+def test_the_kernels_agree_with_dequantized_weights(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In models where a number that is rounded the other way shows in every logit."""
+    """In these models one different rounding changes every logit."""
     loaded = load_case(name, tmp_path, kind)
     plain = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
     with monkeypatch.context() as patch:
@@ -123,9 +123,7 @@ def test_the_kernels_compute_what_the_integers_say(
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["gemma2", "gpt-oss", "olmo2", "qwen3-moe"])
-def test_models_that_transformers_runs_are_rounded_too(
-    name: str, kind: str, tmp_path: Path
-) -> None:
+def test_models_run_by_transformers_are_quantized_too(name: str, kind: str, tmp_path: Path) -> None:
     loaded = load_case(name, tmp_path, kind)
     assert any(isinstance(module, QuantizedLinear) for module in loaded.model.modules())
     found = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
@@ -142,7 +140,7 @@ def test_models_that_transformers_runs_are_rounded_too(
 
 
 @needs_library
-def test_tied_embeddings_are_the_rounded_head(tmp_path: Path) -> None:
+def test_tied_embeddings_equal_the_quantized_head(tmp_path: Path) -> None:
     loaded = load_case("llama-tied", tmp_path, "int8")
     head = loaded.model.get_output_embeddings()  # type: ignore[operator]
     assert isinstance(head, QuantizedLinear)
@@ -165,10 +163,10 @@ def test_packed_weights_take_a_quarter_and_an_eighth(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "reported"), [("qwen3-moe", "int4"), ("gpt2", "int8")])
-def test_a_share_that_is_left_as_it_is_is_told(
+def test_a_large_plain_share_is_logged(
     name: str, reported: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Experts, and nearly all of GPT-2: only its head is rounded, which is at int8."""
+    """Experts, and most of GPT-2, whose head alone is quantized, at int8."""
     loaded = load_case(name, tmp_path, "int4")
     assert loaded.metadata.quantization == reported
     model: Any = loaded.model
@@ -181,20 +179,18 @@ def test_a_share_that_is_left_as_it_is_is_told(
     assert f"leaves {share} % of the weights unquantized" in caplog.text
 
 
-def test_nothing_is_told_where_all_is_rounded(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_full_quantization_logs_no_share(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     assert load_case("llama", tmp_path, "int4").metadata.quantization == "int4"
     assert "unquantized" not in caplog.text
 
 
-def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
+def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match="quantization is 'int3'; it must be one of int8, int4"):
         EngineConfig(quantization="int3")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_engine_says_so(kind: str, tiny_model_dir: Path) -> None:
+def test_the_engine_reports_its_quantization(kind: str, tiny_model_dir: Path) -> None:
     core = EngineCore(EngineConfig(model=str(tiny_model_dir), num_slots=256, quantization=kind))  # type: ignore[arg-type]
     assert core.info.quantization == kind
 

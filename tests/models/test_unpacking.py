@@ -1,8 +1,8 @@
-"""The packings, held against words that the formats' own libraries made of the same integers.
+"""The packings, compared with words that the formats' own libraries packed.
 
 The digests were taken with compressed-tensors 0.20 (`pack_to_int32`), AutoGPTQ (`QuantLinear.pack`)
-and AutoAWQ (`WQLinear_GEMM.from_linear`). They hold the packing of `tests.models.quantized`, whose
-checkpoints the loader reads in `test_quantized.py`.
+and AutoAWQ (`WQLinear_GEMM.from_linear`). They verify the packing of `tests.models.quantized`,
+whose checkpoints the loader reads in `test_quantized.py`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PACKED_BY_THE_LIBRARIES = {
 
 
 def integers(bits: int) -> Integers:
-    """32 outputs of 32 inputs in two groups; every value occurs, and no zero point of 0."""
+    """Return 32 outputs of 32 inputs in two groups, with all values; zero points are above 0."""
     top = 1 << bits
     outputs, inputs = np.arange(32)[:, None], np.arange(32)[None]
     values = (7 * outputs + 3 * inputs + outputs * inputs // 5) % top
@@ -51,7 +51,7 @@ def digest(tensor: torch.Tensor) -> str:
 
 
 @pytest.mark.parametrize(("layout", "bits"), PACKED_BY_THE_LIBRARIES)
-def test_words_are_those_of_the_libraries(layout: str, bits: int) -> None:
+def test_packed_words_equal_those_of_the_libraries(layout: str, bits: int) -> None:
     kind = Kind(layout, bits, 16, symmetric=False)
     tensors = stored(integers(bits), kind, torch.float32)
     expected = PACKED_BY_THE_LIBRARIES[layout, bits]
@@ -60,8 +60,8 @@ def test_words_are_those_of_the_libraries(layout: str, bits: int) -> None:
 
 @pytest.mark.parametrize("layout", ["pack-quantized", "gptq", "gptq_v2", "awq", "int-quantized"])
 @pytest.mark.parametrize("zero", [0, 1, 7, 8, 15])
-def test_every_integer_comes_back(layout: str, zero: int, tmp_path: Path) -> None:
-    """Also with zero points of 0, of which GPTQ's first format borrows from their neighbours."""
+def test_every_value_is_unpacked(layout: str, zero: int, tmp_path: Path) -> None:
+    """Also with zero points of 0, whose neighbours lend a bit in GPTQ's first format."""
     kind = Kind(layout, 4, 16, symmetric=False)
     written = integers(4)
     zeros = written.zeros.copy()

@@ -31,7 +31,7 @@ from yaie.bench.machine import describe_machine
 from yaie.bench.memory import MemoryWatch, can_measure
 from yaie.bench.shared_prefix import Workload
 from yaie.errors import RequestFailed
-from yaie.models.packed_cache import AUTO, ENDING, UNFINISHED
+from yaie.models.packed_cache import AUTO, SUFFIX, UNFINISHED
 
 ALLOWANCE = 600 * 1024**2  # bytes beyond weights and pool, server and engine together
 KINDS = ("nothing_cached", "kernels_cached", "all_cached")
@@ -121,7 +121,7 @@ def _wait_until_written(caches: Path, *, begin_s: float = _BEGIN_S) -> None:
     while True:
         endings = {path.suffix for path in packed_folder(caches).glob("*")}
         spent_s = time.monotonic() - began
-        if UNFINISHED not in endings and (ENDING in endings or spent_s >= begin_s):
+        if UNFINISHED not in endings and (SUFFIX in endings or spent_s >= begin_s):
             return
         if spent_s >= _WRITE_S:
             raise RequestFailed(f"packed weights were not written within {_WRITE_S:g} s")
@@ -164,7 +164,7 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "yaie.cli", "serve", "--port", str(port)]
-    found_packed_weights = any(packed_folder(caches).glob(f"*{ENDING}"))
+    found_packed_weights = any(packed_folder(caches).glob(f"*{SUFFIX}"))
     with tempfile.TemporaryFile() as log, requests.Session() as http:
         began = time.perf_counter()
         process = subprocess.Popen(

@@ -1,8 +1,7 @@
-"""A comparison of the structures that Python mirrors with those of the loaded library.
+"""A comparison of the library's structures with their mirrors in Python.
 
-A field that is swapped, missing or of another type would corrupt memory without an error. So the
-library describes its structures (`csrc/layout.h`), and `yaie.kernels.library` refuses one whose
-description differs from the mirrors.
+A swapped, missing or retyped field would corrupt memory without an error. So the library describes
+its structures (`csrc/layout.h`), and `yaie.kernels.library` refuses a different description.
 """
 
 from __future__ import annotations

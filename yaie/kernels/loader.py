@@ -1,4 +1,4 @@
-"""A search for the kernel library of this process. Used by the CPU attention backend and `doctor`.
+"""The search for this process's kernel library. Called by the CPU attention backend and `doctor`.
 
 In this order: the library prebuilt in the package, if it is of this source; a library that this
 user compiled before; a library compiled now, in a temporary folder where the cache is read-only.

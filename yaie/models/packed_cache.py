@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 VARIABLE = "YAIE_WEIGHTS_CACHE"
 AUTO, OFF = "auto", "off"
-BEGINNING, ENDING = "yaie-", ".packed"  # of file names; other files are never removed
+PREFIX, SUFFIX = "yaie-", ".packed"  # of file names; other files are never removed
 UNFINISHED = ".unfinished"  # suffix of the name until a file is complete
 FORMAT = 3
 
@@ -51,12 +51,12 @@ _MAGIC = b"YAIEPACK"
 _PAGE = 4096
 _WORD = 8
 _WORDS_IN_PAGE = _PAGE // _WORD
-_MOST_HEADER_BYTES = 64 * 1024**2
+_MAX_HEADER_BYTES = 64 * 1024**2
 _CHUNK_BYTES = 8 * 1024**2  # read by one thread; written between two checks for a stop
 _READERS = 4
 _FLUSH_BYTES = 8 * _CHUNK_BYTES  # in flight to the disk: the longest wait of a stop
 _FREE_DISK_BYTES = 2 * 1024**3  # left free on the disk
-_FORGOTTEN_S = 3600  # age of an unfinished file at which it is removed
+_ABANDONED_S = 3600  # age of an unfinished file at which it is removed
 _SAMPLES = 64  # samples of a weight file in its identity
 _SAMPLE_BYTES = 4096
 # Settings without an effect on packed weights; any other, also a new one, makes another file.
@@ -74,7 +74,7 @@ class Entry:
     header: dict[str, Any]
     path: Path
     first: int
-    sums: NDArray[np.uint64]  # checksums of the pages of data
+    checksums: NDArray[np.uint64]  # checksums of the pages of data
 
     def load(self, memory: memoryview) -> None:
         """Read the data, `header["nbytes"]` bytes, into memory.
@@ -82,7 +82,7 @@ class Entry:
         Raises `OSError`, or `ValueError` for a wrong checksum. The file is not mapped: its small
         pages would slow the reading of weights to two thirds in every step.
         """
-        found = np.zeros_like(self.sums)
+        found = np.zeros_like(self.checksums)
 
         def read_chunk(begin: int) -> None:
             chunk = memory[begin : begin + _CHUNK_BYTES]
@@ -92,13 +92,13 @@ class Entry:
                 if not count:
                     raise OSError(f"{self.path} was truncated while it was read")
                 done += count
-            _add_up(found, chunk, begin)
+            _add_to_checksums(found, chunk, begin)
 
         with self.path.open("rb", buffering=0) as file, ThreadPoolExecutor(_READERS) as readers:
             for _ in readers.map(read_chunk, range(0, len(memory), _CHUNK_BYTES)):
                 pass
-        if not np.array_equal(found, self.sums):
-            page = int(np.flatnonzero(found != self.sums)[0])
+        if not np.array_equal(found, self.checksums):
+            page = int(np.flatnonzero(found != self.checksums)[0])
             raise ValueError(
                 f"the data in {self.path} fails its checksum from byte "
                 f"{self.first + page * _PAGE:,} on"
@@ -147,7 +147,7 @@ class PackedCache:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._make_room(nbytes):
                 return False
-            handle, name = tempfile.mkstemp(UNFINISHED, BEGINNING, self.folder)
+            handle, name = tempfile.mkstemp(UNFINISHED, PREFIX, self.folder)
             unfinished = Path(name)
             with os.fdopen(handle, "wb", buffering=0) as file:
                 if not _fill(file.fileno(), header, pieces, nbytes, stop):
@@ -170,18 +170,18 @@ class PackedCache:
 
     def usage(self) -> tuple[int, int]:
         """Return the number of files and their total size in bytes."""
-        sizes = [status.st_size for _, status in self._files(ENDING)]
+        sizes = [status.st_size for _, status in self._files(SUFFIX)]
         return len(sizes), sum(sizes)
 
     def _path(self, key: str) -> Path:
-        return self.folder / f"{BEGINNING}{key}{ENDING}"
+        return self.folder / f"{PREFIX}{key}{SUFFIX}"
 
     def _make_room(self, nbytes: int) -> bool:
         """Evict the least recently used files until `nbytes` fit; return False if they never do."""
         for path, status in self._files(UNFINISHED):
-            if time.time() - status.st_mtime > _FORGOTTEN_S:
+            if time.time() - status.st_mtime > _ABANDONED_S:
                 path.unlink(missing_ok=True)
-        files = sorted(self._files(ENDING), key=lambda file: file[1].st_mtime)
+        files = sorted(self._files(SUFFIX), key=lambda file: file[1].st_mtime)
         used = sum(status.st_size for _, status in files)
         free = shutil.disk_usage(self.folder).free - _FREE_DISK_BYTES
         if nbytes > self._limit or nbytes > free + used:
@@ -197,10 +197,10 @@ class PackedCache:
             free += status.st_size
         return True
 
-    def _files(self, ending: str) -> Iterator[tuple[Path, os.stat_result]]:
+    def _files(self, suffix: str) -> Iterator[tuple[Path, os.stat_result]]:
         with contextlib.suppress(OSError):
             for path in list(self.folder.iterdir()):
-                if path.name.startswith(BEGINNING) and path.name.endswith(ending):
+                if path.name.startswith(PREFIX) and path.name.endswith(suffix):
                     with contextlib.suppress(FileNotFoundError):
                         yield path, path.stat()
 
@@ -270,21 +270,21 @@ def _read(path: Path, handle: int) -> Entry:
     if start[:8] != _MAGIC or len(start) < 16:
         raise ValueError("it lacks the magic bytes")
     (length,) = struct.unpack("<Q", start[8:])
-    if length > _MOST_HEADER_BYTES:
+    if length > _MAX_HEADER_BYTES:
         raise ValueError(f"its header claims {length} bytes")
     header = json.loads(os.pread(handle, length, 16))
     nbytes = header.get("nbytes") if isinstance(header, dict) else None
     if type(nbytes) is not int or nbytes < 0:
         raise ValueError("its header lacks the size of the data")
-    first = _data_begins(length)
+    first = _data_offset(length)
     end = first + nbytes
     pages = -(-end // _PAGE)
     if size != end + pages * _WORD:
         raise ValueError(f"it has {size} bytes instead of {end + pages * _WORD}")
-    sums = np.frombuffer(os.pread(handle, pages * _WORD, end), np.uint64)
-    own, others = np.split(sums, [first // _PAGE])
+    checksums = np.frombuffer(os.pread(handle, pages * _WORD, end), np.uint64)
+    own, others = np.split(checksums, [first // _PAGE])
     found = np.zeros_like(own)
-    _add_up(found, os.pread(handle, first, 0), 0)
+    _add_to_checksums(found, os.pread(handle, first, 0), 0)
     if not np.array_equal(found, own):
         raise ValueError("its header fails its checksum")
     return Entry(header, path, first, others)
@@ -299,12 +299,12 @@ def _fill(
 ) -> bool:
     """Write header, pieces and checksums and flush them; return False if stopped."""
     text = json.dumps({**header, "nbytes": nbytes}).encode()
-    end = _data_begins(len(text)) + nbytes
+    end = _data_offset(len(text)) + nbytes
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(handle, 0, end + -(-end // _PAGE) * _WORD)  # a full disk fails here
     start = (_MAGIC + struct.pack("<Q", len(text)) + text).ljust(end - nbytes, b"\0")
     unflushed = 0
-    for piece in _with_sums(chain([memoryview(start)], pieces), end):
+    for piece in _with_checksums(chain([memoryview(start)], pieces), end):
         done = 0
         while done < len(piece):
             if stop.is_set():
@@ -319,30 +319,30 @@ def _fill(
     return True
 
 
-def _with_sums(pieces: Iterable[memoryview], nbytes: int) -> Iterator[memoryview]:
+def _with_checksums(pieces: Iterable[memoryview], nbytes: int) -> Iterator[memoryview]:
     """Yield the pieces, then the checksum of each page."""
-    sums = np.zeros(-(-nbytes // _PAGE), np.uint64)
+    checksums = np.zeros(-(-nbytes // _PAGE), np.uint64)
     begin = 0
     for piece in pieces:
         if begin + len(piece) > nbytes:
             raise OSError(f"more data than {nbytes} bytes")
-        _add_up(sums, piece, begin)
+        _add_to_checksums(checksums, piece, begin)
         yield piece
         begin += len(piece)
     if begin != nbytes:
         raise OSError(f"{begin} bytes of data instead of {nbytes}")
-    yield memoryview(sums.tobytes())
+    yield memoryview(checksums.tobytes())
 
 
-def _add_up(sums: NDArray[np.uint64], data: bytes | memoryview, begin: int) -> None:
+def _add_to_checksums(checksums: NDArray[np.uint64], data: bytes | memoryview, begin: int) -> None:
     """Add the words of data at byte `begin` to the checksums of its pages."""
     if not len(data):
         return
     words = np.frombuffer(data, np.uint64)
     page, word = divmod(begin // _WORD, _WORDS_IN_PAGE)
     starts = np.arange(-word, len(words), _WORDS_IN_PAGE).clip(min=0)
-    sums[page : page + len(starts)] += np.add.reduceat(words, starts)
+    checksums[page : page + len(starts)] += np.add.reduceat(words, starts)
 
 
-def _data_begins(header_bytes: int) -> int:
+def _data_offset(header_bytes: int) -> int:
     return -(-(16 + header_bytes) // _PAGE) * _PAGE

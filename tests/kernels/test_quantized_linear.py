@@ -1,4 +1,4 @@
-"""Linear layers with integer weights in each instruction set, against the same in float64."""
+"""Linear layers with quantized weights in each instruction set, against float64."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def random_weight(
     return QuantizedWeight(
         bits=bits,
         values=torch.randint(least, most + 1, (outputs, inputs), dtype=torch.int8),
-        scales=scales.bfloat16().float() if bits == 4 else scales,  # as they are held
+        scales=scales.bfloat16().float() if bits == 4 else scales,  # as stored
         zero_points=points if asymmetric else None,
     )
 
 
 def rounded(x: torch.Tensor, group: int) -> torch.Tensor:
-    """What the kernels make of x [rows, inputs]: signed bytes times a scale for each group."""
+    """Return x [rows, inputs] as the kernels quantize it: bytes times a scale for each group."""
     grouped = x.view(x.shape[0], -1, group)
     peak = grouped.abs().amax(-1, keepdim=True)
     factor = torch.where(peak > 0, 127.0 / peak, torch.zeros(()))
@@ -84,7 +84,7 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 14, 15, 17, 29, 61, 70])
-def test_it_computes_what_the_integers_say(
+def test_products_equal_those_of_dequantized_weights(
     library: Library, shape: tuple[int, int, int, int | None, bool], rows: int
 ) -> None:
     outputs, inputs, bits, group, asymmetric = shape
@@ -120,10 +120,10 @@ def test_a_row_of_zeros_gives_the_bias(library: Library) -> None:
 @pytest.mark.parametrize("rows", [1, 20])
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf])
 @pytest.mark.parametrize("at", [0, 70, 127])
-def test_what_is_no_number_stays_so(
+def test_non_finite_inputs_give_non_finite_rows(
     library: Library, bits: int, rows: int, bad: float, at: int
 ) -> None:
-    """Bytes cannot hold it; the row must not look like numbers, and others must not change."""
+    """Bytes cannot represent them; the row is non-finite, and other rows do not change."""
     weight = random_weight(40, 128, bits, 64 if bits == 4 else None)
     x = torch.randn(rows, 128)
     expected = compute(library, weight, x, torch.empty(rows, 40))
@@ -134,7 +134,7 @@ def test_what_is_no_number_stays_so(
     assert torch.equal(found[kept], expected[kept])
 
 
-def test_sums_are_added_to_what_is_there(library: Library) -> None:
+def test_results_can_be_added_to_the_output(library: Library) -> None:
     weight = random_weight(40, 64, 4, 32)
     x, before = torch.randn(5, 64), torch.randn(5, 40)
     y = compute(library, weight, x, before.clone(), store=ADD, factor=0.5)
@@ -152,7 +152,7 @@ def test_gates_and_values_share_panels(library: Library, bits: int) -> None:
     assert torch.allclose(y.double(), expected, atol=1e-5 * float(expected.abs().max()), rtol=1e-5)
 
 
-def test_a_row_does_not_depend_on_the_rows_beside_it(library: Library) -> None:
+def test_a_row_is_independent_of_other_rows(library: Library) -> None:
     weight = random_weight(64, 256, 4, 64)
     x = torch.randn(40, 256)
     together = compute(library, weight, x, torch.empty(40, 64))
@@ -167,7 +167,7 @@ def test_tiles_give_the_same_bits_as_vectors(
     library: Library, shape: tuple[int, int, int, int | None]
 ) -> None:
     if not {"amx", "vnni"}.issubset(library.instruction_sets):
-        pytest.skip("this processor has no tiles")
+        pytest.skip("this processor has no AMX")
     outputs, inputs, bits, group = shape
     weight = random_weight(outputs, inputs, bits, group, asymmetric=bits == 4)
     x = torch.randn(50, inputs)
