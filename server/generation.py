@@ -1,19 +1,17 @@
-"""One API call while it runs: its engine requests, merged, as pieces of text per choice.
+"""`Generation`: one API call while it runs, as pieces of text per choice.
 
-Made by `Service.open`, read by the routes, which must close it. All that arrived since the last
-look is handed out together, so that a slow client costs few writes and a fast one no delay.
+Made by `Service.open`; the endpoint must close it. The engine client pushes deltas into it. A
+reader takes all that arrived since its last call, so that a slow HTTP client costs few writes and
+a fast one has no delay.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
-from itertools import chain
-from typing import cast
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from server.errors import (
     AnswerTooLarge,
@@ -25,23 +23,24 @@ from server.errors import (
 from server.metrics import Metrics
 from server.translate import Call
 from yaie.client.base import EngineClient
+from yaie.client.submission import Submission
 from yaie.errors import RequestFailed, YaieError
-from yaie.text.assemble import SequenceText, TextPiece
+from yaie.text.answer import Answer, TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
 
 logger = logging.getLogger(__name__)
 
-# Deltas of a choice that may wait for a client which does not read; beyond it the request is ended.
+# Deltas of a choice that may wait for a slow HTTP client; beyond it the request is ended.
 MAX_UNREAD_DELTAS = 16_384
 # Tokens, and log-probabilities of others in their places, that a call may hold: half a KiB each.
 MAX_HELD_NUMBERS = 2**20
-# Deltas that become text in one go: other requests and probes wait meanwhile.
-DELTAS_IN_A_ROW = 256
+# Tokens that become text before other requests and probes get their turn on the event loop.
+TOKENS_IN_A_ROW = 256
 
 
 class Generation:
-    """The sequences of one call. Choice `p * n + i` is sequence `i` of prompt `p`."""
+    """The answers of one call. Choice `p * n + i` is sequence `i` of prompt `p`."""
 
     def __init__(
         self,
@@ -56,28 +55,20 @@ class Generation:
         on_close: Callable[[Generation], None],
     ) -> None:
         self.call = call
-        self._name = f"request {http_id}, {call.response_id}"  # both are known to the client
-        self.prompt_logprobs: list[tuple[TokenLogprobs | None, ...] | None]
-        self.prompt_logprobs = [None] * len(call.requests)
+        self.answers = [Answer(request, tokenizer) for request in call.requests]
+        self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
         self._client = client
         self._metrics = metrics
-        self._deadline = deadline  # of the event loop's clock, and what it was set by:
+        self._deadline = deadline  # in the event loop's time
         self._timeout_s = timeout_s
         self._on_close = on_close
-        self._sequences = [
-            SequenceText(tokenizer, request.prompt_token_ids, request.sampling)
-            for request in call.requests
-            for _ in range(request.sampling.n)
-        ]
-        self._cached = [0] * len(call.requests)
-        self._num_open = len(self._sequences)
-        self._arrived: list[tuple[int, TokenDelta]] = []  # with the choice
-        self._num_unread: Counter[int] = Counter()  # of those, by choice
+        self._submissions: list[Submission] = []
+        self._num_finished = 0  # choices
+        self._unread: dict[int, list[int]] = {}  # number of deltas and of tokens, by choice
         self._unread_numbers = self._kept_numbers = 0
         self._wake = asyncio.Event()
         self._error: YaieError | None = None
         self._has_given = False
-        self._pumps: list[asyncio.Task[None]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._started_at = self._last_at = time.monotonic()
         self._first_at: float | None = None
@@ -86,136 +77,162 @@ class Generation:
 
     def start(self) -> None:
         """Send the requests to the engine. Raises `AnswerTooLarge`, before anything is computed."""
-        if _num_of_prompts(self.call.requests) > MAX_HELD_NUMBERS:
+        if _num_prompt_logprobs(self.call.requests) > MAX_HELD_NUMBERS:
             raise self._too_large()
-        self._pumps = [
-            asyncio.create_task(self._pump(prompt, request))
-            for prompt, request in enumerate(self.call.requests)
-        ]
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_at(self._deadline, self._time_out)
+        self._timer = asyncio.get_running_loop().call_at(self._deadline, self._time_out)
+        try:
+            for prompt, request in enumerate(self.call.requests):
+                self._submissions.append(self._client.submit(request, partial(self._push, prompt)))
+        except YaieError as error:
+            self.fail(error)
+        except Exception:
+            logger.exception("%s: the engine client failed", self._name)
+            self.fail(_server_fault())
 
     @property
     def is_done(self) -> bool:
-        """Whether every choice has its finish reason."""
-        return self._num_open == 0
+        """True once every choice has its finish reason and all of it was taken."""
+        return self._is_finished and not self._unread
+
+    @property
+    def _is_finished(self) -> bool:
+        return self._num_finished == self.call.num_choices
 
     async def next(self) -> dict[int, TextPiece]:
-        """What arrived since the last call, per choice; empty when all are done.
+        """Wait for pieces and return them by choice; empty when all are done.
 
-        Raises the error that ended the request, after what came before it was handed out.
+        Raises the error that ended the request, after the pieces that came before it.
         """
         while not self.is_done:
-            if self._error is not None and not (self._arrived and self._has_given):
-                raise self._error
-            if self._arrived:
+            if self._error is not None and not (self._unread and self._has_given):
+                raise self._error  # before anything is sent it still becomes a status
+            if self._unread:
                 pieces = await self._take()
                 if self._error is not None and not self._has_given:
-                    raise self._error  # while it can still become a status
-                if pieces:
-                    self._has_given = True
-                    return pieces
-                continue
-            self._wake.clear()
-            await self._wake.wait()
+                    raise self._error
+                self._has_given = True
+                return pieces
+            await self._woken()
         return {}
+
+    async def whole(self) -> dict[int, TextPiece]:
+        """Wait for the end of all choices; return each as one piece. Raises as `next` does."""
+        while True:
+            if self._error is not None:
+                raise self._error
+            self._measure()
+            if self._is_finished:
+                return await self._take(range(self.call.num_choices))
+            self._unread = {}
+            await self._woken()
 
     @property
     def usage(self) -> Usage:
         """Tokens of the call so far."""
+        usages = [answer.usage for answer in self.answers]
+        num_completion = sum(usage.completion_tokens for usage in usages)
         return Usage(
-            prompt_tokens=sum(len(request.prompt_token_ids) for request in self.call.requests),
-            completion_tokens=0
-            if self.call.prompt_only
-            else sum(sequence.num_tokens for sequence in self._sequences),
-            cached_tokens=sum(self._cached),
+            prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+            completion_tokens=0 if self.call.prompt_only else num_completion,
+            cached_tokens=sum(usage.cached_tokens for usage in usages),
         )
 
     def fail(self, error: YaieError) -> None:
         """End the call with `error`; its sequences leave the engine within one step."""
         if self._error is None and not self.is_done:
             self._error = error
-            for pump in self._pumps:
-                pump.cancel()
+            self._close_submissions()
             self._wake.set()
 
     async def close(self) -> None:
-        """End what still runs and report how it went. Safe to call twice."""
+        """End what still runs and report the outcome. Safe to call twice."""
         if self._closed:
             return
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
-        for pump in self._pumps:
-            pump.cancel()
-        await asyncio.gather(*self._pumps, return_exceptions=True)
+        self._close_submissions()
         self._report()
         self._on_close(self)
 
-    async def _pump(self, prompt: int, request: GenerationRequest) -> None:
-        generate = cast(AsyncGenerator[TokenDelta, None], self._client.generate(request))
+    def _close_submissions(self) -> None:
+        for submission in self._submissions:
+            submission.close()
+
+    async def _woken(self) -> None:
+        self._wake.clear()
+        await self._wake.wait()
+
+    def _push(self, prompt: int, delta: TokenDelta) -> None:
+        """Add a delta; the sink of the engine client, which must not raise."""
+        if self._error is not None:
+            return
         try:
-            async with contextlib.aclosing(generate) as deltas:
-                async for delta in deltas:
-                    choice = prompt * self.call.sampling.n + delta.index
-                    self._arrived.append((choice, delta))
-                    self._num_unread[choice] += 1
-                    self._unread_numbers += len(delta.token_ids) + _num_scored(delta.logprobs)
-                    self._wake.set()
-                    if self._num_unread[choice] > MAX_UNREAD_DELTAS:
-                        raise ClientTooSlow(
-                            f"{MAX_UNREAD_DELTAS} pieces of a choice were not read; "
-                            "the request was ended"
-                        )
-                    if self._unread_numbers > MAX_HELD_NUMBERS:
-                        raise ClientTooSlow(
-                            f"{MAX_HELD_NUMBERS} tokens and log-probabilities were not read; "
-                            "the request was ended"
-                        )
+            if delta.error is None:
+                self._add(prompt, delta)
+            else:
+                level = logging.WARNING if delta.error.status == 500 else logging.INFO
+                logger.log(level, "%s failed in the engine: %s", self._name, delta.error.message)
+                self.fail(public_error(delta.error))
         except YaieError as error:
             self.fail(error)
         except Exception:
-            logger.exception("%s: the engine client failed", self._name)
-            self.fail(RequestFailed("the request failed inside the server; its log says more"))
+            logger.exception("%s: an answer could not be put together", self._name)
+            self.fail(_server_fault())
+        self._wake.set()
 
-    async def _take(self) -> dict[int, TextPiece]:
-        arrived, self._arrived = self._arrived, []
-        self._num_unread.clear()
-        self._unread_numbers = 0
-        pieces: dict[int, list[TextPiece]] = {}
-        for place, (choice, delta) in enumerate(arrived, start=1):
-            if place % DELTAS_IN_A_ROW == 0:
-                await asyncio.sleep(0)
-            if delta.error is not None:
-                level = logging.WARNING if delta.error.status >= 500 else logging.INFO
-                logger.log(level, "%s failed in the engine: %s", self._name, delta.error.message)
-                self.fail(public_error(delta.error))
-                break
-            prompt = choice // self.call.sampling.n
-            self._cached[prompt] = max(self._cached[prompt], delta.num_cached_tokens)
-            if delta.prompt_logprobs is not None:
-                self.prompt_logprobs[prompt] = delta.prompt_logprobs
-            if not self._has_room_for(delta):
-                self.fail(self._too_large())
-                break
-            piece = self._sequences[choice].push(delta)
-            if piece.must_abort:
-                await self._client.abort(delta.request_id, delta.index)
-            if piece.finish_reason is not None:
-                self._num_open -= 1
-                self._reasons.add(piece.finish_reason)
-            pieces.setdefault(choice, []).append(piece)
-        joined = {choice: _joined(parts) for choice, parts in pieces.items()}
-        self._measure(joined)
-        return joined
+    def _add(self, prompt: int, delta: TokenDelta) -> None:
+        answer = self.answers[prompt]
+        was_finished = answer.finish_reason(delta.index) is not None
+        if answer.push(delta):
+            self._submissions[prompt].abort(delta.index)
+        if was_finished:  # the last delta of a sequence that was aborted
+            return
+        reason = answer.finish_reason(delta.index)
+        if reason is not None:
+            self._num_finished += 1
+            self._reasons.add(reason)
+        unread = self._unread.setdefault(prompt * self.call.sampling.n + delta.index, [0, 0])
+        unread[0] += 1
+        unread[1] += len(delta.token_ids)
+        self._check_bounds(delta, unread[0])
 
-    def _has_room_for(self, delta: TokenDelta) -> bool:
-        """Whether log-probabilities that stay until the answer is written are not too many."""
+    def _check_bounds(self, delta: TokenDelta, num_unread: int) -> None:
+        """Raise if the call holds more than it may, with `num_unread` deltas of the choice."""
+        num_logprobs = _num_logprobs(delta.logprobs)
         if delta.prompt_logprobs is not None:
-            self._kept_numbers += _num_scored(filter(None, delta.prompt_logprobs))
+            self._kept_numbers += _num_logprobs(filter(None, delta.prompt_logprobs))
+        if not self.call.stream:  # all of it is kept until the answer is written
+            self._kept_numbers += num_logprobs
+        if self._kept_numbers > MAX_HELD_NUMBERS:
+            raise self._too_large()
         if not self.call.stream:
-            self._kept_numbers += _num_scored(delta.logprobs)
-        return self._kept_numbers <= MAX_HELD_NUMBERS
+            return
+        self._unread_numbers += len(delta.token_ids) + num_logprobs
+        if num_unread > MAX_UNREAD_DELTAS:
+            raise ClientTooSlow(
+                f"{MAX_UNREAD_DELTAS} pieces of a choice were not read; the request was ended"
+            )
+        if self._unread_numbers > MAX_HELD_NUMBERS:
+            raise ClientTooSlow(
+                f"{MAX_HELD_NUMBERS} tokens and log-probabilities were not read; "
+                "the request was ended"
+            )
+
+    async def _take(self, choices: Iterable[int] | None = None) -> dict[int, TextPiece]:
+        """Take the text of `choices`, by default of those with unread deltas."""
+        self._measure()
+        unread, self._unread, self._unread_numbers = self._unread, {}, 0
+        pieces: dict[int, TextPiece] = {}
+        num_tokens = 0
+        for choice in unread if choices is None else choices:
+            if num_tokens >= TOKENS_IN_A_ROW:
+                num_tokens = 0
+                await asyncio.sleep(0)
+            prompt, index = divmod(choice, self.call.sampling.n)
+            pieces[choice] = self.answers[prompt].take(index)
+            num_tokens += len(pieces[choice].token_ids)
+        return pieces
 
     def _too_large(self) -> AnswerTooLarge:
         or_else = "" if self.call.stream else ", or for a stream"
@@ -225,8 +242,9 @@ class Generation:
             + or_else
         )
 
-    def _measure(self, pieces: dict[int, TextPiece]) -> None:
-        num_tokens = max((len(piece.token_ids) for piece in pieces.values()), default=0)
+    def _measure(self) -> None:
+        """Observe the latency of the deltas since the last call."""
+        num_tokens = max((tokens for _, tokens in self._unread.values()), default=0)
         if not num_tokens:
             return
         now = time.monotonic()
@@ -241,12 +259,12 @@ class Generation:
         self.fail(timed_out(self._timeout_s))
 
     def _report(self) -> None:
-        if self.is_done:
+        if self._error is not None:
+            outcome = self._error.code or "error"
+        elif self.is_done:
             outcome = "length" if self._reasons == {"length"} else "stop"
             if "abort" in self._reasons:
                 outcome = "abort"
-        elif self._error is not None:
-            outcome = self._error.code or "error"
         else:
             outcome = "disconnect"
         usage = self.usage
@@ -267,8 +285,8 @@ class Generation:
         )
 
 
-def _num_of_prompts(requests: Iterable[GenerationRequest]) -> int:
-    """How many log-probabilities of prompts are asked for."""
+def _num_prompt_logprobs(requests: Iterable[GenerationRequest]) -> int:
+    """Return the number of prompt log-probabilities that the requests will have."""
     return sum(
         (1 + request.sampling.prompt_logprobs) * (len(request.prompt_token_ids) - 1)
         for request in requests
@@ -276,19 +294,10 @@ def _num_of_prompts(requests: Iterable[GenerationRequest]) -> int:
     )
 
 
-def _num_scored(logprobs: Iterable[TokenLogprobs]) -> int:
-    """How many log-probabilities there are, of the tokens themselves and of others."""
+def _num_logprobs(logprobs: Iterable[TokenLogprobs]) -> int:
+    """Return the number of log-probabilities, those of alternatives included."""
     return sum(1 + len(each.top) for each in logprobs)
 
 
-def _joined(pieces: Sequence[TextPiece]) -> TextPiece:
-    if len(pieces) == 1:
-        return pieces[0]
-    last = next((piece for piece in pieces if piece.finish_reason is not None), pieces[-1])
-    return TextPiece(
-        text="".join(piece.text for piece in pieces),
-        token_ids=tuple(chain.from_iterable(piece.token_ids for piece in pieces)),
-        logprobs=tuple(chain.from_iterable(piece.logprobs for piece in pieces)),
-        finish_reason=last.finish_reason,
-        stop_reason=last.stop_reason,
-    )
+def _server_fault() -> RequestFailed:
+    return RequestFailed("the request failed inside the server; its log says more")

@@ -130,7 +130,7 @@ class ServedModel:
 
     def expect_request(self) -> AbstractContextManager[None]:
         """Announce a request while it is read, so that an idle engine waits for it."""
-        return nullcontext() if self._client is None else self._client.arriving()
+        return nullcontext() if self._client is None else self._client.expect_request()
 
     def translator(self) -> Translator:
         """Return the translator for the present engine. Raises `EngineUnavailable`."""

@@ -20,7 +20,7 @@ from server.generation import Generation
 from server.responses.base import GenerationResponse
 from server.responses.sse import DONE, event
 from yaie.errors import RequestFailed, YaieError
-from yaie.text.assemble import TextPiece
+from yaie.text.answer import TextPiece
 
 log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
@@ -59,16 +59,12 @@ async def answer_whole(
     headers: dict[str, str],
     in_thread: InThread,
 ) -> Response:
-    """The answer as one document. Raises what ended the call, or `ClientGone`."""
-
-    async def collect() -> None:
-        while pieces := await generation.next():
-            answer.add(pieces)
+    """Return the answer as one document. Raises the error that ended the call, or `ClientGone`."""
+    pieces = await unless_gone(receive, generation.whole())
 
     def build() -> bytes:
-        return msgspec.json.encode(answer.reply())
+        return msgspec.json.encode(answer.reply(pieces))
 
-    await unless_gone(receive, collect())
     # Logprobs of many tokens, many samples and twenty alternatives each take seconds to write.
     is_large = generation.call.sampling.logprobs is not None
     body = await in_thread(build) if is_large else build()

@@ -318,7 +318,7 @@ def test_what_fails_in_the_engine_is_told_and_harms_nobody(
 ) -> None:
     prompts: list[str | list[int]] = ["the", [100], "fox"]
     expected = llm.generate(["the", "fox"], GREEDY)
-    core = llm._driver._loop.core
+    core = llm._client._loop.core
     assert isinstance(core, EngineCore)
     make = core._make_request
 
@@ -357,7 +357,7 @@ def test_threads_may_call_at_once(llm: LLM) -> None:
 
 def test_an_interrupt_ends_what_runs_and_no_more(llm: LLM, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = llm.generate("the fox", GREEDY)[0]
-    core = llm._driver._loop.core
+    core = llm._client._loop.core
     assert isinstance(core, EngineCore)
     real_step, steps = core.step, iter(range(10**6))
 
@@ -387,7 +387,7 @@ def test_salts_keep_caches_apart(llm: LLM) -> None:
 
 def test_closing_frees_the_model_and_later_calls_say_so(tiny_model_dir: Path) -> None:
     llm = LLM(tiny_model_dir, num_slots=512, threads=1)
-    core = llm._driver._loop.core
+    core = llm._client._loop.core
     assert isinstance(core, EngineCore)
     weights = weakref.ref(next(core.executor.loaded.model.parameters()))
     pool = weakref.ref(core.executor.pool)

@@ -12,6 +12,7 @@ import itertools
 import logging
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -20,12 +21,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from yaie.client.core import load_engine_core
-from yaie.client.driver import Inbox, StepDriver
+from yaie.client.local import LocalClient
 from yaie.config import BUILTIN_MODEL, ENGINE_SETTINGS, LARGEST_COUNT, EngineConfig
 from yaie.engine.validation import validate_request
 from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
 from yaie.models.folder import open_folder
-from yaie.outputs import CompletionOutput, RequestAssembly, RequestOutput, StreamPiece
+from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece, make_output, take_piece
 from yaie.prompts import (
     Message,
     Prompt,
@@ -36,8 +37,9 @@ from yaie.prompts import (
     naming_index,
 )
 from yaie.stats import EngineStats
+from yaie.text.answer import Answer
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import EngineInfo, GenerationRequest, SamplingParams
+from yaie.types import EngineInfo, GenerationRequest, SamplingParams, TokenDelta
 
 __all__ = ["LLM", "CompletionOutput", "RequestOutput", "StreamPiece"]
 
@@ -88,7 +90,7 @@ class LLM:
         self._config = config
         core = load_engine_core(config)
         self._info = core.info
-        self._driver = StepDriver(core)
+        self._client = LocalClient(core)
         self._is_open = True
         self._numbers = itertools.count()
         # What no request could ask for was left out when the model was read.
@@ -102,7 +104,7 @@ class LLM:
     @property
     def stats(self) -> EngineStats:
         """Counters since the start and gauges of now."""
-        return self._driver.stats
+        return self._client.stats
 
     @property
     def default_sampling(self) -> SamplingParams:
@@ -198,7 +200,7 @@ class LLM:
             default = self._default_sampling
         (sampling,) = _one_for_each(sampling_params, 1, default)
         request = self._request(read, sampling, _Common(cache_salt, priority))
-        return self._stream(request, read.text)
+        return self._stream(request)
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
         """Wait until the packed weights of a model's first start are on disk, or cannot be.
@@ -206,7 +208,7 @@ class LLM:
         A program that ends sooner leaves none, and its next start packs them anew. Returns at once
         where there is nothing to write; False if there still is after `timeout_s`.
         """
-        return self._driver.wait_until_saved(timeout_s)
+        return self._client.wait_until_saved(timeout_s)
 
     def close(self) -> None:
         """Free the model and its memory; later calls raise `EngineUnavailable`.
@@ -215,7 +217,7 @@ class LLM:
         thread's step, it returns at once and the model is freed at the end of that step.
         """
         self._is_open = False
-        self._driver.close()
+        self._client.close()
 
     def __enter__(self) -> Self:
         return self
@@ -256,46 +258,63 @@ class LLM:
         common: _Common,
         progress: bool,
     ) -> list[RequestOutput]:
-        assemblies: dict[str, RequestAssembly] = {}
+        answers: dict[str, Answer] = {}
         for index, (prompt, sampling) in enumerate(zip(read, samplings, strict=True)):
             with naming_index(index, len(read)):
                 request = self._request(prompt, sampling, common)
-            assemblies[request.request_id] = RequestAssembly(request, prompt.text, self._tokenizer)
-        inbox = Inbox()
-        try:
-            self._driver.submit(inbox, [one.request for one in assemblies.values()])
-            with _progress_bar(len(read), progress) as show_done:
-                while deltas := self._driver.take(inbox):
-                    for delta in deltas:
-                        if assemblies[delta.request_id].collect(delta):
-                            self._driver.abort(delta.request_id, delta.index)
-                    show_done(len(read) - len(inbox.unfinished))
-        finally:
-            self._driver.release(inbox)
-        outputs = [assembly.output() for assembly in assemblies.values()]
+            answers[request.request_id] = Answer(request, self._tokenizer)
+        num_done = 0
+        with (
+            contextlib.closing(self._grow(answers)) as deltas,
+            _progress_bar(len(read), progress) as show_done,
+        ):
+            for delta in deltas:
+                if answers[delta.request_id].is_over:
+                    num_done += 1
+                    show_done(num_done)
+        outputs = [
+            make_output(answer, prompt.text)
+            for answer, prompt in zip(answers.values(), read, strict=True)
+        ]
         for index, output in enumerate(outputs):
             if output.error is not None:
                 logger.warning("prompt %d failed in the engine: %s", index, output.error)
         return outputs
 
-    def _stream(
-        self, request: GenerationRequest, prompt: str | None
-    ) -> Generator[StreamPiece, None, None]:
-        assembly = RequestAssembly(request, prompt, self._tokenizer)
-        inbox = Inbox()
+    def _stream(self, request: GenerationRequest) -> Generator[StreamPiece, None, None]:
+        answer = Answer(request, self._tokenizer)
+        with contextlib.closing(self._grow({request.request_id: answer})) as deltas:
+            for delta in deltas:
+                if delta.error is not None:
+                    raise RequestFailed(delta.error.message, code=delta.error.code)
+                piece = take_piece(answer, delta.index)
+                if piece.token_ids or piece.text or piece.finish_reason:
+                    yield piece
+
+    def _grow(self, answers: Mapping[str, Answer]) -> Generator[TokenDelta, None, None]:
+        """Run the requests of `answers`; yield each delta once its answer has grown by it.
+
+        Closing the generator ends within one step what still runs.
+        """
+        arrived: deque[TokenDelta] = deque()
+        submissions = {
+            request_id: self._client.prepare(answer.request, arrived.append)
+            for request_id, answer in answers.items()
+        }
+        num_left = len(answers)
         try:
-            self._driver.submit(inbox, [request])
-            while deltas := self._driver.take(inbox):
-                for delta in deltas:
-                    piece = assembly.push(delta)
-                    if piece.must_abort:
-                        self._driver.abort(delta.request_id, delta.index)
-                    if delta.error is not None:
-                        raise RequestFailed(delta.error.message, code=delta.error.code)
-                    if piece.token_ids or piece.text or piece.finish_reason:
-                        yield assembly.stream_piece(delta, piece)
+            self._client.send(list(submissions.values()))
+            while num_left:
+                self._client.wait_until(lambda: arrived)
+                while arrived:
+                    delta = arrived.popleft()
+                    answer = answers[delta.request_id]
+                    if answer.push(delta):
+                        submissions[delta.request_id].abort(delta.index)
+                    num_left -= answer.is_over
+                    yield delta
         finally:
-            self._driver.release(inbox)
+            self._client.close_submissions(list(submissions.values()))
 
 
 def _engine_config(settings: dict[str, Any]) -> EngineConfig:

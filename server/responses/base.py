@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from server.generation import Generation
 from server.responses.sse import event
-from yaie.text.assemble import TextPiece
+from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import TokenLogprobs, Usage
+from yaie.types import Usage
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:
@@ -26,17 +25,6 @@ def usage_json(usage: Usage) -> dict[str, Any]:
     }
 
 
-@dataclass(slots=True)
-class Choice:
-    """Text, token ids and logprobs of one choice so far."""
-
-    texts: list[str] = field(default_factory=list)
-    token_ids: list[int] = field(default_factory=list)
-    logprobs: list[TokenLogprobs] = field(default_factory=list)
-    finish_reason: str | None = None
-    stop_reason: str | int | None = None
-
-
 class GenerationResponse(ABC):
     """Response to one call; a subclass names its objects and writes its choices."""
 
@@ -47,7 +35,6 @@ class GenerationResponse(ABC):
         self.generation = generation
         self.call = generation.call
         self.tokenizer = tokenizer
-        self.choices = [Choice() for _ in range(self.call.num_choices)]
         self._head = msgspec.json.encode(
             {**self._about(self.chunk_name), "choices": None}
         ).removesuffix(b"null}")
@@ -62,8 +49,8 @@ class GenerationResponse(ABC):
         """Return the events for pieces of several choices."""
 
     @abstractmethod
-    def reply(self) -> dict[str, Any]:
-        """Return the whole response."""
+    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
+        """Return the whole response, with one piece for each choice."""
 
     def chunk(self, choice: dict[str, Any], **extra: Any) -> bytes:
         """Return the event of a chunk with one choice and `extra` top-level fields."""
@@ -82,17 +69,6 @@ class GenerationResponse(ABC):
             return b""
         usage = msgspec.json.encode(usage_json(self.generation.usage))
         return event(self._head + b'[],"usage":' + usage + b"}")
-
-    def add(self, pieces: Mapping[int, TextPiece]) -> None:
-        """Collect pieces for `reply`."""
-        for index, piece in pieces.items():
-            choice = self.choices[index]
-            choice.texts.append(piece.text)
-            choice.token_ids.extend(piece.token_ids)
-            choice.logprobs.extend(piece.logprobs)
-            if piece.finish_reason is not None:
-                choice.finish_reason = piece.finish_reason
-                choice.stop_reason = piece.stop_reason
 
     def document(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the whole response with these choices."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from server.responses.base import GenerationResponse
 from server.responses.logprobs import chat_logprobs
-from yaie.text.assemble import TextPiece
+from yaie.text.answer import TextPiece
 
 
 class ChatResponse(GenerationResponse):
@@ -55,23 +55,23 @@ class ChatResponse(GenerationResponse):
             )
         return body
 
-    def reply(self) -> dict[str, Any]:
+    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response."""
         choices = []
-        for index, choice in enumerate(self.choices):
+        for index, piece in pieces.items():
             written: dict[str, Any] = {
                 "index": index,
                 "message": {
                     "role": "assistant",
-                    "content": "".join(choice.texts),
+                    "content": piece.text,
                     "refusal": None,
                 },
-                "logprobs": self._logprobs(choice.logprobs),
-                "finish_reason": choice.finish_reason,
-                "stop_reason": choice.stop_reason,
+                "logprobs": self._logprobs(piece.logprobs),
+                "finish_reason": piece.finish_reason,
+                "stop_reason": piece.stop_reason,
             }
             if self.call.return_token_ids:
-                written["token_ids"] = choice.token_ids
+                written["token_ids"] = piece.token_ids
             choices.append(written)
         return self.document(choices)
 

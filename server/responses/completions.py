@@ -8,7 +8,7 @@ from typing import Any
 from server.generation import Generation
 from server.responses.base import GenerationResponse
 from server.responses.logprobs import CompletionLogprobs, EchoedLogprobs
-from yaie.text.assemble import TextPiece
+from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import TokenLogprobs
 
@@ -22,9 +22,11 @@ class CompletionResponse(GenerationResponse):
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)
         skips = generation.call.sampling.skip_special_tokens
-        self._logprobs = [CompletionLogprobs(tokenizer, skips) for _ in self.choices]
+        self._logprobs = [
+            CompletionLogprobs(tokenizer, skips) for _ in range(self.call.num_choices)
+        ]
         self._echoed: dict[int, EchoedLogprobs] = {}  # by prompt
-        self._is_opened = [False] * len(self.choices)
+        self._is_opened = [False] * self.call.num_choices
 
     def opening(self) -> bytes:
         """Return an empty opening: a completion begins with its first text."""
@@ -39,7 +41,7 @@ class CompletionResponse(GenerationResponse):
         opened = {
             index // self.call.sampling.n for index in pieces if not self._is_opened[index]
         } - self._echoed.keys()
-        of_prompts = (self.generation.prompt_logprobs[prompt] for prompt in opened)
+        of_prompts = (self.generation.answers[prompt].prompt_logprobs for prompt in opened)
         return super().num_scored(pieces) + sum(len(each or ()) for each in of_prompts)
 
     def _event_of(self, index: int, piece: TextPiece) -> bytes:
@@ -66,19 +68,19 @@ class CompletionResponse(GenerationResponse):
                 choice["prompt_token_ids"] = self._prompt_of(index)
         return self.chunk(choice, **extra)
 
-    def reply(self) -> dict[str, Any]:
+    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response."""
         choices = []
-        for index, choice in enumerate(self.choices):
+        for index, piece in pieces.items():
             text, token_ids, logprobs = self._shown(
-                index, "".join(choice.texts), choice.token_ids, choice.logprobs, True
+                index, piece.text, piece.token_ids, piece.logprobs, True
             )
             written: dict[str, Any] = {
                 "index": index,
                 "text": text,
                 "logprobs": logprobs,
-                "finish_reason": choice.finish_reason,
-                "stop_reason": choice.stop_reason,
+                "finish_reason": piece.finish_reason,
+                "stop_reason": piece.stop_reason,
             }
             if self.call.return_token_ids:
                 written["token_ids"] = token_ids
@@ -115,7 +117,7 @@ class CompletionResponse(GenerationResponse):
         return text, token_ids, echoed.before(writer.write(token_ids, logprobs))
 
     def _echoed_of(self, prompt: int) -> EchoedLogprobs | None:
-        of_prompt = self.generation.prompt_logprobs[prompt]
+        of_prompt = self.generation.answers[prompt].prompt_logprobs
         if of_prompt is not None and prompt not in self._echoed:
             token_ids = self.call.requests[prompt].prompt_token_ids
             writer = CompletionLogprobs(self.tokenizer, self.call.sampling.skip_special_tokens)

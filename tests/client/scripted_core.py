@@ -1,7 +1,7 @@
-"""A core whose every answer is known beforehand, for tests of the transport around it.
+"""A core with answers that are known beforehand, for tests of the transport around it.
 
-`python -m tests.client.scripted_core FD` is an engine process that runs it. What it does follows
-from the model's name (at load) and from the first token of a prompt (in a step).
+`python -m tests.client.scripted_core FD` is an engine process that runs it. The model's name
+decides about faults at load, the first token of a prompt about faults in `add` and in a step.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from yaie.errors import ContextLengthExceeded, ModelNotFound
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, GenerationRequest, TokenDelta
 
-CRASH, HANG, KILL, REFUSE, RAISE_IN_ADD, SLOW_STEP = 901, 902, 903, 904, 905, 906
+CRASH, HANG, KILL, REFUSE, RAISE_IN_ADD, NOISY_HANG = 901, 902, 903, 904, 905, 906
 STEP_S = 0.002
-SLOW_STEP_S = 0.4
+HANGING = "the scripted engine hangs"
 
 INFO = EngineInfo(
     model="scripted",
@@ -45,7 +45,7 @@ INFO = EngineInfo(
 
 
 class ScriptedCore:
-    """Sequence i of a request with prompt p draws p[0] + i, p[0] + i + 1, ... one a step."""
+    """Sequence i of a request with prompt p samples p[0] + i, p[0] + i + 1, ... one a step."""
 
     def __init__(self, config: EngineConfig) -> None:
         _act_at_load(config)
@@ -54,6 +54,7 @@ class ScriptedCore:
         self._running: dict[str, GenerationRequest] = {}
         self._drawn: dict[tuple[str, int], int] = {}
         self._outcomes: list[TokenDelta] = []
+        self.step_s = STEP_S
         self._num_steps = 0
         self._num_aborted = 0
 
@@ -97,7 +98,7 @@ class ScriptedCore:
         return False
 
     def step(self) -> list[TokenDelta]:
-        time.sleep(STEP_S)
+        time.sleep(self.step_s)
         self._num_steps += 1
         deltas, self._outcomes = self._outcomes, []
         for (request_id, index), before in list(self._drawn.items()):
@@ -136,7 +137,7 @@ def _act_at_load(config: EngineConfig) -> None:
     if config.model == "slow":
         time.sleep(60)
     how, _, path = config.model.partition(":")
-    if how in ("once", "slowly-again"):  # from the second time on not at all, or in an hour
+    if how in ("once", "slowly-again"):  # later loads fail, or take an hour
         loads = Path(path)
         with loads.open("a") as log:  # the file's size counts the loads
             log.write("x")
@@ -149,12 +150,12 @@ def _act_at_load(config: EngineConfig) -> None:
 def _act_in_step(kind: int) -> None:
     if kind == CRASH:
         raise RuntimeError("a kernel failed")
-    if kind == HANG:
+    if kind in (HANG, NOISY_HANG):
+        if kind == NOISY_HANG:
+            print(HANGING, file=sys.stderr, flush=True)
         time.sleep(3600)
     if kind == KILL:
         os.kill(os.getpid(), 9)
-    if kind == SLOW_STEP:
-        time.sleep(SLOW_STEP_S)
 
 
 if __name__ == "__main__":

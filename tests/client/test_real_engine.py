@@ -7,18 +7,20 @@ import os
 import shutil
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.client.test_process import alive, collect, cpu_seconds, drawn, run, until
+from tests.client.asking import collect, drawn, generate, until
+from tests.client.test_engine_process import alive, num_switches, state_of
 from yaie.client.process import ProcessClient
 from yaie.config import EngineConfig
 from yaie.errors import EngineDied, ModelNotFound, ModelUnsupported, StartupError
 from yaie.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
+
+pytestmark = pytest.mark.integration
 
 PROMPT = tuple(range(10, 74))
 LONG = 1500
@@ -45,103 +47,97 @@ def ask(
     )
 
 
-def test_a_real_engine_answers_dies_comes_back_and_answers_the_same(tiny_model_dir: Path) -> None:
-    async def test() -> None:
-        async with running(tiny_model_dir) as client:
-            info = await client.wait_ready(120)
-            assert info.architecture == "Qwen3ForCausalLM"
-            first = await drawn(client, ask("a"))
-            assert len(first) == 8
+async def test_a_restarted_engine_gives_the_same_answers(
+    tiny_model_dir: Path,
+) -> None:
+    async with running(tiny_model_dir) as client:
+        info = await client.wait_ready(120)
+        assert info.architecture == "Qwen3ForCausalLM"
+        first = await drawn(client, ask("a"))
+        assert len(first) == 8
 
-            # The same prompt again costs one row, and says so.
-            deltas = await collect(client, ask("b"))
-            assert [t for d in deltas for t in d.token_ids] == first
-            assert deltas[-1].num_cached_tokens == len(PROMPT) - 1
-            assert deltas[-1].timings is not None
+        # The same prompt again costs one row, and reports it.
+        deltas = await collect(client, ask("b"))
+        assert [t for d in deltas for t in d.token_ids] == first
+        assert deltas[-1].num_cached_tokens == len(PROMPT) - 1
+        assert deltas[-1].timings is not None
 
-            # Prompts at once: each as it is alone.
-            prompts = [(*PROMPT[:k], k) for k in range(1, 40)]
-            together = await asyncio.gather(
-                *(drawn(client, ask(f"t{k}", prompt)) for k, prompt in enumerate(prompts))
-            )
-            alone = [await drawn(client, ask(f"s{k}", p)) for k, p in enumerate(prompts[::13])]
-            assert together[::13] == alone
+        # Prompts at once: each as it is alone.
+        prompts = [(*PROMPT[:k], k) for k in range(1, 40)]
+        together = await asyncio.gather(
+            *(drawn(client, ask(f"t{k}", prompt)) for k, prompt in enumerate(prompts))
+        )
+        alone = [await drawn(client, ask(f"s{k}", p)) for k, p in enumerate(prompts[::13])]
+        assert together[::13] == alone
 
-            # Killed in the middle of 16 streams.
-            streams = [
-                client.generate(ask(f"k{i}", (*PROMPT, i), max_tokens=LONG)) for i in range(16)
-            ]
-            await asyncio.gather(*(anext(stream) for stream in streams))
-            pid = client.pid
-            assert pid is not None
-            os.kill(pid, signal.SIGKILL)
+        # Killed in the middle of 16 streams.
+        streams = [generate(client, ask(f"k{i}", (*PROMPT, i), max_tokens=LONG)) for i in range(16)]
+        await asyncio.gather(*(anext(stream) for stream in streams))
+        pid = client.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
 
-            async def drain(stream: AsyncIterator[TokenDelta]) -> None:
-                async for _ in stream:
-                    pass
+        async def drain(stream: AsyncIterator[TokenDelta]) -> None:
+            async for _ in stream:
+                pass
 
-            ends = await asyncio.gather(*map(drain, streams), return_exceptions=True)
-            assert all(isinstance(end, EngineDied) for end in ends)
-            assert client.state is not EngineState.READY
-            await client.wait_ready(120)
-            assert client.num_restarts == 1
-            assert await drawn(client, ask("a")) == first
-
-    run(test)
+        ends = await asyncio.gather(*map(drain, streams), return_exceptions=True)
+        assert all(isinstance(end, EngineDied) for end in ends)
+        assert client.state is not EngineState.READY
+        await client.wait_ready(120)
+        assert client.num_restarts == 1
+        assert await drawn(client, ask("a")) == first
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_leaving_frees_what_was_held_and_then_nothing_is_computed(tiny_model_dir: Path) -> None:
-    async def test() -> None:
-        async with running(tiny_model_dir) as client:
-            await client.wait_ready(120)
-            streams = [
-                client.generate(ask(f"{i}", (*PROMPT, i), max_tokens=LONG, n=3)) for i in range(8)
-            ]
-            await asyncio.gather(*(anext(stream) for stream in streams))
-            assert client.stats.num_running == 24
-            await asyncio.gather(*(stream.aclose() for stream in streams))
-            await until(lambda: client.stats.num_running == 0 and client.stats.num_waiting == 0)
-            stats = client.stats
-            assert stats.num_aborted == 24
-            assert stats.num_live_slots == 0
-            assert stats.num_free_slots + stats.num_cached_slots == 4096
-            assert client.pid is not None
-            before, began = cpu_seconds(client.pid), time.monotonic()
-            await asyncio.sleep(2)
-            assert (cpu_seconds(client.pid) - before) / (time.monotonic() - began) < 0.01
-            assert client.stats.num_steps == stats.num_steps
+async def test_closed_requests_free_their_slots_and_compute_nothing(
+    tiny_model_dir: Path,
+) -> None:
+    async with running(tiny_model_dir) as client:
+        await client.wait_ready(120)
+        streams = [
+            generate(client, ask(f"{i}", (*PROMPT, i), max_tokens=LONG, n=3)) for i in range(8)
+        ]
+        await asyncio.gather(*(anext(stream) for stream in streams))
+        assert client.stats.num_running == 24
+        await asyncio.gather(*(stream.aclose() for stream in streams))
+        await until(lambda: client.stats.num_running == 0 and client.stats.num_waiting == 0)
+        stats = client.stats
+        assert stats.num_aborted == 24
+        assert stats.num_live_slots == 0
+        assert stats.num_free_slots + stats.num_cached_slots == 4096
+        assert client.pid is not None
+        await until(lambda: state_of(client.pid) == "S")
+        before = num_switches(client.pid)
+        await asyncio.sleep(0.5)
+        assert num_switches(client.pid) - before <= 1
+        assert client.stats.num_steps == stats.num_steps
 
-    run(test)
 
-
-def test_what_the_engine_refuses_comes_as_the_requests_error(tiny_model_dir: Path) -> None:
-    async def test() -> None:
-        async with running(tiny_model_dir, max_waiting=2, max_running=1) as client:
-            await client.wait_ready(120)
-            for name, prompt, code in (
-                ("long", (5,) * 3000, "context_length_exceeded"),
-                ("foreign", (420,), None),
-                ("negative", (-1,), None),
-                ("empty", (), None),
-                ("huge", (2**62,), None),
-            ):
-                deltas = await collect(client, ask(name, prompt))
-                assert [d.finish_reason for d in deltas] == ["error"], name
-                assert (deltas[0].error.status, deltas[0].error.code) == (400, code), name
-            # More than may wait: refused with 429, and those that were taken are answered.
-            answers = await asyncio.gather(*(collect(client, ask(f"q{i}")) for i in range(12)))
-            refused = [deltas[-1] for deltas in answers if deltas[-1].finish_reason == "error"]
-            assert refused
-            assert all(delta.error.status == 429 for delta in refused)
-            assert sum(d[-1].finish_reason == "length" for d in answers) == 12 - len(refused)
-            assert client.num_restarts == 0
-
-    run(test)
+async def test_a_refusal_is_the_requests_error(tiny_model_dir: Path) -> None:
+    async with running(tiny_model_dir, max_waiting=2, max_running=1) as client:
+        await client.wait_ready(120)
+        for name, prompt, code in (
+            ("long", (5,) * 3000, "context_length_exceeded"),
+            ("foreign", (420,), None),
+            ("negative", (-1,), None),
+            ("empty", (), None),
+            ("huge", (2**62,), None),
+        ):
+            deltas = await collect(client, ask(name, prompt))
+            assert [d.finish_reason for d in deltas] == ["error"], name
+            assert (deltas[0].error.status, deltas[0].error.code) == (400, code), name
+        # More than max_waiting: some are refused with 429, the others are answered.
+        answers = await asyncio.gather(*(collect(client, ask(f"q{i}")) for i in range(12)))
+        refused = [deltas[-1] for deltas in answers if deltas[-1].finish_reason == "error"]
+        assert refused
+        assert all(delta.error.status == 429 for delta in refused)
+        assert sum(d[-1].finish_reason == "length" for d in answers) == 12 - len(refused)
+        assert client.num_restarts == 0
 
 
 @pytest.mark.parametrize("damage", ["no folder", "no weights", "truncated", "other architecture"])
-def test_a_model_that_cannot_be_loaded_fails_within_ten_seconds(
+async def test_a_model_that_cannot_be_loaded_fails_within_ten_seconds(
     tiny_model_dir: Path, tmp_path: Path, damage: str
 ) -> None:
     folder = tmp_path / "model"
@@ -161,13 +157,10 @@ def test_a_model_that_cannot_be_loaded_fails_within_ten_seconds(
         config = folder / "config.json"
         config.write_text(config.read_text().replace("Qwen3ForCausalLM", "MambaForCausalLM"))
 
-    async def test() -> None:
-        async with running(folder) as client:
-            with pytest.raises(kind) as caught:
-                await client.wait_ready(10)
-            assert client.state is EngineState.FAILED
-            assert client.state_reason == caught.value.message
-            pid = client.pid
-            assert pid is None or not alive(pid)
-
-    run(test)
+    async with running(folder) as client:
+        with pytest.raises(kind) as caught:
+            await client.wait_ready(10)
+        assert client.state is EngineState.FAILED
+        assert client.state_reason == caught.value.message
+        pid = client.pid
+        assert pid is None or not alive(pid)

@@ -1,4 +1,4 @@
-"""The engine process's loop: what it does while nobody asks for anything, and what it sends."""
+"""The engine process's loop: idle work, sleep, and frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.client.scripted_core import ScriptedCore
 from yaie.client import worker
-from yaie.client.messages import PromptPart, Shutdown, ToChild, ToParent, pack_add
+from yaie.client.wire import PromptPart, Shutdown, Submit, ToChild, ToParent
 from yaie.config import EngineConfig
 from yaie.engine.loop import EngineLoop
 from yaie.types import GenerationRequest, SamplingParams, TokenDelta
@@ -26,17 +26,17 @@ class ReadyCore(ScriptedCore):
 
 
 class Script:
-    """A channel whose messages come at given looks at it; notes which looks would have slept."""
+    """A channel with messages at given receives; notes the receives that would have slept."""
 
-    def __init__(self, messages: dict[int, ToChild], looks: int) -> None:
+    def __init__(self, messages: dict[int, ToChild], receives: int) -> None:
         self._messages = messages
-        self._looks = looks
+        self._receives = receives
         self.slept: list[bool] = []
         self.sent: list[ToParent] = []
 
     def receive(self, *, wait: bool) -> Iterator[ToChild]:
         self.slept.append(wait)
-        if len(self.slept) >= self._looks:
+        if len(self.slept) >= self._receives:
             yield Shutdown()
         elif len(self.slept) in self._messages:
             yield self._messages[len(self.slept)]
@@ -51,8 +51,8 @@ def served(script: Script, kind: type[ReadyCore] = ReadyCore) -> ReadyCore:
     return core
 
 
-def test_idle_moments_are_used_before_it_sleeps() -> None:
-    script = Script({}, looks=6)
+def test_idle_work_is_done_before_it_sleeps() -> None:
+    script = Script({}, receives=6)
     served(script)
     assert script.slept == [False, False, False, True, True, True]
 
@@ -62,7 +62,7 @@ def test_a_request_does_not_wait_for_idle_work(monkeypatch: pytest.MonkeyPatch) 
     request = GenerationRequest(
         request_id="one", prompt_token_ids=(20,), sampling=SamplingParams(max_tokens=2)
     )
-    script = Script({2: pack_add(request)}, looks=9)
+    script = Script({2: Submit.pack(request)}, receives=9)
     core = served(script)
     # Behind the first and second piece, between two steps, behind the third piece; then sleep.
     assert script.slept[:5] == [False, False, False, False, True]
@@ -71,7 +71,7 @@ def test_a_request_does_not_wait_for_idle_work(monkeypatch: pytest.MonkeyPatch) 
 
 
 class LongPromptCore(ReadyCore):
-    """Says something of a thousand tokens of each prompt."""
+    """Gives a thousand prompt logprobs for each prompt."""
 
     def step(self) -> list[TokenDelta]:
         return [replace(delta, prompt_logprobs=(None,) * 1000) for delta in super().step()]
@@ -82,7 +82,7 @@ def test_logprobs_of_a_long_prompt_are_sent_in_parts(monkeypatch: pytest.MonkeyP
     request = GenerationRequest(
         request_id="one", prompt_token_ids=(20,), sampling=SamplingParams(max_tokens=1)
     )
-    script = Script({1: pack_add(request)}, looks=4)
+    script = Script({1: Submit.pack(request)}, receives=4)
     served(script, LongPromptCore)
     *parts, last = script.sent
     lengths = [len(part.logprobs) for part in parts if isinstance(part, PromptPart)]

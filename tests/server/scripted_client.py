@@ -1,7 +1,7 @@
-"""An engine client that says what a test tells it to, and remembers what it was asked.
+"""An engine client that follows a script and remembers its requests.
 
-For what a real engine cannot be made to do on demand: refuse, stall, die. Everything else is
-tested with the real one in `test_real_server.py`.
+For everything that a real engine does not do on demand: refuse, stall, die. The rest is tested
+with the real one in `test_real_server.py`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
+from yaie.client.submission import Sink, Submission
 from yaie.errors import EngineUnavailable, RequestError
 from yaie.stats import EngineStats
 from yaie.types import (
@@ -58,8 +59,10 @@ class ScriptedClient:
         self.num_restarts = 0
         self.script: Script = self.say
         self.requests: list[GenerationRequest] = []
-        self.ended: list[str] = []  # ids of requests whose iterator was closed or ran out
+        self.refusal: Exception | None = None  # raised by `submit`
+        self.ended: list[str] = []  # ids of requests that were closed or whose script ran out
         self.aborted: list[tuple[str, int | None]] = []
+        self._running: dict[str, asyncio.Task[None]] = {}
 
     async def start(self) -> None:
         """Nothing to start."""
@@ -72,22 +75,39 @@ class ScriptedClient:
             await asyncio.sleep(3600)
         return self.info
 
-    def arriving(self) -> AbstractContextManager[None]:
-        """Nothing: what is asked is answered at once."""
+    def expect_request(self) -> AbstractContextManager[None]:
+        """Do nothing: requests are answered at once."""
         return nullcontext()
 
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
+    def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
         """Follow the script."""
+        if self.refusal is not None:
+            raise self.refusal
         self.requests.append(request)
+        submission = Submission(request, sink, self._abort)
+        task = asyncio.get_running_loop().create_task(self._follow(submission))
+        self._running[request.request_id] = task
+        return submission
+
+    async def _follow(self, submission: Submission) -> None:
+        request = submission.request
         try:
             async for delta in self.script(request):
-                yield delta
+                if delta.finish_reason is not None:
+                    submission.unfinished.discard(delta.index)
+                    submission.is_open = delta.error is None and bool(submission.unfinished)
+                submission.sink(delta)
         finally:
-            self.ended.append(request.request_id)
+            if self._running.pop(request.request_id, None) is not None:
+                self.ended.append(request.request_id)
 
-    async def abort(self, request_id: str, index: int | None = None) -> None:
-        """Remember who was aborted."""
-        self.aborted.append((request_id, index))
+    def _abort(self, submission: Submission, index: int | None) -> None:
+        request_id = submission.request.request_id
+        if index is not None:
+            self.aborted.append((request_id, index))
+        elif task := self._running.pop(request_id, None):
+            self.ended.append(request_id)
+            task.cancel()
 
     async def close(self) -> None:
         """The engine is gone."""
@@ -123,28 +143,14 @@ def _logprob(token_id: int, num_top: int) -> TokenLogprobs:
     return TokenLogprobs(token_id=token_id, logprob=-0.5, rank=1, top=top)
 
 
-def error_script(error: RequestError) -> Script:
-    """A script that refuses at once."""
-
-    async def refuse(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
-        yield TokenDelta(
-            request_id=request.request_id,
-            index=0,
-            finish_reason="error",
-            error=error,
-        )
-
-    return refuse
-
-
-def raising_script(error: Exception, after: list[int] | None = None) -> Script:
-    """A script that raises, after some tokens where they are given."""
+def error_script(error: RequestError, after: list[int] | None = None) -> Script:
+    """A script that fails, after some tokens if they are given."""
 
     async def fail(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
         for token_id in after or []:
             yield TokenDelta(request_id=request.request_id, index=0, token_ids=(token_id,))
             await asyncio.sleep(0.02)
-        raise error
+        yield TokenDelta(request_id=request.request_id, index=0, finish_reason="error", error=error)
 
     return fail
 

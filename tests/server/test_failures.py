@@ -22,9 +22,10 @@ from server.schemas.completions import CompletionBody
 from server.service import TEXT_THREADS
 from server.translate import Call, Translator
 from tests.server.conftest import MakeApp
-from tests.server.scripted_client import error_script, raising_script, silent_script
+from tests.server.scripted_client import error_script, silent_script
 from yaie import errors
 from yaie.errors import EngineDied, InvalidRequest, Overloaded, RequestError, YaieError
+from yaie.text.answer import Answer, TextPiece
 from yaie.types import GenerationRequest, TokenDelta
 
 BODY = {"prompt": "x", "max_tokens": 50}
@@ -89,7 +90,7 @@ def test_errors_of_the_client(
     make_app: MakeApp, stream: bool, error: Exception, status: int
 ) -> None:
     http, engine = make_app()
-    engine.script = raising_script(error)
+    engine.refusal = error
     response = http.post("/v1/completions", json={**BODY, "stream": stream})
     assert response.status_code == status
     assert set(response.json()["error"]) == {"message", "type", "param", "code"}
@@ -100,7 +101,7 @@ def test_errors_of_the_client(
 
 def test_an_error_inside_a_stream_is_its_last_event(make_app: MakeApp) -> None:
     http, engine = make_app()
-    engine.script = raising_script(EngineDied("the engine died"), after=engine.answer[:3])
+    engine.script = error_script(EngineDied("the engine died").to_wire(), after=engine.answer[:3])
     response = http.post("/v1/completions", json={**BODY, "stream": True})
     assert response.status_code == 200
     events = [event for event in response.text.split("\n\n") if event]
@@ -111,10 +112,19 @@ def test_an_error_inside_a_stream_is_its_last_event(make_app: MakeApp) -> None:
     assert http.post("/v1/completions", json=BODY).status_code == 503
 
 
-def test_a_bug_inside_a_stream_is_told_as_its_last_event(make_app: MakeApp) -> None:
+def test_a_bug_inside_a_stream_is_its_last_event(
+    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A client must not take a stream that broke off for a whole answer."""
     http, engine = make_app()
-    engine.script = raising_script(KeyError("a bug"), after=engine.answer[:3])
+    push = Answer.push
+
+    def fail_at_third(answer: Answer, delta: TokenDelta) -> bool:
+        if delta.token_ids == (engine.answer[2],):
+            raise KeyError("a bug")
+        return push(answer, delta)
+
+    monkeypatch.setattr(Answer, "push", fail_at_third)
     response = http.post("/v1/completions", json={**BODY, "stream": True})
     events = [event for event in response.text.split("\n\n") if event]
     assert json.loads(events[-1].removeprefix("data: "))["error"]["code"] == "request_failed"
@@ -369,12 +379,15 @@ def test_what_may_wait_unread_is_counted_for_each_choice(
     engine.script = all_at_once
     num_tokens = len(engine.answer)
     monkeypatch.setattr(generation, "MAX_UNREAD_DELTAS", num_tokens)
+    response = http.post("/v1/completions", json={**BODY, "n": 8, "stream": True})
+    assert response.text.endswith("data: [DONE]\n\n")
+    monkeypatch.setattr(generation, "MAX_UNREAD_DELTAS", num_tokens - 1)
+    response = http.post("/v1/completions", json={**BODY, "n": 8, "stream": True})
+    assert response.json()["error"]["code"] == "client_too_slow"
+    # A whole answer is read at its end only.
     response = http.post("/v1/completions", json={**BODY, "n": 8})
     texts = [choice["text"] for choice in response.json()["choices"]]
     assert texts == ["The tree 🙂 plan."] * 8
-    monkeypatch.setattr(generation, "MAX_UNREAD_DELTAS", num_tokens - 1)
-    response = http.post("/v1/completions", json={**BODY, "n": 8})
-    assert response.json()["error"]["code"] == "client_too_slow"
 
 
 def test_an_answer_is_ended_that_would_hold_too_many_log_probabilities(
@@ -433,7 +446,7 @@ def test_others_are_served_while_a_burst_becomes_text(
     http, engine = make_app()
     turns = 0
     seen: set[int] = set()
-    push = generation.SequenceText.push
+    take = Answer.take
 
     async def count_turns() -> None:
         nonlocal turns
@@ -451,13 +464,13 @@ def test_others_are_served_while_a_burst_becomes_text(
         finally:
             counting.cancel()
 
-    def watched(sequence: generation.SequenceText, delta: TokenDelta) -> Any:
+    def watched(answer: Answer, index: int) -> TextPiece:
         seen.add(turns)
-        return push(sequence, delta)
+        return take(answer, index)
 
     engine.script = all_at_once
-    monkeypatch.setattr(generation.SequenceText, "push", watched)
-    monkeypatch.setattr(generation, "DELTAS_IN_A_ROW", 10)
+    monkeypatch.setattr(Answer, "take", watched)
+    monkeypatch.setattr(generation, "TOKENS_IN_A_ROW", len(engine.answer) + 1)
     response = http.post("/v1/completions", json={**BODY, "n": 8})
     assert response.status_code == 200
-    assert len(seen) >= 8 * len(engine.answer) // 10
+    assert len(seen) == 4  # after each second choice

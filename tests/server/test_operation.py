@@ -17,7 +17,6 @@ from tests.server.conftest import MakeApp
 from tests.server.scripted_client import (
     ScriptedClient,
     error_script,
-    raising_script,
     silent_script,
 )
 from yaie.errors import EngineDied, Overloaded, RequestError
@@ -144,9 +143,9 @@ def test_metrics(make_app: MakeApp) -> None:
 
 def test_refused_requests_are_left_out_of_latency(make_app: MakeApp) -> None:
     http, engine = make_app(request_timeout_s=0.05)
-    engine.script = raising_script(Overloaded("full"))
+    engine.script = error_script(Overloaded("full").to_wire())
     assert http.post("/v1/completions", json=BODY).status_code == 429
-    engine.script = raising_script(EngineDied("died"))
+    engine.script = error_script(EngineDied("died").to_wire())
     assert http.post("/v1/completions", json=BODY).status_code == 503
     assert samples(http)["yaie_request_seconds_count", ""] == 0
     engine.script = silent_script
@@ -162,7 +161,7 @@ def test_the_log_shows_a_missing_first_token_as_a_dash(
     make_app: MakeApp, caplog: pytest.LogCaptureFixture
 ) -> None:
     http, engine = make_app()
-    engine.script = raising_script(EngineDied("died"))
+    engine.script = error_script(EngineDied("died").to_wire())
     with caplog.at_level(logging.INFO):
         http.post("/v1/completions", json=BODY)
     assert "outcome=engine_died" in caplog.text and " first_token_s=- " in caplog.text

@@ -178,7 +178,7 @@ def test_text_needs_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from yaie.text.assemble import SequenceText\n"
+        "from yaie.text.answer import Answer\n"
         "from yaie.text.chat import ChatTemplate\n"
         "from yaie.text.tokenizer import load_tokenizer\n"
         "tokenizer = load_tokenizer(Path(sys.argv[1]))\n"

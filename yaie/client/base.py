@@ -1,61 +1,58 @@
-"""The engine as its users see it, wherever it runs.
+"""`EngineClient`: the engine as the server sees it.
 
-Implemented by `ProcessClient`: the engine is a child process of the server that may die and is
-restarted. `LLM` has no event loop and uses `StepDriver` instead.
+Implemented by `ProcessClient`, whose engine is a supervised child process. `LLM` has no event
+loop: its `LocalClient` gives out the same `Submission`s and is stepped by the threads that wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from yaie.client.submission import Sink, Submission
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, EngineState, GenerationRequest, TokenDelta
+from yaie.types import EngineInfo, EngineState, GenerationRequest
 
 
 class EngineClient(Protocol):
-    """An asynchronous door to one engine."""
+    """An asynchronous client of one engine, used on one event loop."""
 
     @property
     def state(self) -> EngineState:
-        """What the engine is doing now; never waits."""
+        """The engine's state now."""
 
     @property
     def state_reason(self) -> str:
-        """One sentence on the state, empty when there is nothing to say."""
+        """One sentence on the state; may be empty."""
 
     @property
     def info(self) -> EngineInfo | None:
-        """What the engine said when it became ready; None before that."""
+        """Properties of the engine; None until it is ready for the first time."""
 
     @property
     def stats(self) -> EngineStats:
-        """The latest published statistics; never waits."""
+        """The latest published statistics."""
 
     @property
     def num_restarts(self) -> int:
-        """How often the engine died and was started again."""
+        """Number of times that the engine died and was started again."""
 
     async def start(self) -> None:
-        """Begin to start the engine; returns at once, `state` tells when it is ready."""
+        """Begin to start the engine and return at once; `state` changes when it is ready."""
 
     async def wait_ready(self, timeout_s: float | None = None) -> EngineInfo:
         """Wait until the engine is ready. Raises `StartupError` or `EngineUnavailable`."""
 
-    def arriving(self) -> AbstractContextManager[None]:
-        """While a request is read: an idle engine begins those that come together together."""
+    def expect_request(self) -> AbstractContextManager[None]:
+        """Announce a request that is being read, so that a burst starts in one step."""
 
-    def generate(self, request: GenerationRequest) -> AsyncIterator[TokenDelta]:
-        """Send a request; yields deltas of all its sequences until each has a finish reason.
+    def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
+        """Send a request; `sink` gets its deltas on the event loop and must not raise.
 
-        Closing the iterator early ends the request's sequences within one step. Raises
-        `EngineUnavailable` when the engine is not there or dies; refusals by the engine
-        arrive as a delta with finish reason "error".
+        A delta with an error ends the whole request, also when the engine dies. Raises
+        `EngineUnavailable` if no engine is ready, `InvalidRequest` if the id is in use or a value
+        cannot be sent.
         """
 
-    async def abort(self, request_id: str, index: int | None = None) -> None:
-        """End a request, or one of its sequences. Unknown ids are no error."""
-
     async def close(self) -> None:
-        """Stop the engine and free what it holds."""
+        """Stop the engine and free its memory."""

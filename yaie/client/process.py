@@ -1,7 +1,7 @@
-"""`ProcessClient`: the engine in a child process that may die or hang and is then started again.
+"""`ProcessClient`: the engine in a child process that is restarted if it dies or hangs.
 
-The server's door to the engine. Everything here runs on one asyncio event loop and nothing
-imports torch; the loop never waits for a step.
+The server's client of the engine. Everything here runs on one asyncio event loop, which never
+waits for a step. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -9,48 +9,52 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from typing import Protocol
 
-from yaie.client.gathering import Gathering
-from yaie.client.in_flight import InFlight
-from yaie.client.messages import (
-    Abort,
-    Deltas,
-    Failed,
-    Ready,
-    Shutdown,
-    ToParent,
-    pack_add,
+from yaie.client.burst import Burst
+from yaie.client.child import EngineProcess
+from yaie.client.submission import Sink, Submission, Submissions
+from yaie.client.supervision import (
+    MAX_BACK_OFF_S,
+    BackOff,
+    Clock,
+    LoadWatch,
+    LoopClock,
+    StallWatch,
+    sleep,
 )
-from yaie.client.supervisor import WORKER_MODULE, EngineProcess
+from yaie.client.wire import Abort, Deltas, Failed, Ready, Shutdown, Submit, ToParent
 from yaie.config import EngineConfig
-from yaie.errors import (
-    EngineDied,
-    EngineDraining,
-    EngineStarting,
-    EngineUnavailable,
-    YaieError,
-)
+from yaie.errors import EngineDied, EngineDraining, EngineStarting, EngineUnavailable
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, EngineState, GenerationRequest, TokenDelta
+from yaie.types import EngineInfo, EngineState, GenerationRequest
 
 logger = logging.getLogger(__name__)
 
-FIRST_BACK_OFF_S = 0.1
-LONGEST_BACK_OFF_S = 30.0
 SHUTDOWN_S = 5.0
-SLOWER_LOADS = 10  # a later load that takes this many times as long as the first one hangs
+STACK_DUMP_S = 0.2  # between the signal for it and the kill; a signal handler writes the stacks
+
+
+class Spawn(Protocol):
+    """A function that starts an engine process; `EngineProcess.spawn` is one."""
+
+    def __call__(
+        self, config: EngineConfig, on_message: Callable[[ToParent], None]
+    ) -> Awaitable[EngineProcess]:
+        """Start a process that loads `config` and sends its messages to `on_message`."""
 
 
 class ProcessClient:
     """One engine in a supervised child process. Implements `EngineClient`.
 
-    `stall_s`: the longest time in which the engine may be silent although it was sent something,
-    or requests are in flight; beyond it the engine counts as hung: its stacks go to standard error
-    and it is killed and restarted. So is one that takes far longer to load than it did at first.
-    A first start that fails is final (`FAILED`); a later death leads to a restart, after a
-    back-off that doubles from 0.1 s to 30 s until an engine answers or lives on for as long.
+    `stall_s` is the longest time in which the engine may leave a message unanswered. After it the
+    engine counts as hung: it writes its stacks to standard error, is killed and restarted. So is
+    an engine that takes far longer to load than it did at first.
+
+    A first start that fails is final (`FAILED`). A later death leads to a restart, after a pause
+    that doubles from 0.1 s to 30 s until an engine answers a request or lives for 30 s.
     """
 
     def __init__(
@@ -58,11 +62,13 @@ class ProcessClient:
         config: EngineConfig,
         *,
         stall_s: float = 300.0,
-        worker_module: str = WORKER_MODULE,
+        spawn: Spawn = EngineProcess.spawn,
+        clock: Clock | None = None,
     ) -> None:
         self._config = config
         self._stall_s = stall_s
-        self._worker_module = worker_module
+        self._spawn = spawn
+        self._clock = clock or LoopClock()
         self._state = EngineState.STARTING
         self._reason = ""
         self._state_changed = asyncio.Event()
@@ -70,51 +76,49 @@ class ProcessClient:
         self._stats = EngineStats()
         self._num_restarts = 0
         self._startup_failure: Failed | None = None
-        self._in_flight = InFlight()
-        self._gathering = Gathering()
-        self._life: EngineProcess | None = None
+        self._submissions = Submissions()
+        self._burst = Burst(self._clock)
+        self._back_off = BackOff()
+        self._stall_watch = StallWatch(self._clock, stall_s, self._end_stalled)
+        self._load_watch = LoadWatch(self._clock, stall_s, self._end_slow_load)
+        self._child: EngineProcess | None = None
         self._supervision: asyncio.Task[None] | None = None
         self._closing = False
-        self._ready_at: float | None = None  # loop time; None: this life is not ready yet
-        self._has_answered = False  # this life
-        self._spawned_at = 0.0  # loop time
-        self._first_load_s = 0.0
-        self._is_owed = False  # whether the engine has to say something
-        self._progress_at = 0.0  # loop time of what it said last, or of when it began to owe
-        self._stall_timer: asyncio.TimerHandle | None = None
+        self._ready_at: float | None = None  # None until the present process is ready
+        self._has_answered = False  # the present process
 
     @property
     def state(self) -> EngineState:
-        """What the engine is doing now; never waits."""
+        """The engine's state now."""
         return self._state
 
     @property
     def state_reason(self) -> str:
-        """One sentence on the state, empty when there is nothing to say."""
+        """One sentence on the state; may be empty."""
         return self._reason
 
     @property
     def info(self) -> EngineInfo | None:
-        """What the engine said when it became ready; None before that."""
+        """Properties of the engine; None until it is ready for the first time."""
         return self._info
 
     @property
     def stats(self) -> EngineStats:
-        """The latest published statistics; counters begin again with each engine process."""
+        """The latest published statistics; each engine process counts from zero."""
         return self._stats
 
     @property
     def num_restarts(self) -> int:
-        """How often the engine died and was started again."""
+        """Number of times that the engine died and was started again."""
         return self._num_restarts
 
     @property
     def pid(self) -> int | None:
-        """Process id of the present engine process; None while there is none."""
-        return self._life.pid if self._life is not None else None
+        """Process id of the present engine process; None between two processes."""
+        return self._child.pid if self._child is not None else None
 
     async def start(self) -> None:
-        """Begin to start the engine; returns at once. A second call changes nothing."""
+        """Begin to start the engine and return at once. A second call changes nothing."""
         if self._supervision is None and not self._closing:
             self._supervision = asyncio.create_task(self._supervise(), name="yaie-supervision")
 
@@ -122,7 +126,7 @@ class ProcessClient:
         """Wait until the engine is ready.
 
         Raises the `StartupError` of an engine that cannot start, `EngineStarting` after
-        `timeout_s`, `EngineUnavailable` where the client is closed.
+        `timeout_s`, `EngineUnavailable` if the client is closed.
         """
         try:
             async with asyncio.timeout(timeout_s):
@@ -139,62 +143,57 @@ class ProcessClient:
         assert self._info is not None
         return self._info
 
-    def arriving(self) -> AbstractContextManager[None]:
-        """While a request is read: an idle engine begins those that come together together."""
-        return self._gathering.arriving()
+    def expect_request(self) -> AbstractContextManager[None]:
+        """Announce a request that is being read, so that a burst starts in one step."""
+        return self._burst.expect_request()
 
-    async def generate(self, request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
-        """Send a request; yields deltas of all its sequences until each has a finish reason.
+    def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
+        """Send a request; `sink` gets its deltas on the event loop and must not raise.
 
-        A delta with finish reason "error" ends the whole request. Closing the generator early
-        ends the request's sequences within one step. Raises `EngineUnavailable` when the engine
-        is not there or dies, `InvalidRequest` where the id is in use or a value cannot travel.
+        A delta with an error ends the whole request, also when the engine dies. Raises
+        `EngineUnavailable` if no engine is ready, `InvalidRequest` if the id is in use or a value
+        cannot be sent.
         """
-        life = self._life
-        if self._state is not EngineState.READY or life is None:
+        child = self._child
+        if self._state is not EngineState.READY or child is None:
             raise self._unavailable()
-        request = self._in_flight.number(request)
-        add = pack_add(request)
-        was_idle = not self._in_flight.wants_more
-        pending = self._in_flight.open(request)
-        try:
-            self._note_sent()
-            self._gathering.send(lambda: life.send(add), is_idle=was_idle)
-            while (delta := await pending.take()) is not None:
-                yield delta
-        finally:
-            self._in_flight.close(pending)
-            if pending.wants_more and life is self._life:
-                self._gathering.release()  # it may not have been sent yet
-                self._note_sent()
-                life.send(Abort(request.request_id))
+        request = self._submissions.number(request)
+        message = Submit.pack(request)
+        is_idle = not self._submissions
+        submission = Submission(request, sink, self._abort)
+        self._submissions.add(submission)
+        self._stall_watch.expect_reply()
+        self._burst.send(lambda: child.send(message), is_idle=is_idle)
+        return submission
 
-    async def abort(self, request_id: str, index: int | None = None) -> None:
-        """End a request, or one of its sequences. Unknown ids are no error."""
-        self._gathering.release()
-        if self._life is not None and self._state is EngineState.READY:
-            self._note_sent()
-            self._life.send(Abort(request_id, index))
+    def _abort(self, submission: Submission, index: int | None) -> None:
+        if index is None:
+            self._submissions.remove(submission)
+        self._burst.release()  # the request may still be delayed
+        if self._child is not None:
+            self._stall_watch.expect_reply()
+            self._child.send(Abort(submission.request.request_id, index))
 
     async def close(self) -> None:
-        """Stop the engine process: asked first, then killed. A second call kills at once."""
+        """Stop the engine process: by a message, then by a kill. A second call kills at once."""
         self._closing = True
-        life, listens = self._life, self._state is EngineState.READY
-        self._cancel_stall_timer()
+        child, listens = self._child, self._state is EngineState.READY
+        self._load_watch.stop()
+        self._stall_watch.stop()
         if self._state is not EngineState.FAILED:
             self._set_state(EngineState.DRAINING, "the engine is being stopped")
-        self._in_flight.fail_all(lambda: EngineDraining("the engine was stopped"))
+        self._submissions.fail_all(EngineDraining("the engine was stopped"))
         try:
-            if life is not None and listens:  # while it loads or hangs, nobody does
-                life.send(Shutdown())
+            if child is not None and listens:  # it does not while it loads or hangs
+                child.send(Shutdown())
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(life.wait(), SHUTDOWN_S)
+                    await asyncio.wait_for(child.wait(), SHUTDOWN_S)
         finally:
-            if life is not None:
-                life.kill()
+            if child is not None:
+                child.kill()
             if self._supervision is not None:
                 supervision, self._supervision = self._supervision, None
-                if self._life is None:  # it waits to restart, or for a process to be made
+                if self._child is None:  # a pause before a restart, or a process being made
                     supervision.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await supervision
@@ -211,134 +210,96 @@ class ProcessClient:
         if self._closing:
             return EngineDraining("the engine is stopped or being stopped")
         if self._state is EngineState.STARTING:
-            return EngineStarting(f"the engine is still starting; try again in a moment{reason}")
+            return EngineStarting(f"the engine is still starting; retry in a moment{reason}")
         if self._state is EngineState.FAILED:
             return EngineUnavailable(f"the engine could not start{reason}")
         return EngineDied(f"the engine is down and is being restarted{reason}")
 
-    # supervision
+    # -- supervision ----------------------------------------------------------------------------
 
     async def _supervise(self) -> None:
-        back_off_s = FIRST_BACK_OFF_S
         while not self._closing:
             self._set_state(EngineState.STARTING, self._reason)
-            cause, was_steady, failed = await self._live_once()
+            cause, was_steady, failed = await self._run_once()
             if self._closing:
                 return
-            if self._info is None:  # it never was ready: trying again would not help
+            if self._info is None:  # it never was ready: another try would end the same way
                 self._startup_failure = failed or Failed(
                     "StartupError", f"while it was starting, {cause}", 1
                 )
+                logger.error("the engine cannot start: %s", self._startup_failure.message)
                 self._set_state(EngineState.FAILED, self._startup_failure.message)
                 return
             if was_steady:
-                back_off_s = FIRST_BACK_OFF_S
+                self._back_off.reset()
+            pause_s = self._back_off.next_s()
             self._set_state(EngineState.DEAD, cause)
-            logger.error("engine down: %s; restarting in %.1f s", cause, back_off_s)
-            await asyncio.sleep(back_off_s)
-            back_off_s = min(2 * back_off_s, LONGEST_BACK_OFF_S)
+            logger.error("engine down: %s; restarting in %.1f s", cause, pause_s)
+            await sleep(self._clock, pause_s)
             self._num_restarts += 1
 
-    async def _live_once(self) -> tuple[str, bool, Failed | None]:
-        """One life of the engine process: why it ended, whether it was of use, its last words."""
-        self._ready_at, self._has_answered, self._is_owed = None, False, False
-        loop = asyncio.get_running_loop()
-        self._spawned_at = loop.time()
+    async def _run_once(self) -> tuple[str, bool, Failed | None]:
+        """Run one engine process to its end.
+
+        Returns the cause of the end, True if the process was of use, and its final message.
+        """
+        self._ready_at, self._has_answered = None, False
+        self._load_watch.begin()
         try:
-            life = await EngineProcess.spawn(
-                self._config, self._receive, module=self._worker_module
-            )
-        except Exception as error:  # also a setting that cannot be sent
+            child = await self._spawn(self._config, self._receive)
+        except Exception as error:  # also for a setting that cannot be sent
+            self._load_watch.stop()
             reason = f"no engine process could be started: {type(error).__name__}: {error}"
             return reason, False, Failed("StartupError", reason, 1)
-        self._life = life
+        self._child = child
         if self._closing:  # close() came while the process was being made and did not see it
-            life.kill()
-        watch: asyncio.TimerHandle | None = None
-        if self._info is not None:
-            longest_s = max(self._stall_s, SLOWER_LOADS * self._first_load_s)
-            watch = loop.call_later(longest_s, self._check_load, life, longest_s)
+            child.kill()
         try:
-            cause = await life.ended()
+            cause = await child.ended()
         finally:
-            if watch is not None:
-                watch.cancel()
-            life.kill()
-            self._life = None
-            self._cancel_stall_timer()
+            child.kill()
+            self._child = None
+            self._load_watch.stop()
+            self._stall_watch.stop()
             self._stats = EngineStats()
         if self._state is EngineState.STALLED:
             cause = self._reason
-        # One that dies as soon as it is ready would else be loaded again without end.
+        # An engine that dies as soon as it is ready would otherwise be reloaded without a pause.
         was_steady = self._has_answered or (
-            self._ready_at is not None and loop.time() - self._ready_at >= LONGEST_BACK_OFF_S
+            self._ready_at is not None and self._clock.time() - self._ready_at >= MAX_BACK_OFF_S
         )
-        lost = self._in_flight.fail_all(self._make_death(cause))
-        if lost:
-            logger.error("%d requests in flight were lost", lost)
-        return cause, was_steady, life.failure
-
-    @staticmethod
-    def _make_death(cause: str) -> Callable[[], YaieError]:
-        return lambda: EngineDied(f"{cause}; the request is lost, send it again")
+        num_lost = self._submissions.fail_all(
+            EngineDied(f"{cause}; the request is lost, send it again")
+        )
+        if num_lost:
+            logger.error("%d requests in flight were lost", num_lost)
+        return cause, was_steady, child.failure
 
     def _receive(self, message: ToParent) -> None:
         if isinstance(message, Deltas):
             self._stats = message.stats
             self._has_answered = self._has_answered or bool(message.deltas)
-            self._in_flight.deliver(message.deltas)
-            self._is_owed = False
-            if self._in_flight.wants_more:
-                self._note_sent()
+            self._stall_watch.replied()
+            self._submissions.deliver(message.deltas)
+            if self._submissions:
+                self._stall_watch.expect_reply()
         elif isinstance(message, Ready) and not self._closing:
-            self._ready_at = asyncio.get_running_loop().time()
-            if self._info is None:
-                self._first_load_s = self._ready_at - self._spawned_at
+            self._ready_at = self._clock.time()
+            self._load_watch.loaded()
             self._info, self._stats = message.info, message.stats
             self._set_state(EngineState.READY)
 
-    # stalls
+    def _end_stalled(self) -> None:
+        self._end_hung(f"no step was finished for {self._stall_s:g} s with requests in flight")
 
-    def _note_sent(self) -> None:
-        """The engine owes something, from now on if it did not before.
+    def _end_slow_load(self, limit_s: float) -> None:
+        self._end_hung(f"the model was not loaded again within {limit_s:g} s")
 
-        Silence counts from the first thing that it left unanswered: callers that leave sooner than
-        it counts as hung, one after the other, must not make it look alive.
-        """
-        if self._is_owed:
+    def _end_hung(self, reason: str) -> None:
+        child = self._child
+        if child is None or self._closing:
             return
-        loop = asyncio.get_running_loop()
-        self._is_owed, self._progress_at = True, loop.time()
-        if self._stall_timer is None:
-            self._stall_timer = loop.call_later(self._stall_s, self._check_progress)
-
-    def _check_progress(self) -> None:
-        """Runs once every `stall_s` at most, and not at all while nothing is owed."""
-        self._stall_timer = None
-        life = self._life
-        if life is None or self._closing or not self._is_owed:
-            return
-        loop = asyncio.get_running_loop()
-        left_s = self._progress_at + self._stall_s - loop.time()
-        if left_s > 0:
-            self._stall_timer = loop.call_later(left_s, self._check_progress)
-            return
-        self._end_hung(
-            life, f"no step was finished for {self._stall_s:g} s with requests in flight"
-        )
-
-    def _check_load(self, life: EngineProcess, longest_s: float) -> None:
-        if self._ready_at is None and not self._closing:
-            self._end_hung(life, f"the model was not loaded again within {longest_s:g} s")
-
-    def _end_hung(self, life: EngineProcess, reason: str) -> None:
-        logger.error("%s; engine process %d is killed, its stacks follow", reason, life.pid)
+        logger.error("%s; engine process %d is killed, its stacks follow", reason, child.pid)
         self._set_state(EngineState.STALLED, reason)
-        life.dump_stacks()
-        # Written by a signal handler of the process, so that a moment is enough for it.
-        asyncio.get_running_loop().call_later(0.2, life.kill)
-
-    def _cancel_stall_timer(self) -> None:
-        if self._stall_timer is not None:
-            self._stall_timer.cancel()
-            self._stall_timer = None
+        child.dump_stacks()
+        asyncio.get_running_loop().call_later(STACK_DUMP_S, child.kill)

@@ -1,9 +1,9 @@
-"""The engine process: `python -m yaie.client.worker FD`, started by `supervisor`.
+"""Engine process: `python -m yaie.client.worker FD`, started by `EngineProcess.spawn`.
 
-FD is one end of a socket pair. One thread receives, steps and sends; while there is nothing to
-do it prepares for later steps, and then sleeps in the receive. When the parent goes, for whatever
-reason, so does this process. It does not heed SIGTERM and SIGINT: service managers send them to all
-processes of a service at once, and the parent still has answers to finish.
+FD is one end of a socket pair. One thread receives, steps and sends. While there is no work it
+prepares later steps, and then sleeps in the receive. The process ends with its parent. It ignores
+SIGTERM and SIGINT: service managers send them to all processes of a service at once, while the
+parent still has answers to finish.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ import threading
 from collections.abc import Callable, Iterator
 
 from yaie.client.core import load_engine_core
-from yaie.client.messages import (
+from yaie.client.wire import (
     Abort,
-    Add,
     Deltas,
     Failed,
     Ready,
     Shutdown,
     Start,
+    Submit,
     ToChild,
     ToParent,
     child_reader,
     encode,
-    in_parts,
-    unpack_request,
+    split_prompt_logprobs,
 )
 from yaie.config import EngineConfig
 from yaie.engine.loop import Core, EngineLoop
@@ -53,14 +52,14 @@ class ParentGoneError(Exception):
 
 
 class Channel:
-    """The child's end of the socket: blocking sends, receives that wait or do not."""
+    """The child's end of the socket, with blocking sends."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
         self._reader = child_reader()
 
     def receive(self, *, wait: bool) -> Iterator[ToChild]:
-        """Yields what has come; with `wait`, sleeps until something has."""
+        """Yield the messages received so far; with `wait`, sleep until there is one."""
         flags = 0 if wait else socket.MSG_DONTWAIT
         while True:
             try:
@@ -75,7 +74,7 @@ class Channel:
             flags = socket.MSG_DONTWAIT
 
     def send(self, message: ToParent) -> None:
-        """Send one message whole."""
+        """Send one message. Raises `ParentGoneError`."""
         try:
             self._socket.sendall(encode(message))
         except ConnectionError:
@@ -83,14 +82,14 @@ class Channel:
 
 
 def main(arguments: list[str], load: Callable[[EngineConfig], Core] = load_engine_core) -> int:
-    """Serve one parent over the socket of `arguments`; returns the exit status."""
+    """Serve one parent over the socket of `arguments`; return the exit status."""
     sock = socket.socket(fileno=int(arguments[0]))
     sock.set_inheritable(False)
     _end_with_parent(sock)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     if hasattr(faulthandler, "register"):
-        faulthandler.register(signal.SIGUSR1, all_threads=True)  # the supervisor asks on a stall
+        faulthandler.register(signal.SIGUSR1, all_threads=True)  # sent by the parent on a stall
     channel = Channel(sock)
     try:
         return _start_and_serve(channel, load)
@@ -146,15 +145,15 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
             _obey(loop, message)
             has_obeyed = True
         if loop.has_work or has_obeyed:  # every message is acknowledged: a hung engine is silent
-            for part in in_parts(Deltas(loop.step(), loop.core.stats)):
+            for part in split_prompt_logprobs(Deltas(loop.step(), loop.core.stats)):
                 channel.send(part)
         incoming = channel.receive(wait=not loop.has_work and not loop.core.use_idle_moment())
 
 
 def _obey(loop: EngineLoop, message: ToChild) -> None:
-    if isinstance(message, Add):
+    if isinstance(message, Submit):
         try:
-            request = unpack_request(message)
+            request = message.unpack()
         except InvalidRequest as error:
             loop.refuse(message.request_id, message.submission, error)
         else:
@@ -164,9 +163,9 @@ def _obey(loop: EngineLoop, message: ToChild) -> None:
 
 
 def _end_with_parent(sock: socket.socket) -> None:
-    """Make this process end when the parent does, also in the middle of a long step."""
+    """Make this process end with its parent, also in the middle of a long step."""
     if sys.platform == "linux":
-        # For the case that native code holds the interpreter and the thread below cannot run.
+        # Native code may hold the interpreter lock, and the thread below cannot run then.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     threading.Thread(target=_exit_on_hangup, args=(sock,), name="parent-watch", daemon=True).start()
 

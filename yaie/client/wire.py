@@ -1,7 +1,7 @@
-"""What a client and the engine process say to each other, and how it is cut into bytes.
+"""Messages between a client and the engine process, and their framing.
 
-Each message is one frame: four bytes of length (big-endian), then msgpack. Nothing is pickled,
-so bytes can only ever become the plain values below. Used by `process` (parent) and `worker`.
+A message is one frame: four bytes of length (big-endian), then msgpack. Nothing is pickled, so
+bytes can only become the plain values below. Used by `child` (parent) and `worker`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from yaie.stats import EngineStats
 from yaie.types import EngineInfo, GenerationRequest, TokenDelta, TokenLogprobs
 
 LENGTH_BYTES = 4
-PART_LENGTH = 256  # logprobs of a prompt in one frame: with 20 alternatives each, some 70 kB
+PART_LENGTH = 256  # prompt logprobs in one frame: some 70 kB with 20 alternatives each
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
-    """Parent to child, first: load this."""
+    """Parent to child, first: the settings of the engine to load."""
 
     config: EngineConfig
-    log_level: int = logging.INFO  # a number, since not every level has a name
+    log_level: int = logging.INFO  # a number: not every level has a name
 
 
-class Add(msgspec.Struct, frozen=True, tag=True):
+class Submit(msgspec.Struct, frozen=True, tag=True):
     """Parent to child: one request.
 
     `request` stays packed so that a fault inside it can be answered under `request_id`.
@@ -39,6 +39,33 @@ class Add(msgspec.Struct, frozen=True, tag=True):
     request_id: str
     submission: int
     request: msgspec.Raw
+
+    @classmethod
+    def pack(cls, request: GenerationRequest) -> Submit:
+        """Pack a request.
+
+        Raises `InvalidRequest` for a value that cannot be sent: an integer beyond 64 bits, text
+        that is not Unicode, an object of another type.
+        """
+        if not isinstance(request.request_id, str):
+            raise InvalidRequest(
+                f"request_id must be a string, got {type(request.request_id).__name__}",
+                param="request_id",
+            )
+        try:
+            packed = msgspec.Raw(_encoder.encode(request))
+        except (OverflowError, TypeError, ValueError) as error:
+            raise InvalidRequest(
+                f"the request holds a value that the engine cannot take: {error}"
+            ) from None
+        return cls(request.request_id, request.submission, packed)
+
+    def unpack(self) -> GenerationRequest:
+        """Return the request. Raises `InvalidRequest` if a field is malformed."""
+        try:
+            return _request_decoder.decode(self.request)
+        except msgspec.ValidationError as error:
+            raise InvalidRequest(f"malformed request: {error}") from None
 
 
 class Abort(msgspec.Struct, frozen=True, tag=True):
@@ -60,15 +87,15 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """Child to parent, last: it cannot start or go on; it exits with `exit_code`."""
+    """Child to parent, last: the error that ends the process, which exits with `exit_code`."""
 
-    kind: str  # name of a class of yaie.errors
+    kind: str  # name of a class in yaie.errors
     message: str
     exit_code: int
     param: str | None = None
 
     def error(self) -> StartupError:
-        """The same fault as an exception of this process."""
+        """Return the error as an exception of this process."""
         kind = getattr(errors, self.kind, None)
         if not (isinstance(kind, type) and issubclass(kind, StartupError)):
             kind = StartupError
@@ -76,65 +103,36 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 
 class Deltas(msgspec.Struct, frozen=True, tag=True):
-    """Child to parent, after every step, also with no deltas: it is the sign of progress."""
+    """Child to parent, after every step, also without deltas: the sign of progress."""
 
     deltas: list[TokenDelta]
     stats: EngineStats
 
 
 class PromptPart(msgspec.Struct, frozen=True, tag=True):
-    """Child to parent, before a `Deltas`: the next logprobs of the prompt of its delta `place`."""
+    """Child to parent, before a `Deltas`: the next prompt logprobs of its delta `place`."""
 
     place: int
     logprobs: tuple[TokenLogprobs | None, ...]
 
 
-ToChild = Start | Add | Abort | Shutdown
+ToChild = Start | Submit | Abort | Shutdown
 ToParent = Ready | Failed | Deltas | PromptPart
 
 _encoder = msgspec.msgpack.Encoder()
 _request_decoder = msgspec.msgpack.Decoder(GenerationRequest)
 
 
-def pack_add(request: GenerationRequest) -> Add:
-    """A request as it travels.
-
-    Raises `InvalidRequest` where it holds a value that cannot: an integer beyond 64 bits, text
-    that is not Unicode, an object of another kind.
-    """
-    if not isinstance(request.request_id, str):
-        raise InvalidRequest(
-            f"request_id must be a string, got {type(request.request_id).__name__}",
-            param="request_id",
-        )
-    try:
-        add = Add(request.request_id, request.submission, msgspec.Raw(_encoder.encode(request)))
-        _encoder.encode(add.request_id)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise InvalidRequest(
-            f"the request holds a value that the engine cannot take: {error}"
-        ) from None
-    return add
-
-
-def unpack_request(add: Add) -> GenerationRequest:
-    """The request inside `add`. Raises `InvalidRequest` where its fields are malformed."""
-    try:
-        return _request_decoder.decode(add.request)
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(f"malformed request: {error}") from None
-
-
 def encode(message: ToChild | ToParent) -> bytes:
-    """One frame."""
+    """Return a message as one frame."""
     body = _encoder.encode(message)
     return len(body).to_bytes(LENGTH_BYTES, "big") + body
 
 
-def in_parts(message: Deltas) -> Iterator[Deltas | PromptPart]:
-    """`message` as it is sent: the logprobs of a long prompt ahead of it, a part at a time.
+def split_prompt_logprobs(message: Deltas) -> Iterator[Deltas | PromptPart]:
+    """Yield `message` as it is sent: the logprobs of long prompts first, in parts.
 
-    One frame is decoded at a time, and the parent does that on its event loop.
+    The parent decodes a frame at a time on its event loop, so no frame may be large.
     """
     deltas = list(message.deltas)
     for place, delta in enumerate(deltas):
@@ -147,8 +145,8 @@ def in_parts(message: Deltas) -> Iterator[Deltas | PromptPart]:
     yield Deltas(deltas, message.stats)
 
 
-class Joiner:
-    """Puts together again what `in_parts` took apart."""
+class PromptPartJoiner:
+    """The reverse of `split_prompt_logprobs`."""
 
     def __init__(self) -> None:
         self._parts: dict[int, list[TokenLogprobs | None]] = {}
@@ -158,7 +156,7 @@ class Joiner:
         self._parts.setdefault(part.place, []).extend(part.logprobs)
 
     def join(self, message: Deltas) -> Deltas:
-        """The message with the parts that came before it."""
+        """Return the message with the parts received before it."""
         if not self._parts:
             return message
         deltas = list(message.deltas)
@@ -172,14 +170,14 @@ Message = TypeVar("Message")
 
 
 class FrameReader(Generic[Message]):
-    """Cuts a stream of bytes, in pieces of any size, into messages of one direction."""
+    """Decoder of one direction's messages from bytes in pieces of any size."""
 
     def __init__(self, decoder: msgspec.msgpack.Decoder[Message]) -> None:
         self._decoder = decoder
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """Yields every message that `data` completes. Raises `msgspec.DecodeError`."""
+        """Yield every message that `data` completes. Raises `msgspec.DecodeError`."""
         buffer = self._buffer
         buffer += data
         start = 0
@@ -197,10 +195,10 @@ class FrameReader(Generic[Message]):
 
 
 def parent_reader() -> FrameReader[ToParent]:
-    """For the parent's end of the socket."""
+    """Return a reader for the parent's end of the socket."""
     return FrameReader(msgspec.msgpack.Decoder(ToParent))
 
 
 def child_reader() -> FrameReader[ToChild]:
-    """For the child's end of the socket."""
+    """Return a reader for the child's end of the socket."""
     return FrameReader(msgspec.msgpack.Decoder(ToChild))

@@ -1,4 +1,4 @@
-"""Every message survives the wire, however the bytes are cut; nothing else gets through."""
+"""Messages survive the wire however the bytes are cut, and noise does not."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ import pytest
 from hypothesis import given, settings
 
 from tests.client.scripted_core import INFO
-from yaie.client.messages import (
+from yaie.client.child import EngineProcess
+from yaie.client.wire import (
     Abort,
     Deltas,
     Failed,
     Ready,
     Shutdown,
     Start,
+    Submit,
     ToChild,
     ToParent,
     child_reader,
     encode,
-    in_parts,
-    pack_add,
     parent_reader,
-    unpack_request,
+    split_prompt_logprobs,
 )
-from yaie.client.supervisor import EngineProcess
 from yaie.config import LARGEST_COUNT, LEAST_CONTEXT, EngineConfig
 from yaie.errors import (
     ConfigError,
@@ -122,7 +121,7 @@ configs = st.builds(
 )
 to_child: st.SearchStrategy[ToChild] = st.one_of(
     st.builds(Start, config=configs, log_level=st.integers(0, 1000)),
-    requests.map(pack_add),
+    requests.map(Submit.pack),
     st.builds(Abort, request_id=text, index=st.none() | st.integers(0, 127)),
     st.just(Shutdown()),
 )
@@ -160,14 +159,14 @@ def test_messages_to_the_parent_arrive_as_they_were_sent(
 
 @given(requests)
 def test_requests_survive_the_wire(request: GenerationRequest) -> None:
-    (add,) = child_reader().feed(encode(pack_add(request)))
-    assert unpack_request(add) == request  # type: ignore[arg-type]
+    (submit,) = child_reader().feed(encode(Submit.pack(request)))
+    assert submit.unpack() == request  # type: ignore[arg-type]
 
 
-def test_a_list_where_a_tuple_belongs_travels_as_a_tuple() -> None:
+def test_a_list_in_place_of_a_tuple_arrives_as_a_tuple() -> None:
     request = GenerationRequest(request_id="a", prompt_token_ids=[1, 2])  # type: ignore[arg-type]
-    (add,) = child_reader().feed(encode(pack_add(request)))
-    assert unpack_request(add).prompt_token_ids == (1, 2)  # type: ignore[arg-type]
+    (submit,) = child_reader().feed(encode(Submit.pack(request)))
+    assert submit.unpack().prompt_token_ids == (1, 2)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -180,23 +179,23 @@ def test_a_list_where_a_tuple_belongs_travels_as_a_tuple() -> None:
         GenerationRequest(request_id="a", prompt_token_ids=(1,), priority=2**70),
     ],
 )
-def test_what_cannot_travel_is_refused_before_it_is_sent(request_: GenerationRequest) -> None:
+def test_a_value_that_cannot_be_sent_is_refused_first(request_: GenerationRequest) -> None:
     with pytest.raises(InvalidRequest):
-        pack_add(request_)
+        Submit.pack(request_)
 
 
-def test_a_malformed_request_is_told_from_a_malformed_message() -> None:
+def test_a_malformed_request_is_no_malformed_message() -> None:
     bad = GenerationRequest(request_id="a", prompt_token_ids="xy", submission=7)  # type: ignore[arg-type]
-    (add,) = child_reader().feed(encode(pack_add(bad)))
-    assert (add.request_id, add.submission) == ("a", 7)  # type: ignore[union-attr]
+    (submit,) = child_reader().feed(encode(Submit.pack(bad)))
+    assert (submit.request_id, submit.submission) == ("a", 7)  # type: ignore[union-attr]
     with pytest.raises(InvalidRequest, match="malformed"):
-        unpack_request(add)  # type: ignore[arg-type]
+        submit.unpack()  # type: ignore[arg-type]
     with pytest.raises(msgspec.DecodeError):
         list(child_reader().feed((3).to_bytes(4, "big") + b"abc"))
 
 
 @given(st.binary(max_size=200))
-def test_noise_becomes_no_message(noise: bytes) -> None:
+def test_noise_raises_a_decode_error(noise: bytes) -> None:
     frame = len(noise).to_bytes(4, "big") + noise
     with pytest.raises(msgspec.DecodeError):
         list(parent_reader().feed(frame))
@@ -238,10 +237,10 @@ def logprobs_of(length: int, num_top: int = 20) -> tuple[TokenLogprobs | None, .
     st.lists(st.integers(0, 10**6), max_size=8),
 )
 @settings(deadline=None, max_examples=30)
-def test_long_prompts_come_in_parts_and_are_handed_on_whole(
+def test_prompt_logprobs_are_split_and_joined_again(
     lengths: list[int | None], places: list[int]
 ) -> None:
-    told = [
+    sent = [
         TokenDelta(
             request_id=f"r{number}",
             index=0,
@@ -250,8 +249,10 @@ def test_long_prompts_come_in_parts_and_are_handed_on_whole(
         )
         for number, length in enumerate(lengths)
     ]
-    first, second = Deltas(told, EngineStats(num_steps=1)), Deltas([], EngineStats(num_steps=2))
-    frames = [encode(part) for message in (first, second) for part in in_parts(message)]
+    first, second = Deltas(sent, EngineStats(num_steps=1)), Deltas([], EngineStats(num_steps=2))
+    frames = [
+        encode(part) for message in (first, second) for part in split_prompt_logprobs(message)
+    ]
     got: list[ToParent] = []
     process = EngineProcess(got.append)
     for piece in cut(b"".join(frames), places):
@@ -259,7 +260,7 @@ def test_long_prompts_come_in_parts_and_are_handed_on_whole(
     assert got == [first, second]
 
 
-def test_no_frame_takes_long_to_decode_however_long_the_prompt_is() -> None:
+def test_every_frame_of_a_long_prompt_is_small() -> None:
     delta = TokenDelta(request_id="r", index=0, prompt_logprobs=logprobs_of(5000))
-    frames = [encode(part) for part in in_parts(Deltas([delta], EngineStats()))]
+    frames = [encode(part) for part in split_prompt_logprobs(Deltas([delta], EngineStats()))]
     assert max(map(len, frames)) < 100_000 < sum(map(len, frames))

@@ -1,7 +1,7 @@
-"""One life of the engine process: starting it, its socket, and how it ended.
+"""`EngineProcess`: one run of the engine process, with its socket and the cause of its end.
 
-`ProcessClient` makes a new one, with a new socket, for every start, so nothing that an earlier
-engine said can be mistaken for the present one's words.
+`ProcessClient` makes a new one with a new socket for every start, so messages of an earlier
+process cannot be mistaken for those of the present one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Callable
 
 import msgspec
 
-from yaie.client.messages import (
+from yaie.client.wire import (
     Deltas,
     Failed,
-    Joiner,
     PromptPart,
+    PromptPartJoiner,
     Start,
     ToChild,
     ToParent,
@@ -32,7 +32,7 @@ from yaie.process.spawn import module_command, module_environment
 logger = logging.getLogger(__name__)
 
 WORKER_MODULE = "yaie.client.worker"
-LAST_WORDS_S = 0.5  # between the end of a process and the end of its socket, or the reverse
+FINAL_MESSAGE_S = 0.5  # between the end of a process and of its socket, in either order
 
 
 class EngineProcess(asyncio.Protocol):
@@ -41,7 +41,7 @@ class EngineProcess(asyncio.Protocol):
     def __init__(self, on_message: Callable[[ToParent], None]) -> None:
         self._on_message = on_message
         self._reader = parent_reader()
-        self._joiner = Joiner()
+        self._joiner = PromptPartJoiner()
         self._hung_up = asyncio.Event()
         self._process: asyncio.subprocess.Process
         self._transport: asyncio.Transport
@@ -55,22 +55,22 @@ class EngineProcess(asyncio.Protocol):
         *,
         module: str = WORKER_MODULE,
     ) -> EngineProcess:
-        """Start a process that loads `config`; `on_message` gets what it says, on this loop.
+        """Start a process that loads `config`; `on_message` gets its messages, on this loop.
 
-        Raises `OSError` where no process can be started, and what `encode` raises for a setting
+        Raises `OSError` if no process can be started, and the errors of `encode` for a setting
         that cannot be sent.
         """
         start = encode(Start(config, logger.getEffectiveLevel()))
-        life = cls(on_message)
+        process = cls(on_message)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
             try:
-                life._process = await asyncio.create_subprocess_exec(
+                process._process = await asyncio.create_subprocess_exec(
                     *module_command(module, str(theirs.fileno())),
                     stdin=asyncio.subprocess.DEVNULL,
-                    stdout=2,  # standard output belongs to the answers of the parent
+                    stdout=2,  # standard output is the parent's
                     pass_fds=(theirs.fileno(),),
-                    start_new_session=True,  # Ctrl-C is for the parent, which then asks us to end
+                    start_new_session=True,  # a Ctrl-C is for the parent
                     env=module_environment(),
                 )
             except BaseException:
@@ -78,14 +78,14 @@ class EngineProcess(asyncio.Protocol):
                 raise
         loop = asyncio.get_running_loop()
         try:
-            transport, _ = await loop.create_unix_connection(lambda: life, sock=ours)
+            transport, _ = await loop.create_unix_connection(lambda: process, sock=ours)
         except BaseException:
-            life.kill()
+            process.kill()
             ours.close()
             raise
-        life._transport = transport
+        process._transport = transport
         transport.write(start)
-        return life
+        return process
 
     @property
     def pid(self) -> int:
@@ -93,20 +93,17 @@ class EngineProcess(asyncio.Protocol):
         return self._process.pid
 
     def send(self, message: ToChild) -> None:
-        """Queue a message; it is lost where the process is gone."""
+        """Queue a message; it is lost if the process has ended."""
         if not self._transport.is_closing():
             self._transport.write(encode(message))
 
     async def ended(self) -> str:
-        """Wait for the end, however it comes; returns the cause in words.
-
-        Returns as soon as the socket closes, and makes sure then that the process ends too.
-        """
+        """Wait for the end of the process or of its socket, end the other; return the cause."""
         exited = asyncio.ensure_future(self._process.wait())
         hung_up = asyncio.ensure_future(self._hung_up.wait())
         try:
             await asyncio.wait({exited, hung_up}, return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.wait({exited, hung_up}, timeout=LAST_WORDS_S)
+            await asyncio.wait({exited, hung_up}, timeout=FINAL_MESSAGE_S)
             self.kill()
             await exited
         finally:
@@ -118,12 +115,12 @@ class EngineProcess(asyncio.Protocol):
         return _exit_in_words(exited.result())
 
     def dump_stacks(self) -> None:
-        """Ask the process to write the stacks of its threads to standard error."""
+        """Make the process write the stacks of its threads to standard error."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGUSR1)
 
     def kill(self) -> None:
-        """End the process at once; no-op where it ended."""
+        """End the process at once; do nothing if it has ended."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
@@ -135,12 +132,12 @@ class EngineProcess(asyncio.Protocol):
     # asyncio.Protocol
 
     def data_received(self, data: bytes) -> None:
-        """Pass on the messages that `data` completes."""
+        """Handle the messages that `data` completes."""
         try:
             for message in self._reader.feed(data):
                 self._take(message)
         except msgspec.DecodeError:
-            logger.exception("the engine process sent something that is no message")
+            logger.exception("the engine process sent an invalid message")
             self.kill()
 
     def _take(self, message: ToParent) -> None:
@@ -154,7 +151,7 @@ class EngineProcess(asyncio.Protocol):
         self._on_message(message)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The process closed its end, by will or by dying."""
+        """Note that the process closed its end or died."""
         self._hung_up.set()
 
 

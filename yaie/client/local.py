@@ -1,0 +1,211 @@
+"""`LocalClient`: the engine in this process, stepped by the threads that wait for it.
+
+Used by `LLM`. A thread that waits while no other thread steps the core steps it itself, for all;
+the others sleep until that step is done. So one thread at a time touches the core, requests
+advance only while a caller waits, and a run with one caller is repeated exactly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from types import FrameType
+
+from yaie.client.submission import Sink, Submission, Submissions
+from yaie.engine.loop import Core, EngineLoop
+from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
+from yaie.stats import EngineStats
+from yaie.types import GenerationRequest, TokenDelta
+
+
+class LocalClient:
+    """One core, shared by the threads of this process."""
+
+    def __init__(self, core: Core) -> None:
+        self._loop: EngineLoop | None = EngineLoop(core)
+        self._changed = threading.Condition()
+        self._stepper: int | None = None  # the thread that steps
+        self._close_after_step: EngineLoop | None = None
+        self._submissions = Submissions()
+        # Commands for the loop, in order; obeyed by the thread that steps next.
+        self._commands: deque[Callable[[EngineLoop], None]] = deque()
+        self._failure = ""
+        self._stats = core.stats
+
+    @property
+    def stats(self) -> EngineStats:
+        """Statistics after the latest step."""
+        return self._stats
+
+    def prepare(self, request: GenerationRequest, sink: Sink) -> Submission:
+        """Make the handle of a request, to be sent by `send`.
+
+        `sink` gets its deltas in the thread that steps, while that holds the client's lock.
+        """
+        return Submission(self._submissions.number(request), sink, self._abort)
+
+    def send(self, submissions: Sequence[Submission]) -> None:
+        """Give requests to the engine, all of them before its next step.
+
+        Raises `EngineUnavailable` once closed, `EngineDied` once a step has failed.
+        """
+        with interrupts_held_back(), self._changed:
+            self._require_open()
+            for submission in submissions:
+                self._submissions.add(submission)
+            self._commands.extend(
+                partial(EngineLoop.submit, request=submission.request) for submission in submissions
+            )
+
+    def _abort(self, submission: Submission, index: int | None) -> None:
+        if index is None:
+            self.close_submissions([submission])
+        else:
+            self._command_abort(submission, index)
+
+    def _command_abort(self, submission: Submission, index: int | None) -> None:
+        request_id = submission.request.request_id
+        self._commands.append(partial(EngineLoop.abort, request_id=request_id, index=index))
+
+    def wait_until(self, holds: Callable[[], object]) -> None:
+        """Wait until `holds()`; step the engine while no other thread does.
+
+        Raises `EngineUnavailable` once closed, `EngineDied` if a step failed, now or earlier.
+        """
+        with interrupts_held_back() as held:
+            while not held.interrupted:
+                with self._changed:
+                    while not holds() and self._stepper is not None and not held.interrupted:
+                        self._changed.wait()
+                    if held.interrupted or holds():
+                        return
+                    self._stepper = threading.get_ident()
+                self._step()
+
+    def close_submissions(self, submissions: Sequence[Submission]) -> None:
+        """End those that are open within one step; their sink gets no further delta.
+
+        Computes nothing if all have ended, and raises no error of the engine, so that it can clean
+        up after any error.
+        """
+        with interrupts_held_back():
+            with self._changed:
+                running = [each for each in submissions if self._submissions.remove(each)]
+                for submission in running:
+                    submission.is_open = False
+                    self._command_abort(submission, None)
+                if not running or self._loop is None or self._failure:
+                    return
+                if self._stepper is not None:  # its next step obeys the commands
+                    return
+                self._stepper = threading.get_ident()
+            with contextlib.suppress(EngineUnavailable):  # the next caller gets the error
+                self._step()
+
+    def wait_until_saved(self, timeout_s: float | None) -> bool:
+        """Wait for packed weights that are being written to disk; return False on timeout."""
+        loop = self._loop
+        return loop is None or loop.core.wait_until_saved(timeout_s)
+
+    def close(self) -> None:
+        """Wait for a step in progress, then close the core; callers that wait get an error.
+
+        The thread that steps comes here in a signal handler and cannot wait for itself: the core
+        is closed at the end of its step, after this has returned.
+        """
+        with self._changed:
+            loop, self._loop = self._loop, None  # no thread begins another step
+            if self._stepper == threading.get_ident():
+                self._close_after_step = loop or self._close_after_step
+                return
+            while self._stepper is not None:
+                self._changed.wait()
+            self._forget_callers()
+        if loop is not None:
+            loop.core.close()
+
+    def _forget_callers(self) -> None:
+        self._submissions = Submissions()
+        self._commands.clear()
+        self._changed.notify_all()
+
+    def _require_open(self) -> EngineLoop:
+        loop = self._loop  # read once: a signal handler may close the client at any time
+        if loop is None:
+            raise EngineUnavailable("this LLM is closed; make a new one to go on")
+        if self._failure:
+            raise self._died()
+        return loop
+
+    def _died(self) -> EngineDied:
+        return EngineDied(f"{self._failure}; this LLM cannot go on, make a new one")
+
+    def _step(self) -> None:
+        """Compute one step in this thread, which has set `_stepper`."""
+        deltas: list[TokenDelta] = []
+        try:
+            loop = self._require_open()
+            if not self._commands and not loop.has_work:
+                raise InvariantViolated(
+                    "the engine has nothing to do, but requests are not answered"
+                )
+            self._compute(loop, deltas)
+        finally:
+            with self._changed:
+                self._stepper = None
+                self._submissions.deliver(deltas)
+                closing, self._close_after_step = self._close_after_step, None
+                if closing is not None:
+                    self._forget_callers()
+                self._changed.notify_all()
+            if closing is not None:
+                closing.core.close()
+
+    def _compute(self, loop: EngineLoop, deltas: list[TokenDelta]) -> None:
+        try:
+            while self._commands:
+                self._commands.popleft()(loop)
+            deltas += loop.step()
+            self._stats = loop.core.stats
+        except BaseException as error:
+            self._failure = f"a step of the engine failed: {type(error).__name__}: {error}"
+            if not isinstance(error, Exception):
+                raise
+            raise self._died() from error
+
+
+class HeldInterrupts:
+    """A Ctrl-C that may be waiting to be raised."""
+
+    interrupted = False
+
+    def hold(self, signum: int, frame: FrameType | None) -> None:
+        """Handle the signal."""
+        self.interrupted = True
+
+
+@contextlib.contextmanager
+def interrupts_held_back() -> Iterator[HeldInterrupts]:
+    """Raise `KeyboardInterrupt` of a Ctrl-C inside at the end, so that no step is cut in two.
+
+    Does nothing outside the main thread, where no Ctrl-C arrives, inside another such block, and
+    in a program that handles interrupts in its own way.
+    """
+    held = HeldInterrupts()
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield held
+        return
+    signal.signal(signal.SIGINT, held.hold)
+    try:
+        yield held
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if held.interrupted:
+            raise KeyboardInterrupt

@@ -1,0 +1,109 @@
+"""`Submission`: the handle on a request that a client has sent to the engine.
+
+Both clients give one to the caller and push the request's deltas into the caller's sink, once.
+`Submissions` routes the deltas of a step to the handles that are still open.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from yaie.errors import InvalidRequest, YaieError
+from yaie.types import GenerationRequest, TokenDelta
+
+Sink = Callable[[TokenDelta], None]
+
+
+class Submission:
+    """One request in flight. Its last delta is the last of `n` finish reasons, or an error."""
+
+    def __init__(
+        self,
+        request: GenerationRequest,
+        sink: Sink,
+        send_abort: Callable[[Submission, int | None], None],
+    ) -> None:
+        self.request = request
+        self.sink = sink
+        self.is_open = True
+        self.unfinished = set(range(request.sampling.n))
+        self._send_abort = send_abort
+
+    def abort(self, index: int) -> None:
+        """End one sequence within one step; its last delta reports it."""
+        if self.is_open:
+            self._send_abort(self, index)
+
+    def close(self) -> None:
+        """End the whole request within one step; the sink gets no further delta."""
+        if self.is_open:
+            self.is_open = False
+            self._send_abort(self, None)
+
+
+class Submissions:
+    """Open submissions of one client, by request id."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Submission] = {}
+        self._numbers = itertools.count(1)
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def number(self, request: GenerationRequest) -> GenerationRequest:
+        """Tag a request with a submission number.
+
+        Late deltas of an abandoned request with the same id are recognised by it. Raises
+        `InvalidRequest` if a request with the same id is open.
+        """
+        if request.request_id in self._open:
+            raise InvalidRequest(
+                f"a request with the id {request.request_id!r} is still being answered;"
+                " give each request its own id",
+                param="request_id",
+            )
+        return replace(request, submission=next(self._numbers))
+
+    def add(self, submission: Submission) -> None:
+        """Route deltas to `submission` from now on."""
+        self._open[submission.request.request_id] = submission
+
+    def remove(self, submission: Submission) -> bool:
+        """Drop later deltas of `submission`; return False if its id is another one's by now."""
+        request_id = submission.request.request_id
+        if self._open.get(request_id) is not submission:
+            return False
+        del self._open[request_id]
+        return True
+
+    def deliver(self, deltas: Iterable[TokenDelta]) -> None:
+        """Push each delta into the sink of its request, if that request is open."""
+        submissions = self._open
+        for delta in deltas:
+            submission = submissions.get(delta.request_id)
+            if submission is None or submission.request.submission != delta.submission:
+                continue
+            if delta.finish_reason is not None:
+                submission.unfinished.discard(delta.index)
+                if delta.error is not None or not submission.unfinished:
+                    submission.is_open = False
+                    del submissions[delta.request_id]
+            submission.sink(delta)
+
+    def fail_all(self, error: YaieError) -> int:
+        """End every open request with `error`; return the number of requests."""
+        failed = list(self._open.values())
+        for submission in failed:
+            self.deliver([
+                TokenDelta(
+                    request_id=submission.request.request_id,
+                    submission=submission.request.submission,
+                    index=0,
+                    finish_reason="error",
+                    error=error.to_wire(),
+                )
+            ])  # fmt: skip
+        return len(failed)

@@ -1,0 +1,192 @@
+"""`Answer`: the answer to one request, put together from the engine's deltas.
+
+The server and `LLM` both use it, so that they cut text at the same character and count alike.
+The engine knows stop tokens. Stop strings are found here, and the caller aborts the sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from yaie.errors import RequestError
+from yaie.text.detokenize import make_detokenizer
+from yaie.text.stops import StopScanner
+from yaie.text.tokenizer import Tokenizer
+from yaie.types import (
+    FinishReason,
+    GenerationRequest,
+    SamplingParams,
+    Timings,
+    TokenDelta,
+    TokenLogprobs,
+    Usage,
+)
+
+# Tokens of a sequence that may wait to be decoded: decoding many at once costs less per token,
+# but it must not hold up an event loop.
+MAX_UNDECODED_TOKENS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPiece:
+    """Text and tokens of one sequence that were not taken before."""
+
+    text: str = ""
+    token_ids: tuple[int, ...] = ()
+    logprobs: tuple[TokenLogprobs, ...] = ()
+    finish_reason: FinishReason | None = None  # on the last piece
+    stop_reason: str | int | None = None  # the stop string or stop token id that ended it
+
+
+class SequenceText:
+    """Text of one sequence. Invariant: after its finish reason it never grows."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], sampling: SamplingParams
+    ) -> None:
+        self.num_tokens = 0
+        self.finish_reason: FinishReason | None = None
+        self.stop_reason: str | int | None = None
+        self._sampling = sampling
+        self._detokenizer = make_detokenizer(
+            tokenizer, prompt_token_ids, sampling.skip_special_tokens
+        )
+        self._stops = StopScanner(sampling.stop, sampling.include_stop_str_in_output)
+        self._undecoded: list[int] = []
+        # Since the last `take`:
+        self._texts: list[str] = []
+        self._token_ids: list[int] = []
+        self._logprobs: list[TokenLogprobs] = []
+        self._is_end_taken = False
+
+    def push(self, delta: TokenDelta) -> bool:
+        """Add a delta; return True if a stop string ended a sequence that the engine goes on with.
+
+        A delta after the end, of a sequence that is being aborted, is ignored.
+        """
+        if self.finish_reason is not None:
+            return False
+        token_ids, stop = delta.token_ids, None
+        # A sequence that its stop token ended does not show that token.
+        hides_last = (
+            delta.stop_token_id is not None
+            and token_ids[-1:] == (delta.stop_token_id,)
+            and not self._sampling.include_stop_str_in_output
+        )
+        shown = token_ids[:-1] if hides_last else token_ids
+        if self._sampling.stop:
+            num_scanned, stop = self._scan(shown)
+            if stop is not None:
+                token_ids = token_ids[:num_scanned]
+        else:
+            self._undecoded += shown
+            if len(self._undecoded) >= MAX_UNDECODED_TOKENS:
+                self._decode()
+        self.num_tokens += len(token_ids)
+        self._token_ids += token_ids
+        self._logprobs += delta.logprobs[: len(token_ids)]
+        if stop is None and delta.finish_reason is not None:
+            stop = self._flush()
+        if stop is not None:
+            self.finish_reason, self.stop_reason = "stop", stop
+            return delta.finish_reason is None
+        self.finish_reason = delta.finish_reason
+        if delta.stop_token_id in self._sampling.stop_token_ids:
+            self.stop_reason = delta.stop_token_id
+        return False
+
+    def take(self) -> TextPiece:
+        """Return everything since the last call."""
+        self._decode()
+        is_end = self.finish_reason is not None and not self._is_end_taken
+        piece = TextPiece(
+            text="".join(self._texts),
+            token_ids=tuple(self._token_ids),
+            logprobs=tuple(self._logprobs),
+            finish_reason=self.finish_reason if is_end else None,
+            stop_reason=self.stop_reason if is_end else None,
+        )
+        self._is_end_taken = self._is_end_taken or is_end
+        self._texts, self._token_ids, self._logprobs = [], [], []
+        return piece
+
+    def _scan(self, token_ids: tuple[int, ...]) -> tuple[int, str | None]:
+        """Decode tokens up to a stop string; return the number of tokens read, and the string.
+
+        Token by token: the token that completes a stop string must not depend on the size of a
+        delta, and none of the first `min_tokens` ends the text.
+        """
+        for place, token_id in enumerate(token_ids):
+            piece = self._detokenizer.push((token_id,))
+            may_stop = self.num_tokens + place >= self._sampling.min_tokens
+            safe, stop = self._stops.push(piece, may_stop=may_stop)
+            self._texts.append(safe)
+            if stop is not None:
+                return place + 1, stop
+        return len(token_ids), None
+
+    def _decode(self) -> None:
+        if self._undecoded:
+            self._texts.append(self._detokenizer.push(self._undecoded))
+            self._undecoded = []
+
+    def _flush(self) -> str | None:
+        """At the end, add the text that was held back; return the stop string found in it."""
+        self._decode()
+        may_stop = self.num_tokens >= self._sampling.min_tokens
+        safe, stop = self._stops.push(self._detokenizer.flush(), may_stop=may_stop)
+        self._texts.append(safe + self._stops.flush())
+        return stop
+
+
+class Answer:
+    """The `n` sequences of one request, its usage and its first error."""
+
+    def __init__(self, request: GenerationRequest, tokenizer: Tokenizer) -> None:
+        self.request = request
+        self.error: RequestError | None = None  # it ends the whole request
+        self.prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None
+        self.timings = [Timings()] * request.sampling.n
+        self._num_cached_tokens = 0
+        self._sequences = [
+            SequenceText(tokenizer, request.prompt_token_ids, request.sampling)
+            for _ in range(request.sampling.n)
+        ]
+        self._num_running = request.sampling.n  # in the engine
+
+    @property
+    def is_over(self) -> bool:
+        """True once the engine has ended every sequence, or the request with an error."""
+        return self._num_running == 0 or self.error is not None
+
+    @property
+    def usage(self) -> Usage:
+        """Token counts so far; tokens after a stop string do not count."""
+        return Usage(
+            prompt_tokens=len(self.request.prompt_token_ids),
+            completion_tokens=sum(sequence.num_tokens for sequence in self._sequences),
+            cached_tokens=self._num_cached_tokens,
+        )
+
+    def push(self, delta: TokenDelta) -> bool:
+        """Add a delta, in order; return True if its sequence has to be aborted in the engine."""
+        must_abort = self._sequences[delta.index].push(delta)
+        if delta.finish_reason is not None:
+            self._num_running -= 1
+        self._num_cached_tokens = max(self._num_cached_tokens, delta.num_cached_tokens)
+        if delta.prompt_logprobs is not None:
+            self.prompt_logprobs = delta.prompt_logprobs
+        if delta.timings is not None:
+            self.timings[delta.index] = delta.timings
+        if self.error is None:
+            self.error = delta.error
+        return must_abort
+
+    def finish_reason(self, index: int) -> FinishReason | None:
+        """Return the finish reason of one sequence; None while its text grows."""
+        return self._sequences[index].finish_reason
+
+    def take(self, index: int) -> TextPiece:
+        """Return everything of one sequence since the last call."""
+        return self._sequences[index].take()
