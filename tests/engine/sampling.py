@@ -1,4 +1,4 @@
-"""Sampling tests' states and tasks, a slow twin of the sampler in plain Python, and strategies."""
+"""States and tasks of sampling tests, a slow twin of the sampler, and Hypothesis strategies."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from yaie.engine.sampler import Sampler
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import SampledToken, SampleTask
 from yaie.types import GenerationRequest, SamplingParams
-
-CPU = torch.device("cpu")
-
 
 GREEDY = {"temperature": 0.0}
 
@@ -52,7 +49,7 @@ def task(row: int, state: SamplingState) -> SampleTask:
 
 def sample_one(logits, state: SamplingState) -> SampledToken:
     row = torch.as_tensor(logits, dtype=torch.float32)[None]
-    (result,) = Sampler(row.shape[1], CPU).sample(row, [task(0, state)])
+    (result,) = Sampler(row.shape[1]).sample(row, [task(0, state)])
     assert isinstance(result, SampledToken), result
     return result
 

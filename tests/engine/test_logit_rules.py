@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from tests.engine.sampling import (
-    CPU,
     GREEDY,
     TensorLog,
     sample_one,
@@ -82,18 +81,18 @@ def test_min_tokens_forbids_end_tokens_at_first():
 def test_a_mask_of_every_token_is_an_error_of_the_request(extra):
     params = SamplingParams(min_tokens=1, stop_token_ids=tuple(range(50)), **extra)
     fine = state_of(SamplingParams(**GREEDY, logit_bias={3: 1.0}))
-    failed, drawn = Sampler(50, CPU).sample(
+    failed, sampled = Sampler(50).sample(
         torch.zeros(1, 50), [task(0, state_of(params)), task(0, fine)]
     )
     assert isinstance(failed, InvalidRequest) and "min_tokens (1)" in failed.message
-    assert drawn.token_id == 3
+    assert sampled.token_id == 3
 
 
-# A rule that the engine does not have: what a grammar mask would be.
+# A rule beyond those of the engine, like a future grammar mask.
 
 
 class OddTokens(LogitRule):
-    """Mask that leaves the odd tokens, by the two methods that every rule must have."""
+    """Mask that leaves the odd tokens, by the two required methods."""
 
     def enabled(self, state):
         return True
@@ -151,7 +150,7 @@ def test_every_path_obeys_a_new_mask(kernels, rule, params):
         )
         for row in range(60)
     ]
-    sampler = Sampler(700, CPU, kernels=kernels, rules=(*RULES, rule))
+    sampler = Sampler(700, kernels=kernels, rules=(*RULES, rule))
     results = sampler.sample(logits, tasks)
     assert all(result.token_id % 2 == 1 for result in results)
     if params["temperature"] == 0.0 and len(params) == 1:
@@ -164,7 +163,7 @@ def test_every_path_obeys_a_new_mask(kernels, rule, params):
             assert result.logprobs.logprob == pytest.approx(expected, abs=1e-5)
     for state in [each.state for each in tasks]:
         state.rules = None
-    free = Sampler(700, CPU, kernels=kernels).sample(logits, tasks)
+    free = Sampler(700, kernels=kernels).sample(logits, tasks)
     assert any(result.token_id % 2 == 0 for result in free)  # the rule makes the difference
 
 
@@ -177,7 +176,7 @@ def test_a_fast_mask_samples_like_a_plain_one(params):
             task(row, state_of(SamplingParams(**params), vocab_size=700, seed=row))
             for row in range(60)
         ]
-        return Sampler(700, CPU, kernels=KERNELS, rules=(*RULES, rule)).sample(logits, tasks)
+        return Sampler(700, kernels=KERNELS, rules=(*RULES, rule)).sample(logits, tasks)
 
     pairs = zip(results(FastOddTokens()), results(OddTokens()), strict=True)
     # The kernel and torch round differently where a random number falls between two tokens.
@@ -189,7 +188,7 @@ def test_a_fast_mask_is_sampled_in_place_by_the_kernel():
     logits[:, 1] = 9.0  # the best token is allowed
     tasks = [task(row, state_of(SamplingParams(), vocab_size=700, seed=row)) for row in range(4)]
     with TensorLog() as log:
-        results = Sampler(700, CPU, kernels=KERNELS, rules=(FastOddTokens(),)).sample(logits, tasks)
+        results = Sampler(700, kernels=KERNELS, rules=(FastOddTokens(),)).sample(logits, tasks)
     assert all(result.token_id % 2 == 1 for result in results)
     assert KERNELS is None or log.longest < 700
 
@@ -206,7 +205,7 @@ def test_rules_that_leave_no_token_name_their_parameters():
 
     masked = state_of(SamplingParams(logit_bias={1: 2.0}))
     free = state_of(SamplingParams(**GREEDY))
-    sampler = Sampler(50, CPU, rules=(Nothing(),))
+    sampler = Sampler(50, rules=(Nothing(),))
     failed, token = sampler.sample(torch.zeros(1, 50), [task(0, masked), task(0, free)])
     assert isinstance(failed, InvalidRequest)
     assert failed.param == "logit_bias" and "output position 0" in failed.message

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.sampling import (
-    CPU,
     GREEDY,
     VOCAB,
     TensorLog,
@@ -32,12 +31,26 @@ from yaie.engine.step import SampledToken
 from yaie.errors import InvariantViolated, RequestFailed
 from yaie.types import SamplingParams
 
+batches = given(rows_of_logits(), st.lists(sequences(), min_size=1, max_size=6), st.integers(0, 9))
 
-@settings(max_examples=200)
-@given(rows_of_logits(), st.lists(sequences(), min_size=1, max_size=6), st.integers(0, 9))
-def test_sampler_equals_its_slow_twin(logits, batch, seed):
+
+@settings(max_examples=60)
+@batches
+def test_the_sampler_equals_its_slow_twin(logits, batch, seed):
+    compare_with_twin(logits, batch, seed)
+
+
+@pytest.mark.integration
+@settings(max_examples=400)
+@batches
+def test_the_sampler_equals_its_slow_twin_on_a_large_set(logits, batch, seed):
+    compare_with_twin(logits, batch, seed)
+
+
+def compare_with_twin(logits, batch, seed):
+    """Sample a batch and compare each token with those that the twin accepts."""
     eos = (0, 1)
-    draws = [
+    tasks = [
         task(
             row,
             state_of(
@@ -46,7 +59,7 @@ def test_sampler_equals_its_slow_twin(logits, batch, seed):
         )
         for p, prompt, output, i, row in batch
     ]
-    results = Sampler(VOCAB, CPU).sample(torch.from_numpy(logits), draws)
+    results = Sampler(VOCAB).sample(torch.from_numpy(logits), tasks)
     for (params, prompt, output, index, row), result in zip(batch, results, strict=True):
         x = twin_logits(logits[row], params, prompt, output, eos)
         used_seed = seed if params.seed is None else params.seed
@@ -72,32 +85,32 @@ def test_results_do_not_depend_on_the_batch():
             ]
         )
     ]
-    draws = [
+    tasks = [
         task(i % 6, state_of(params, vocab_size=700, prompt=(1, 2), output=(4, 4, 9), index=i))
         for i, params in enumerate(variants * 4)
     ]
-    sampler = Sampler(700, CPU)
-    together = sampler.sample(logits, draws)
+    sampler = Sampler(700)
+    together = sampler.sample(logits, tasks)
     for seed in range(3):
-        order = np.random.default_rng(seed).permutation(len(draws))[: 5 + 10 * seed]
-        assert sampler.sample(logits, [draws[i] for i in order]) == [together[i] for i in order]
-    for draw, expected in zip(draws, together, strict=True):
+        order = np.random.default_rng(seed).permutation(len(tasks))[: 5 + 10 * seed]
+        assert sampler.sample(logits, [tasks[i] for i in order]) == [together[i] for i in order]
+    for each, expected in zip(tasks, together, strict=True):
         alone = sampler.sample(
-            logits[draw.logit_row : draw.logit_row + 1], [replace(draw, logit_row=0)]
+            logits[each.logit_row : each.logit_row + 1], [replace(each, logit_row=0)]
         )
         assert alone == [expected]
 
 
 def test_chunks_give_the_same_results(monkeypatch):
     logits = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
-    draws = [
+    tasks = [
         task(i % 4, state_of(SamplingParams(top_p=0.9, logprobs=2), vocab_size=64, seed=i))
         for i in range(12)
     ]
-    whole = Sampler(64, CPU).sample(logits, draws)
+    whole = Sampler(64).sample(logits, tasks)
     monkeypatch.setattr(sampler_module, "CHUNK_ELEMENTS", 3 * 64)
     monkeypatch.setattr("yaie.engine.logprobs.CHUNK_ELEMENTS", 5 * 64)
-    assert Sampler(64, CPU).sample(logits, draws) == whole
+    assert Sampler(64).sample(logits, tasks) == whole
 
 
 @pytest.mark.parametrize(
@@ -106,8 +119,8 @@ def test_chunks_give_the_same_results(monkeypatch):
 def test_samples_follow_the_distribution(extra):
     logits = np.array([1.5, 0.0, -1.0, 2.0, 0.5, -3.0, 1.0, 0.2], dtype=np.float32)
     params = SamplingParams(**extra)
-    draws = [task(0, state_of(params, vocab_size=8, index=i, seed=11)) for i in range(8000)]
-    results = Sampler(8, CPU).sample(torch.from_numpy(logits)[None], draws)
+    tasks = [task(0, state_of(params, vocab_size=8, index=i, seed=11)) for i in range(8000)]
+    results = Sampler(8).sample(torch.from_numpy(logits)[None], tasks)
     observed = np.bincount([r.token_id for r in results], minlength=8)
     weights = twin_candidates(list(map(float, logits)), params, params.top_p)
     expected = np.zeros(8)
@@ -121,7 +134,7 @@ def test_samples_follow_the_distribution(extra):
 def test_a_new_state_replays_a_sequence_after_preemption():
     logits = torch.randn(30, 50, generator=torch.Generator().manual_seed(3))
     params = SamplingParams(seed=5, presence_penalty=0.4, repetition_penalty=1.1)
-    sampler = Sampler(50, CPU)
+    sampler = Sampler(50)
 
     def continue_from(output: list[int]) -> list[int]:
         state = state_of(params, prompt=(1, 2, 3), output=output)
@@ -160,7 +173,7 @@ def test_greedy_takes_the_lowest_tied_id_and_copies_no_row():
     logits[1, [30, 20]] = 4.0
     state = state_of(SamplingParams(temperature=0.0))
     with TensorLog() as log:
-        results = Sampler(50, CPU).sample(logits, [task(0, state), task(1, state), task(1, state)])
+        results = Sampler(50).sample(logits, [task(0, state), task(1, state), task(1, state)])
     assert [r.token_id for r in results] == [0, 20, 20]
     assert log.longest == 2  # one maximum per row
 
@@ -171,7 +184,7 @@ def test_input_logits_stay_unchanged():
     params = SamplingParams(
         top_p=0.5, top_k=9, min_p=0.01, logit_bias={1: 3.0}, repetition_penalty=2.0, logprobs=4
     )
-    Sampler(50, CPU).sample(logits, [task(r, state_of(params, prompt=(5,))) for r in (0, 1, 1)])
+    Sampler(50).sample(logits, [task(r, state_of(params, prompt=(5,))) for r in (0, 1, 1)])
     assert torch.equal(logits, before)
 
 
@@ -180,13 +193,13 @@ def test_input_logits_stay_unchanged():
 def test_a_non_finite_row_fails_only_its_own_tasks(poison, extra):
     logits = torch.randn(3, 50, generator=torch.Generator().manual_seed(2))
     params = SamplingParams(logprobs=1, **extra)
-    draws = [task(r, state_of(params, output=(1,), seed=r)) for r in (0, 1, 2, 1)]
-    expected = Sampler(50, CPU).sample(logits, draws)
+    tasks = [task(r, state_of(params, output=(1,), seed=r)) for r in (0, 1, 2, 1)]
+    expected = Sampler(50).sample(logits, tasks)
     if poison == "all -inf":
         logits[1] = -math.inf
     else:
         logits[1, 17] = poison
-    results = Sampler(50, CPU).sample(logits, draws)
+    results = Sampler(50).sample(logits, tasks)
     assert (results[0], results[2]) == (expected[0], expected[2])
     for result in (results[1], results[3]):
         assert isinstance(result, RequestFailed)
@@ -198,17 +211,17 @@ def test_a_faulty_state_fails_only_its_own_task():
     logits = torch.randn(1, 50, generator=torch.Generator().manual_seed(2))
     params = SamplingParams(presence_penalty=0.5)
     states = [state_of(params, output=(1, 2), seed=s) for s in range(4)]
-    expected = Sampler(50, CPU).sample(logits, [task(0, s) for s in states])
+    expected = Sampler(50).sample(logits, [task(0, s) for s in states])
     states[1].output.add(50)  # beyond the vocabulary
     states[2].output = "not counts"
-    results = Sampler(50, CPU).sample(logits, [task(0, s) for s in states])
+    results = Sampler(50).sample(logits, [task(0, s) for s in states])
     assert (results[0], results[3]) == (expected[0], expected[3])
     assert isinstance(results[1], InvariantViolated)
     assert isinstance(results[2], RequestFailed) and "AttributeError" in results[2].message
 
 
 def test_wrong_rows_and_wrong_shapes_are_errors():
-    sampler, state = Sampler(50, CPU), state_of(SamplingParams())
+    sampler, state = Sampler(50), state_of(SamplingParams())
     good, bad, negative = sampler.sample(
         torch.zeros(1, 50), [task(0, state), task(1, state), task(-1, state)]
     )

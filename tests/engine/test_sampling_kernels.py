@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.sampling import (
-    CPU,
     TensorLog,
     state_of,
     task,
@@ -120,23 +119,23 @@ def test_the_kernel_samples_like_torch_and_copies_no_row() -> None:
         SamplingParams(temperature=1.3, min_p=0.01),
         SamplingParams(temperature=1.0, min_tokens=4, stop_token_ids=[5, 17]),
     ]
-    draws = [
+    tasks = [
         task(row, state_of(params[row % 3], vocab_size=3000, index=row, seed=row))
         for row in range(40)
     ]
-    expected = Sampler(3000, CPU).sample(logits, draws)
+    expected = Sampler(3000).sample(logits, tasks)
     with TensorLog() as log:
-        found = Sampler(3000, CPU, kernels=KERNELS).sample(logits, draws)
+        found = Sampler(3000, kernels=KERNELS).sample(logits, tasks)
     assert log.longest < 3000
     assert sum(a.token_id == b.token_id for a, b in zip(expected, found, strict=True)) >= 39
-    alone = [Sampler(3000, CPU, kernels=KERNELS).sample(logits, [draw])[0] for draw in draws]
+    alone = [Sampler(3000, kernels=KERNELS).sample(logits, [each])[0] for each in tasks]
     assert alone == found
 
 
 @needs_kernels
 def test_torch_samples_with_ranks_bias_or_a_forbidden_best() -> None:
     logits = torch.tensor([[5.0, 200.0, 4.0, 3.0]])
-    kernel = Sampler(4, CPU, kernels=KERNELS)
+    kernel = Sampler(4, kernels=KERNELS)
     for params in (
         SamplingParams(temperature=1.0, min_tokens=3, stop_token_ids=[1], min_p=0.5),
         SamplingParams(temperature=1.0, top_k=1),
@@ -144,7 +143,7 @@ def test_torch_samples_with_ranks_bias_or_a_forbidden_best() -> None:
         SamplingParams(temperature=1.0, logit_bias={1: -100.0}),
     ):
         state = state_of(params, vocab_size=4)
-        (plain,) = Sampler(4, CPU).sample(logits, [task(0, state)])
+        (plain,) = Sampler(4).sample(logits, [task(0, state)])
         (found,) = kernel.sample(logits, [task(0, state)])
         assert found == plain
         assert isinstance(found, SampledToken)

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.sampling import (
-    CPU,
     state_of,
     task,
     twin_candidates,
@@ -27,8 +26,8 @@ def test_top_k_keeps_exactly_k_and_top_p_at_least_one():
 
     def seen(**kw) -> set[int]:
         params = SamplingParams(**kw)
-        draws = [task(0, state_of(params, vocab_size=10, seed=s)) for s in range(400)]
-        return {r.token_id for r in Sampler(10, CPU).sample(torch.tensor([logits]), draws)}
+        tasks = [task(0, state_of(params, vocab_size=10, seed=s)) for s in range(400)]
+        return {r.token_id for r in Sampler(10).sample(torch.tensor([logits]), tasks)}
 
     assert seen() == set(range(10))
     assert seen(top_k=3) == {0, 1, 2}
@@ -50,8 +49,8 @@ def test_top_p_looks_beyond_its_first_candidates():
     params = SamplingParams(top_p=0.9)
     kept = [set(twin_candidates(list(map(float, row)), params, params.top_p)) for row in logits]
     assert len(kept[0]) > 1024 > len(kept[1])
-    draws = [task(i % 2, state_of(params, vocab_size=vocab_size, seed=i)) for i in range(600)]
-    results = Sampler(vocab_size, CPU).sample(torch.from_numpy(logits), draws)
+    tasks = [task(i % 2, state_of(params, vocab_size=vocab_size, seed=i)) for i in range(600)]
+    results = Sampler(vocab_size).sample(torch.from_numpy(logits), tasks)
     for i, result in enumerate(results):
         assert result.token_id in kept[i % 2]
         x = list(map(float, logits[i % 2])) if i < 20 else None
@@ -68,14 +67,14 @@ def test_a_large_top_k_leaves_its_neighbours_unchanged():
         SamplingParams(top_k=2900),
         SamplingParams(top_k=7, top_p=0.5),
     ]
-    draws = [task(i % 4, state_of(params[i % 4], vocab_size=vocab_size, seed=i)) for i in range(12)]
-    sampler = Sampler(vocab_size, CPU)
-    alone = [sampler.sample(logits, [draw])[0] for draw in draws]
-    assert sampler.sample(logits, draws) == alone
-    for draw, result in zip(draws[:4], alone, strict=False):
-        x = list(map(float, logits[draw.logit_row]))
-        number = draw.state.next_uniform()
-        assert result.token_id in twin_tokens(x, draw.state.params, number)
+    tasks = [task(i % 4, state_of(params[i % 4], vocab_size=vocab_size, seed=i)) for i in range(12)]
+    sampler = Sampler(vocab_size)
+    alone = [sampler.sample(logits, [each])[0] for each in tasks]
+    assert sampler.sample(logits, tasks) == alone
+    for each, result in zip(tasks[:4], alone, strict=False):
+        x = list(map(float, logits[each.logit_row]))
+        number = each.state.next_uniform()
+        assert result.token_id in twin_tokens(x, each.state.params, number)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 3), st.booleans())

@@ -58,9 +58,7 @@ class EngineCore:
         self.executor = executor
         loaded = executor.loaded
         self._config = config
-        self._sampler = Sampler(
-            loaded.vocab_size, loaded.device, exact=config.exact, kernels=executor.kernels
-        )
+        self._sampler = Sampler(loaded.vocab_size, exact=config.exact, kernels=executor.kernels)
         self._tree = RadixTree(
             loaded.num_slots, make_eviction_policy(config.eviction, loaded.num_slots)
         )

@@ -56,7 +56,6 @@ class Sampler:
     def __init__(
         self,
         vocab_size: int,
-        device: torch.device,
         *,
         exact: bool = False,
         kernels: Library | None = None,
@@ -70,7 +69,6 @@ class Sampler:
         """
         self._vocab_size = vocab_size
         self._exact = exact
-        self._device = device
         self._kernels = kernels
         self._rules = tuple(rules)
 
