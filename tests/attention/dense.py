@@ -1,4 +1,4 @@
-"""Attention of one row at a time over its whole path, in float64: the oracle of the backends."""
+"""Attention of single rows over their whole path, in float64: the oracle of the backends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from yaie.attention.spec import AttentionSpec
 
 
 def path_of(plan: StepPlan, row: int) -> dict[int, int]:
-    """Position -> slot of every key that the row may see."""
+    """Return the slot of each key visible to the row, by position."""
     found: dict[int, int] = {}
     for segment in plan.segments:
         if segment.first_row <= row < segment.end_row:
@@ -30,7 +30,7 @@ def dense_attention(
     *,
     sinks: torch.Tensor | None,
 ) -> torch.Tensor:
-    """[rows, heads, value_width] in float64; arguments as in `PreparedStep.attend`."""
+    """Return [rows, heads, value_width] in float64; arguments as in `PreparedStep.attend`."""
     output = torch.zeros(plan.num_rows, spec.num_heads, spec.value_width, dtype=torch.float64)
     for row in range(plan.num_rows):
         position = int(plan.positions[row])

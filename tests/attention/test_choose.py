@@ -16,12 +16,12 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(autouse=True)
 def no_library_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that has not looked for the library and has warned of nothing."""
+    """Reset the loader and the warning, as in a new process."""
     monkeypatch.setattr(loader, "_loader", loader.Loader())
     choose.warn_of_torch.cache_clear()
 
 
-def test_falling_back_to_torch_is_one_warning_with_the_reason(
+def test_a_missing_library_is_one_warning_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
@@ -34,7 +34,7 @@ def test_falling_back_to_torch_is_one_warning_with_the_reason(
     assert "YAIE_KERNELS=off" in record.message
 
 
-def test_what_was_asked_for_is_no_warning(
+def test_a_chosen_reference_backend_is_no_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv(loader.VARIABLE, loader.OFF)

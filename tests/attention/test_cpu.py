@@ -1,4 +1,4 @@
-"""The CPU kernels against the reference backend and float64: every instruction set that is here."""
+"""The CPU kernels in each instruction set against the reference backend and float64."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TILE_POOLS = (torch.bfloat16, torch.int8)
 
 @pytest.fixture(params=SETS)
 def kernels(request: pytest.FixtureRequest) -> Iterator[Library]:
-    """The library, made to use one instruction set after the other."""
+    """Return the library, in one instruction set after the other."""
     assert LOADED is not None
     usual, threads = LOADED.instruction_set, LOADED.threads
     LOADED.use_instruction_set(request.param)
@@ -97,7 +97,7 @@ class Case:
         return step.attend(self.spec, self.queries, self.keys, self.values, self.sinks)
 
     def reference(self) -> torch.Tensor:
-        """In float32, from the very numbers that the kernels read."""
+        """Compute in float32 from the kernels' own inputs."""
         step = ReferenceBackend().prepare(self.plan, CPU)
         return step.attend(self.spec, self.queries.float(), self.keys, self.values, self.sinks)
 
@@ -133,9 +133,20 @@ def test_random_trees_against_float64(kernels: Library, feature: str, seed: int)
 WIDTHS = (8, 16, 24, 32, 40, 64, 72, 80, 96, 112, 128, 192, 256)
 
 
-@settings(max_examples=100)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_random_trees_shapes_features_and_threads(data: st.DataObject) -> None:
+    check_a_random_tree(data)
+
+
+@pytest.mark.integration
+@settings(max_examples=100)
+@given(data=st.data())
+def test_many_random_trees_shapes_and_features(data: st.DataObject) -> None:
+    check_a_random_tree(data)
+
+
+def check_a_random_tree(data: st.DataObject) -> None:
     assert LOADED is not None
     kv_heads = data.draw(st.sampled_from((1, 2, 3, 4)))
     group = data.draw(st.sampled_from((1, 2, 3, 4, 7, 9)))
@@ -186,8 +197,8 @@ def test_long_segments_are_cut_into_key_ranges(
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_halves_are_rounded_as_torch_rounds_them(kernels: Library, dtype: torch.dtype) -> None:
-    """One key: the output is the value itself, whatever it is."""
+def test_outputs_are_rounded_as_in_torch(kernels: Library, dtype: torch.dtype) -> None:
+    """With one key the output is the value itself."""
     width = 64
     plan = long_prefill(1, 1)
     layer = spec(num_heads=1, num_kv_heads=1, key_width=8, value_width=width, scale=1.0)
@@ -206,10 +217,10 @@ def test_halves_are_rounded_as_torch_rounds_them(kernels: Library, dtype: torch.
 @pytest.mark.parametrize("pool_dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int8])
 @pytest.mark.parametrize("rows", [1, 5, 40])  # narrow, tiles where there are, wide
 @pytest.mark.parametrize("exact", [False, True])
-def test_a_score_that_is_no_number_shows(
+def test_a_non_finite_score_shows(
     kernels: Library, pool_dtype: torch.dtype, rows: int, exact: bool
 ) -> None:
-    """In whoever sees the key, and in nobody else: it must not become some weight."""
+    """It reaches exactly the rows that see its key, and never becomes a weight."""
     case = Case(
         long_prefill(rows, 200),
         spec(key_width=64, value_width=64, scale=0.125),
@@ -235,7 +246,7 @@ def test_large_scores_do_not_overflow(kernels: Library) -> None:
     torch.testing.assert_close(found, case.reference(), atol=1e-3, rtol=1e-3)
 
 
-def test_strided_queries_and_pools_are_read_where_they_lie(kernels: Library) -> None:
+def test_strided_queries_and_pools_are_read_in_place(kernels: Library) -> None:
     case = Case(RandomTree(2).plan(), spec())
     expected = case.found(kernels)
     case.queries = case.queries.transpose(0, 1).contiguous().transpose(0, 1)
@@ -248,7 +259,7 @@ def test_strided_queries_and_pools_are_read_where_they_lie(kernels: Library) -> 
 
 
 def test_layers_of_one_step_may_differ(kernels: Library) -> None:
-    """Work that a step's layers share must not be shared by layers of another kind."""
+    """Work shared by equal layers of a step must not reach layers of another kind."""
     plan = RandomTree(7, longest=60).plan()
     step = CpuBackend(kernels, 2).prepare(plan, CPU)
     layers = [
@@ -290,7 +301,7 @@ def test_new_keys_and_values_go_to_their_slots(
 @pytest.mark.parametrize("dtype", BOUND)
 @pytest.mark.parametrize("pool_dtype", [*BOUND, torch.int8])
 @pytest.mark.parametrize("width", [5, 24, 128])
-def test_new_rows_are_rounded_as_torch_rounds_them(
+def test_written_rows_are_rounded_as_in_torch(
     kernels: Library, dtype: torch.dtype, pool_dtype: torch.dtype, width: int
 ) -> None:
     plan = long_prefill(300, 300)
@@ -315,7 +326,7 @@ def test_new_rows_are_rounded_as_torch_rounds_them(
 
 
 @pytest.mark.parametrize("bad", [torch.nan, torch.inf, -torch.inf])
-def test_numbers_that_are_not_finite_stay_so_in_an_int8_pool(kernels: Library, bad: float) -> None:
+def test_non_finite_values_survive_an_int8_pool(kernels: Library, bad: float) -> None:
     rows = torch.ones(3, 2, 40)
     rows[1, 0, 7] = bad
     rows[2, 1, 38] = bad
@@ -326,14 +337,14 @@ def test_numbers_that_are_not_finite_stay_so_in_an_int8_pool(kernels: Library, b
         assert finite.tolist() == [[True, True], [False, True], [True, False]]
 
 
-def test_dtypes_that_the_kernels_do_not_know_are_served_by_torch(kernels: Library) -> None:
+def test_torch_serves_dtypes_unknown_to_the_kernels(kernels: Library) -> None:
     case = Case(RandomTree(1).plan(), spec())
     case.keys, case.values = case.keys.double(), case.values.double()
     torch.testing.assert_close(case.found(kernels), case.reference(), atol=1e-5, rtol=1e-5)
 
 
-def test_results_do_not_depend_on_threads_that_come_late(kernels: Library) -> None:
-    """Many short calls of changing size: a late thread must never work on another call's tasks."""
+def test_results_do_not_depend_on_late_threads(kernels: Library) -> None:
+    """Many short calls of changing size: a late thread never takes another call's tasks."""
     cases = [Case(RandomTree(seed, longest=40).plan(), spec()) for seed in range(6)]
     expected = [case.found(kernels, threads=4) for case in cases]
     backend = CpuBackend(kernels, 4)
@@ -346,7 +357,7 @@ def test_results_do_not_depend_on_threads_that_come_late(kernels: Library) -> No
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_forked_child_computes_too(kernels: Library) -> None:
+def test_a_forked_child_computes(kernels: Library) -> None:
     case = Case(RandomTree(4, longest=60).plan(), spec())
     expected = case.found(kernels, threads=3)
     child = os.fork()
@@ -357,7 +368,7 @@ def test_a_forked_child_computes_too(kernels: Library) -> None:
     assert torch.equal(case.found(kernels, threads=3), expected)
 
 
-def test_the_choice_of_a_backend() -> None:
+def test_backends_are_chosen_by_device_and_setting() -> None:
     assert choose_backend(CPU).name == "cpu"
     assert choose_backend(CPU, "cpu").name == "cpu"
     assert choose_backend(CPU, "reference").name == "reference"
@@ -365,7 +376,7 @@ def test_the_choice_of_a_backend() -> None:
         choose_backend(torch.device("cuda"), "cpu")
 
 
-def test_decoding_in_a_batch_reads_the_shared_prefix_once_and_every_tail() -> None:
+def test_a_decode_batch_below_a_shared_prefix() -> None:
     """32 rows below one prefix, each with a tail: the shape the kernels are made for."""
     assert LOADED is not None
     prefix, tail, rows = 1000, 17, 32

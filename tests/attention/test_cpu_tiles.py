@@ -1,4 +1,4 @@
-"""Attention by products of bf16 numbers, in tiles or vectors: taken where it should be."""
+"""Attention by bf16 products, in tiles or vectors, and the shapes that it serves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = [
 def prefix_and_tails(
     prefix: int, branches: int, rows: int, *, scattered: bool = False, skipped: int = 0
 ) -> StepPlan:
-    """The rows of some branches below one prefix, whose slots begin behind some others."""
+    """Plan the rows of several branches below one prefix, at an offset in the pool."""
     slots = np.arange(NUM_SLOTS)
     if scattered:
         slots = np.random.default_rng(prefix).permutation(slots)
@@ -62,7 +62,7 @@ def layer_of(key_width: int, value_width: int | None = None, **fields: object) -
 
 
 def rounds_queries(case: Case, kernels: Library) -> bool:
-    """Whether what queries have beyond bf16 makes no difference, which is so in this form alone."""
+    """Return True if query bits beyond bf16 have no effect, as only in this kernel."""
     rounded = dataclasses.replace(case)
     rounded.queries = case.queries.bfloat16().to(case.queries.dtype)
     assert not torch.equal(rounded.queries, case.queries)
@@ -110,7 +110,7 @@ def test_against_the_reference(
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
 @pytest.mark.parametrize("rows", [4, 16, 17, 40])
 def test_decoding_over_one_long_prefix(kernels: Library, rows: int, dtype: torch.dtype) -> None:
-    """The prefix by tiles, whose partial results meet those of another form."""
+    """Partial results of tiles over the prefix merge with those of another kernel."""
     plan = prefix_and_tails(3001, rows, 1, scattered=rows == 17)
     layer = spec(**layer_of(128))
     for threads in (1, 2):
@@ -135,7 +135,7 @@ def test_the_error_is_that_of_rounded_weights_and_queries(kernels: Library) -> N
         (layer_of(64), torch.float16),
     ],
 )
-def test_others_keep_their_form(
+def test_other_shapes_keep_their_kernel(
     kernels: Library, layer: dict[str, object], pool_dtype: torch.dtype
 ) -> None:
     case = Case(PLANS["a prompt"], spec(**layer), torch.float32, pool_dtype)
@@ -148,7 +148,7 @@ def test_few_query_vectors_are_not_rounded(kernels: Library, pool_dtype: torch.d
     assert not rounds_queries(case, kernels)
 
 
-def test_values_that_are_not_finite_reach_those_who_see_them(kernels: Library) -> None:
+def test_non_finite_values_reach_the_rows_that_see_them(kernels: Library) -> None:
     case = Case(PLANS["a prompt"], spec(**layer_of(64)), torch.float32, torch.bfloat16)
     assert isinstance(case.values, torch.Tensor)
     case.values[40, 0, 5] = torch.nan
@@ -157,8 +157,8 @@ def test_values_that_are_not_finite_reach_those_who_see_them(kernels: Library) -
     assert bool(found[:, 2:].isfinite().all())
 
 
-def test_a_scale_that_is_not_finite_stays_with_its_head(kernels: Library) -> None:
-    """Also where the next head's block is shorter than the one that had it."""
+def test_a_non_finite_scale_stays_with_its_head(kernels: Library) -> None:
+    """The next head's block is shorter."""
     case = Case(prefix_and_tails(0, 1, 150), spec(**layer_of(64)), torch.float32, torch.int8)
     assert isinstance(case.values, QuantizedRows)
     case.values.scales[100, 0] = torch.nan
@@ -167,10 +167,10 @@ def test_a_scale_that_is_not_finite_stays_with_its_head(kernels: Library) -> Non
     assert bool(found[:, 2:].isfinite().all())
 
 
-def test_a_scale_that_is_not_finite_stays_with_its_head_behind_a_long_block(
+def test_a_non_finite_scale_after_a_long_block(
     kernels: Library,
 ) -> None:
-    """Head 0 has a second block of 88 keys, laid out in 96, after head 1 had one of 512."""
+    """Head 0 has a second block of 88 keys, padded to 96, after one of 512 of head 1."""
     case = Case(prefix_and_tails(600, 1, 40), spec(**layer_of(64)), torch.float32, torch.int8)
     assert isinstance(case.values, QuantizedRows)
     case.values.scales[90, 1] = torch.nan

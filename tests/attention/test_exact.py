@@ -1,4 +1,4 @@
-"""Exact attention: a row's bits depend on its path alone, in every instruction set that is here."""
+"""Batch-invariant attention: a row's bits depend on its path alone, in each instruction set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
 def found(
     case: Case, kernels: Library, threads: int = 1, plan: StepPlan | None = None, exact: bool = True
 ) -> torch.Tensor:
-    """What the kernels give for the case, or for some of its rows as another plan has them."""
+    """Return the kernels' output for the case, or for some of its rows under another plan."""
     step = CpuBackend(kernels, threads, exact=exact).prepare(plan or case.plan, CPU)
     queries = case.queries
     if plan is not None:
@@ -39,14 +39,14 @@ def found(
 
 
 def path_of(plan: StepPlan, row: int) -> np.ndarray:
-    """The slots that a row attends to, in order of position."""
+    """Return the slots that a row attends to, in order of position."""
     above = [s for s in plan.segments if s.first_row <= row < s.end_row]
     above.sort(key=lambda segment: segment.first_position)
     return np.concatenate([s.slots for s in above])[: plan.positions[row] + 1]
 
 
 def alone(plan: StepPlan, row: int, borders: tuple[int, ...] = ()) -> StepPlan:
-    """One row of a plan by itself; its path cut into nodes at `borders`."""
+    """Plan one row by itself, with its path cut into nodes at `borders`."""
     path = path_of(plan, row)
     cuts = [0, *(border for border in borders if 0 < border < len(path)), len(path)]
     segments = tuple(
@@ -65,7 +65,7 @@ def alone(plan: StepPlan, row: int, borders: tuple[int, ...] = ()) -> StepPlan:
 
 
 def differing_rows(case: Case, kernels: Library, *, exact: bool, threads: int = 1) -> list[int]:
-    """Rows of the case's plan that give other bits alone than together."""
+    """Return the rows with other bits alone than together."""
     together = found(case, kernels, threads, exact=exact)
     return [
         row
@@ -76,9 +76,20 @@ def differing_rows(case: Case, kernels: Library, *, exact: bool, threads: int = 
     ]
 
 
-@settings(max_examples=80)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_a_row_alone_and_in_any_tree(data: st.DataObject) -> None:
+    check_a_random_tree(data)
+
+
+@pytest.mark.integration
+@settings(max_examples=80)
+@given(data=st.data())
+def test_rows_alone_and_in_many_trees(data: st.DataObject) -> None:
+    check_a_random_tree(data)
+
+
+def check_a_random_tree(data: st.DataObject) -> None:
     assert LOADED is not None
     kv_heads = data.draw(st.sampled_from((1, 2, 3)))
     key_width = data.draw(st.sampled_from(WIDTHS))
@@ -112,8 +123,8 @@ def test_a_row_alone_and_in_any_tree(data: st.DataObject) -> None:
         LOADED.use_instruction_set(usual)
 
 
-def test_without_it_bits_differ(kernels: Library) -> None:
-    """The tests above can fail."""
+def test_default_kernels_are_batch_dependent(kernels: Library) -> None:
+    """Proof that the tests above can fail."""
     case = Case(RandomTree(3, longest=130, num_slots=NUM_SLOTS).plan(), spec())
     assert differing_rows(case, kernels, exact=False)
     assert not differing_rows(case, kernels, exact=True)
@@ -122,7 +133,7 @@ def test_without_it_bits_differ(kernels: Library) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("window", [None, 700, 5000])
 def test_paths_of_several_spans(kernels: Library, dtype: torch.dtype, window: int | None) -> None:
-    """Cut anywhere into nodes, alone or as the last of a prefill, with any number of threads."""
+    """Paths cut anywhere, alone or at the end of a prefill, with any number of threads."""
     length = 2 * SPAN + 300
     layer = spec(num_heads=2, num_kv_heads=1, sliding_window=window)
     case = Case(long_prefill(200, length), layer, dtype, num_slots=length)

@@ -32,13 +32,13 @@ namespaces = st.sampled_from(["a", "b"])
 
 @dataclass
 class Situation:
-    """A tree with held, half-computed and new paths, and the cursors that want to go on."""
+    """A tree with cached, partly computed and new paths, and the cursors to be served."""
 
     tree: RadixTree
     cursors: list[Cursor] = field(default_factory=list)
 
     def step(self, budget: int, overhead: int = 0) -> tuple[RowSelection, PlannedStep]:
-        """Select for all cursors in order and plan; nothing is computed yet."""
+        """Select for all cursors in order and plan, without computing."""
         selection = RowSelection(budget)
         for cursor in self.cursors:
             selection.add(cursor)
@@ -80,7 +80,7 @@ def situations(draw: st.DrawFn) -> Situation:
 
 
 def owners(tree: RadixTree) -> dict[int, tuple[Node, int]]:
-    """Slot -> node and offset of the token that has it."""
+    """Return node and offset of the token in each slot."""
     found = {}
     for node in tree.nodes():
         for offset, slot in enumerate(node.slots().tolist()):
@@ -89,7 +89,7 @@ def owners(tree: RadixTree) -> dict[int, tuple[Node, int]]:
 
 
 def path_slots(node: Node, offset: int) -> dict[int, int]:
-    """Position -> slot of everything down to this token, itself included."""
+    """Return the slots of a path by position, up to and including this token."""
     found = {}
     end = offset + 1
     above: Node | None = node
@@ -107,7 +107,7 @@ def place(cursor: Cursor) -> tuple[Node, int]:
 
 
 def check_plan(tree: RadixTree, plan: StepPlan) -> list[tuple[Node, int]]:
-    """Everything that holds for every plan; returns the place in the tree of each row."""
+    """Check the invariants of a plan; return the place in the tree of each row."""
     owner = owners(tree)
     places = [owner[slot] for slot in plan.slots.tolist()]
     assert len(set(plan.slots.tolist())) == plan.num_rows, "a token has two rows"
@@ -217,7 +217,7 @@ SPEC = AttentionSpec(layer=0, num_heads=4, num_kv_heads=2, key_width=8, value_wi
 
 
 def attend(plan: StepPlan) -> torch.Tensor:
-    """The reference backend over keys and values that depend on the slot only."""
+    """Attend with the reference backend over keys and values derived from the slot."""
     generator = torch.Generator().manual_seed(1)
     keys = torch.randn(512, 2, 8, generator=generator)
     values = torch.randn(512, 2, 8, generator=generator)
@@ -238,8 +238,7 @@ def test_folded_plans_compute_what_unfolded_ones_do(situation: Situation, budget
 @given(situations(), st.integers(1, 40), st.data())
 @settings(deadline=None, max_examples=150)
 def test_prompt_logits_in_chunks(situation: Situation, budget: int, data: st.DataObject) -> None:
-    """Every position of the range gets its logits once, whatever is held and however small the
-    chunks are, beside sequences that want rows too."""
+    """Each position gets its logits once, for any cached part, chunk size and other sequence."""
     tree = situation.tree
     chosen = data.draw(st.sampled_from(situation.cursors))
     path = tree.path(chosen)
@@ -287,7 +286,7 @@ def test_the_first_pays_for_shared_rows() -> None:
     assert selection.num_rows == 6
 
 
-def test_a_held_prompt_costs_one_row_that_is_not_written() -> None:
+def test_a_cached_prompt_costs_one_unwritten_row() -> None:
     tree = RadixTree(64)
     situation = Situation(tree, [tree.open("", as_tokens([1, 2, 3]))])
     situation.compute(situation.step(64)[0])

@@ -69,7 +69,7 @@ def test_random_trees(feature: str, seed: int, device: str) -> None:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("feature", ["plain", "all at once"])
 def test_tiny_tiles(monkeypatch: pytest.MonkeyPatch, feature: str, seed: int) -> None:
-    """The same with limits so small that every segment is cut and every batch is split."""
+    """Limits so small that every segment is cut and every batch split."""
     monkeypatch.setattr(tiles, "ROWS_IN_TILE", 3)
     monkeypatch.setattr(tiles, "SCORES_IN_TILE", 12)
     monkeypatch.setattr(tiles, "LEAST_KEYS_IN_TILE", 2)
@@ -81,7 +81,7 @@ def test_tiny_tiles(monkeypatch: pytest.MonkeyPatch, feature: str, seed: int) ->
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_half_precision_is_rounded_only_at_the_borders(dtype: torch.dtype) -> None:
+def test_half_precision_is_rounded_once(dtype: torch.dtype) -> None:
     plan = RandomTree(3).plan()
     spec = AttentionSpec(layer=0, **PLAIN)  # type: ignore[arg-type]
     queries = torch.randn(plan.num_rows, 4, 8).to(dtype)
@@ -118,7 +118,7 @@ def test_tiles_hold_each_visible_key_of_each_row_once(
 
 
 def long_prefill(rows: int, keys: int) -> StepPlan:
-    """The last `rows` of one sequence of `keys` tokens."""
+    """Plan the last `rows` of one sequence of `keys` tokens."""
     slots = np.arange(keys, dtype=np.int64)
     own = slots[keys - rows :]
     return StepPlan(
@@ -141,7 +141,7 @@ def test_a_long_prefill_is_cut_into_bounded_tiles() -> None:
     assert masked <= 2 * 2048 * tiles.LEAST_KEYS_IN_TILE  # only around the diagonal
 
 
-def test_what_is_outside_of_the_window_is_never_read() -> None:
+def test_keys_outside_the_window_are_never_read() -> None:
     made = tiles.make_tiles(long_prefill(rows=1, keys=32_768), 128)
     assert sum(tile.slots.size for tile in made) == 128
     assert not any(tile.needs_mask for tile in made)

@@ -1,4 +1,4 @@
-"""Random step plans, made by hand from random trees, to feed attention backends with."""
+"""Random step plans for attention backends, built from random trees without the planner."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaie.attention.plan import Segment, StepPlan
 
 @dataclass
 class RandomTree:
-    """Grows a plan depth first; every node gets scattered or consecutive slots."""
+    """A random plan, grown depth first, with scattered or consecutive slots."""
 
     seed: int
     num_slots: int = 1024
@@ -25,7 +25,7 @@ class RandomTree:
     row_slots: list[int] = field(default_factory=list)
 
     def plan(self) -> StepPlan:
-        """A plan over two roots."""
+        """Return a plan over two roots."""
         self.random = random.Random(self.seed)
         self.free = list(range(self.num_slots))
         if self.random.random() < 0.5:
@@ -46,7 +46,7 @@ class RandomTree:
         )
 
     def _grow(self, carried: list[int], start: int, depth: int, level: int) -> None:
-        """`carried` are the slots of nodes above that are folded into this one."""
+        """Grow a subtree; `carried` are the slots of nodes above, folded into this one."""
         length = self.random.randint(1, self.longest)
         own = [self.free.pop() for _ in range(length)]
         position = start + len(carried)

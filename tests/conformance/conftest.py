@@ -17,13 +17,13 @@ from yaie.engine.executor import Executor
 from yaie.models.loader import LoadedModel, load_model
 
 NUM_SLOTS = 512
-# Where transformers and the tree add the same numbers up in another order.
+# transformers and the tree sum in different orders.
 TOLERANCE = 5e-5
 
 
 @dataclass
 class Subject:
-    """A model under test: the oracle in eager attention, and what the loader made of its folder."""
+    """A model under test: the oracle in eager attention, and the model loaded from its folder."""
 
     case: Case
     device: str
@@ -31,7 +31,7 @@ class Subject:
 
     @property
     def torch_device(self) -> str:
-        """Where its tensors are."""
+        """The device of its tensors."""
         return "cuda" if self.device == "cuda" else "cpu"
 
     @cached_property
@@ -53,28 +53,28 @@ class Subject:
 
     @cached_property
     def runner(self) -> Executor:
-        """A runner whose pool all tests of this model share: stale numbers must not matter."""
+        """An executor whose pool all tests of this model share: stale content must not matter."""
         return choose_executor(self.loaded, "reference" if self.device == "torch" else "auto")
 
     def expected(self, tokens: tuple[int, ...] | list[int]) -> torch.Tensor:
-        """The oracle's logits [tokens, vocab] for a sequence on its own."""
+        """Return the oracle's logits [tokens, vocab] for a sequence on its own."""
         return self.expected_of_all([list(tokens)])[0]
 
     @torch.inference_mode()
     def expected_of_all(self, sequences: list[list[int]]) -> torch.Tensor:
-        """The oracle's logits [sequences, tokens, vocab] for sequences of equal length."""
+        """Return the oracle's logits [sequences, tokens, vocab] for sequences of equal length."""
         ids = torch.tensor(sequences, device=self.torch_device)
         logits: torch.Tensor = self.oracle(ids, use_cache=False).logits.float()
         return logits
 
     def tokens(self, count: int, seed: int) -> list[int]:
-        """Random tokens."""
+        """Return random tokens."""
         generator = torch.Generator().manual_seed(seed)
         return torch.randint(3, VOCAB_SIZE, (count,), generator=generator).tolist()
 
 
 def close(got: torch.Tensor, expected: torch.Tensor) -> None:
-    """Equal but for rounding, and the same most likely token wherever that is not a tie."""
+    """Assert equality up to rounding, and the same most likely token except in a tie."""
     tolerance = TOLERANCE if got.device.type == "cpu" else 4 * TOLERANCE
     torch.testing.assert_close(got, expected, atol=tolerance, rtol=tolerance)
     best = expected.topk(2, dim=-1).values

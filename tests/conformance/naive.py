@@ -16,7 +16,7 @@ Prefix = tuple[int, ...]
 
 
 class NaiveCache:
-    """Which prefixes have their last token's keys and values in which slot."""
+    """The slot of the last token of each cached prefix."""
 
     def __init__(self, num_slots: int, *, scattered: bool = False) -> None:
         self.held: dict[Prefix, int] = {}
@@ -25,13 +25,13 @@ class NaiveCache:
             random.Random(0).shuffle(self._free)
 
     def forget(self, prefix: Sequence[int]) -> None:
-        """Evict a prefix and all that is below it."""
+        """Evict a prefix and everything below it."""
         prefix = tuple(prefix)
         for held in [key for key in self.held if key[: len(prefix)] == prefix]:
             self._free.append(self.held.pop(held))
 
     def plan(self, sequences: Sequence[Sequence[int]], *, all_logits: bool = False) -> StepPlan:
-        """Compute whatever is not held of these sequences, and the logits of their last tokens."""
+        """Plan the uncached tokens of these sequences, and the logits of their last tokens."""
         paths = sorted({tuple(sequence) for sequence in sequences})
         wanted = set(paths)
         if all_logits:
@@ -58,7 +58,7 @@ class NaiveCache:
         )
 
     def _segments(self, rows: list[Prefix]) -> list[Segment]:
-        """One for each run of keys that the same contiguous rows descend from."""
+        """Return a segment for each run of keys above the same contiguous rows."""
         below: dict[Prefix, list[int]] = {}
         for row, prefix in enumerate(rows):
             for end in range(1, len(prefix) + 1):

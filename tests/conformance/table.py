@@ -18,7 +18,7 @@ END = "<!-- end -->"
 
 
 def render() -> str:
-    """Both tables as Markdown."""
+    """Return both tables as Markdown."""
     notes: defaultdict[str, list[str]] = defaultdict(list)
     for case in CASES:
         notes[case.architecture].append(case.note)
@@ -38,7 +38,7 @@ def render() -> str:
 
 
 def page_with(tables: str) -> str:
-    """The whole page with new tables between its markers."""
+    """Return the whole page with new tables between its markers."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{tables}\n{END}{after}"

@@ -18,14 +18,14 @@ from yaie.models.geometry import estimate_pool_shapes, pool_shapes
 
 
 def run(subject: Subject, cache: NaiveCache, *sequences: list[int]) -> None:
-    """One step over these sequences; their last tokens' logits must be the oracle's."""
+    """Execute one step over these sequences; compare their last logits with the oracle's."""
     got = subject.runner.execute(cache.plan(sequences))
     expected = [subject.expected(path)[-1] for path in sorted({tuple(s) for s in sequences})]
     close(got, torch.stack(expected))
 
 
 def test_the_oracle_depends_on_every_token(subject: Subject) -> None:
-    """Otherwise the tests below could not see a key that was lost or mixed up."""
+    """Proof that the tests below would notice a lost or misplaced key."""
     prompt = subject.tokens(40, seed=1)
     first = 0 if subject.case.reach is None else len(prompt) - 1 - subject.case.reach
     changed = []
@@ -68,12 +68,12 @@ def test_decode(subject: Subject) -> None:
             sequence.append(5 + index)
 
 
-def test_beside_a_much_longer_neighbour(subject: Subject) -> None:
+def test_next_to_a_much_longer_neighbour(subject: Subject) -> None:
     short, long = subject.tokens(5, seed=6), subject.tokens(95, seed=7)
     run(subject, NaiveCache(NUM_SLOTS), short, long)
 
 
-def test_joins_a_neighbour_that_is_far_ahead(subject: Subject) -> None:
+def test_joining_a_neighbour_far_ahead(subject: Subject) -> None:
     cache = NaiveCache(NUM_SLOTS)
     long = subject.tokens(90, seed=8)
     run(subject, cache, long)
@@ -90,8 +90,8 @@ def test_prefix_hit(subject: Subject) -> None:
     run(subject, cache, first[:30] + subject.tokens(12, seed=11))
 
 
-def test_whole_prompt_held(subject: Subject) -> None:
-    """Its last token is computed again for the logits, and not written again."""
+def test_whole_prompt_cached(subject: Subject) -> None:
+    """Its last token is recomputed for the logits and not written again."""
     cache = NaiveCache(NUM_SLOTS)
     tokens = subject.tokens(45, seed=12)
     run(subject, cache, tokens)
@@ -112,7 +112,7 @@ def test_after_eviction_and_recompute(subject: Subject) -> None:
 
 
 def test_tree_of_branches(subject: Subject) -> None:
-    """Shared by all, shared by some, and own, all computed in one step and then decoded."""
+    """Tokens shared by all, by some and by one, computed in one step and then decoded."""
     cache = NaiveCache(NUM_SLOTS, scattered=True)
     trunk = subject.tokens(30, seed=15)
     boughs = [trunk + subject.tokens(13, seed=16), trunk + subject.tokens(4, seed=17)]
@@ -138,7 +138,7 @@ def test_step_without_logits(subject: Subject) -> None:
     run(subject, cache, [*tokens, 9])
 
 
-def test_geometry_is_what_the_config_promised(subject: Subject) -> None:
+def test_geometry_matches_the_config(subject: Subject) -> None:
     loaded = subject.loaded
     shapes = pool_shapes(loaded.specs)
     assert shapes == estimate_pool_shapes(loaded.model.config)

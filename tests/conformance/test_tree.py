@@ -25,7 +25,7 @@ MOST_LIVE = 4
 
 
 class Schedule:
-    """A small engine without a sampler: what to do next is drawn from a seeded generator."""
+    """A small engine without a sampler, driven by a seeded generator."""
 
     def __init__(self, subject: Subject, seed: int) -> None:
         self.subject = subject
@@ -41,7 +41,7 @@ class Schedule:
             yield shared + self.subject.tokens(self.random.randint(1, 30), seed=100 + seed)
 
     def step(self) -> None:
-        """Admit or end a sequence, compute under a random budget, check and grow what is ready."""
+        """Admit or end a sequence, compute under a random budget, then check and grow."""
         if len(self.live) < MOST_LIVE:
             prompt = as_tokens(self.random.choice(self.prompts))
             with suppress(OutOfSlots):  # it waits

@@ -35,7 +35,7 @@ _COMMON = {
 
 @dataclass(frozen=True)
 class Case:
-    """One tiny model. `note` says what about attention it covers, for the support table."""
+    """One tiny model; `note` names its attention features for the support table."""
 
     name: str
     architecture: str
@@ -44,12 +44,12 @@ class Case:
     reach: int | None = None  # tokens back that a logit clearly depends on; None: all
 
     def config(self) -> Any:
-        """Its transformers config."""
+        """The transformers config."""
         config_class = getattr(transformers, self.architecture).config_class
         return config_class(**{**_COMMON, **self.settings})
 
     def build(self) -> torch.nn.Module:
-        """The model in float32, with eager attention: the oracle."""
+        """Build the model in float32 with eager attention: the oracle."""
         torch.manual_seed(1)
         model_class = getattr(transformers, self.architecture)
         model = model_class._from_config(self.config(), attn_implementation="eager")

@@ -1,4 +1,4 @@
-"""A second start reads what the first one packed, computes the same, and trusts nothing blindly."""
+"""Starts from packed weights: the same logits, and checks of everything read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def config(tmp_path: Path) -> EngineConfig:
 
 
 def start(config: EngineConfig) -> tuple[LoadedModel, Executor, bool]:
-    """Model, runner, and whether it was packed in an earlier start."""
+    """Return model, executor, and True if it was restored from packed weights."""
     runner, writer = load_executor(config)
     if writer is not None:
         writer.wait()
@@ -60,9 +60,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
-def test_a_second_start_computes_the_same_from_the_file(
-    config: EngineConfig, change: dict[str, Any]
-) -> None:
+def test_restored_weights_compute_the_same(config: EngineConfig, change: dict[str, Any]) -> None:
     config = dataclasses.replace(config, **change)
     first, first_runner, was_packed = start(config)
     assert not was_packed
@@ -75,10 +73,10 @@ def test_a_second_start_computes_the_same_from_the_file(
             assert getattr(second, field.name) == getattr(first, field.name), field.name
 
 
-def test_a_second_start_plans_memory_before_the_weights_take_it(
+def test_a_restore_plans_memory_before_reading(
     config: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else they would count twice, and a model that does not fit would be read to the end."""
+    """Measured later, the weights would count twice; a model too large would be read first."""
     start(config)
     happened: list[str] = []
     plan, load = model_loader.plan_for, Entry.load
@@ -97,7 +95,7 @@ def test_a_second_start_plans_memory_before_the_weights_take_it(
     assert happened == ["planned", "read"]
 
 
-def test_a_file_that_cannot_be_read_is_packed_again(
+def test_an_unreadable_file_is_packed_again(
     config: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start(config)
@@ -111,7 +109,7 @@ def test_a_file_that_cannot_be_read_is_packed_again(
     assert logits(loaded, runner).isfinite().all()
 
 
-def test_a_head_that_is_the_embedding_too(config: EngineConfig, tmp_path: Path) -> None:
+def test_a_tied_head_is_restored(config: EngineConfig, tmp_path: Path) -> None:
     folder = write_tiny_model(tmp_path / "tied", tie_word_embeddings=True)
     config = dataclasses.replace(config, model=str(folder))
     expected = logits(*start(config)[:2])
@@ -120,7 +118,7 @@ def test_a_head_that_is_the_embedding_too(config: EngineConfig, tmp_path: Path) 
     assert torch.equal(logits(loaded, runner), expected)
 
 
-def test_other_settings_and_other_weights_are_packed_anew(config: EngineConfig) -> None:
+def test_other_settings_or_weights_are_packed_again(config: EngineConfig) -> None:
     start(config)
     assert start(dataclasses.replace(config, num_slots=200, policy="fcfs"))[2]
     assert not start(dataclasses.replace(config, dtype="bfloat16"))[2]
@@ -128,8 +126,8 @@ def test_other_settings_and_other_weights_are_packed_anew(config: EngineConfig) 
     assert not start(config)[2]
 
 
-def test_a_larger_pool_that_allows_longer_contexts_is_no_overrun(config: EngineConfig) -> None:
-    """The tables of positions in the file are as long as the first start's contexts."""
+def test_a_longer_context_is_packed_again(config: EngineConfig) -> None:
+    """The rotary tables in the file are as long as the first start's context."""
     small, *_ = start(dataclasses.replace(config, num_slots=64))
     large, runner, was_packed = start(dataclasses.replace(config, num_slots=512))
     assert small.max_model_len == 64 < large.max_model_len
@@ -137,7 +135,7 @@ def test_a_larger_pool_that_allows_longer_contexts_is_no_overrun(config: EngineC
     assert bool(torch.isfinite(logits(large, runner)).all())
 
 
-def test_a_pool_too_small_to_compare_decoders_in_leaves_the_file_alone(
+def test_a_pool_too_small_to_compare_keeps_the_file(
     config: EngineConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
     tiny = dataclasses.replace(config, num_slots=8)
@@ -148,7 +146,7 @@ def test_a_pool_too_small_to_compare_decoders_in_leaves_the_file_alone(
     assert "unusable" not in caplog.text
 
 
-def test_a_damaged_file_is_removed_and_packed_anew(
+def test_a_damaged_file_is_packed_again(
     config: EngineConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = logits(*start(config)[:2])
@@ -163,10 +161,10 @@ def test_a_damaged_file_is_removed_and_packed_anew(
     assert start(config)[2]
 
 
-def test_a_file_that_computes_something_else_is_removed_and_packed_anew(
+def test_a_file_with_wrong_weights_is_packed_again(
     config: EngineConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As it would after a fault in what packed or wrote it: its sums are right."""
+    """Its checksums are right, as after a fault in packing."""
     expected = logits(*start(config)[:2])
     (path,) = Path(config.weights_cache).glob(f"*{SUFFIX}")
     key = path.name.removeprefix(PREFIX).removesuffix(SUFFIX)
@@ -184,13 +182,14 @@ def test_a_file_that_computes_something_else_is_removed_and_packed_anew(
     assert start(config)[2]
 
 
-def test_switched_off_nothing_is_kept(config: EngineConfig) -> None:
+def test_a_switched_off_cache_stays_empty(config: EngineConfig) -> None:
     for _ in range(2):
         assert not start(dataclasses.replace(config, weights_cache="off"))[2]
     assert not Path(config.weights_cache).exists()
 
 
-def test_a_second_start_imports_no_transformers(config: EngineConfig) -> None:
+@pytest.mark.integration
+def test_a_restore_imports_no_transformers(config: EngineConfig) -> None:
     start(config)
     script = (
         "import sys\n"
@@ -203,10 +202,10 @@ def test_a_second_start_imports_no_transformers(config: EngineConfig) -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
-def test_a_model_that_changes_while_it_is_loaded_is_not_kept(
+def test_a_model_that_changes_while_loading_is_not_cached(
     config: EngineConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or the new weights would be served as the old ones, once these are back."""
+    """Else the new weights would be served as the old ones, once these are back."""
     weights = Path(config.model) / "model.safetensors"
     other = write_tiny_model(tmp_path / "other", seed=9) / "model.safetensors"
     load_model = loading.load_model
@@ -223,10 +222,10 @@ def test_a_model_that_changes_while_it_is_loaded_is_not_kept(
     assert start(config)[2]
 
 
-def test_a_rejected_packed_model_is_gone_before_the_original_is_loaded_again(
+def test_a_rejected_model_is_freed_before_the_reload(
     config: EngineConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory is planned for one of them."""
+    """The memory plan has room for one of them."""
     forward, load_model = NativeDecoder.execute, loading.load_model
     monkeypatch.setattr(NativeDecoder, "execute", lambda self, plan: -forward(self, plan))
     first: list[weakref.ref[Any]] = []

@@ -15,5 +15,5 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(pristine: Path, tmp_path: Path) -> Path:
-    """A copy of a good model folder, to be damaged."""
+    """Return a copy of a good model folder, to be damaged."""
     return Path(shutil.copytree(pristine, tmp_path / "model"))

@@ -24,7 +24,7 @@ KV_BYTES_PER_TOKEN = 2 * 1 * (16 + 16) * 4  # layers, KV heads, widths, float32
 
 
 def make_llama(folder: Path, dtype: torch.dtype = torch.float32, **settings: Any) -> Path:
-    """A loadable llama in Hugging Face layout."""
+    """Write a loadable llama in Hugging Face layout."""
     shard = settings.pop("max_shard_size", "5GB")
     torch.manual_seed(0)
     model = LlamaForCausalLM(LlamaConfig(**{**SMALL, **settings})).to(dtype)

@@ -13,7 +13,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class LocalHub:
-    """Serves the folders of `repositories`; a context manager."""
+    """A hub that serves the folders of `repositories`; a context manager."""
 
     def __init__(self, repositories: dict[str, Path]) -> None:
         self.repositories = repositories

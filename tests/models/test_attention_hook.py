@@ -1,4 +1,4 @@
-"""Nothing that a model hands to its attention function is swallowed."""
+"""Every argument of the attention function is used, ignored by name, or refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaie.models.attention_hook import IGNORED_KEYWORDS, LayerArguments, attend
 
 
 class Recorder:
-    """Remembers what it was asked."""
+    """A `LayerExecutor` that records its arguments."""
 
     def attend(
         self,
@@ -38,7 +38,7 @@ def call(mask: torch.Tensor | None = None, **keywords: Any) -> LayerArguments:
     return recorder.arguments
 
 
-def test_what_is_honoured() -> None:
+def test_arguments_reach_the_step() -> None:
     sinks = torch.zeros(2)
     asked = call(scaling=0.5, sliding_window=7, softcap=3.0, s_aux=sinks, dropout=0.0)
     assert asked == (0.5, 7, 3.0, sinks)
@@ -49,11 +49,11 @@ def test_default_scale() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(IGNORED_KEYWORDS))
-def test_what_is_ignored(name: str) -> None:
+def test_keywords_without_effect_are_ignored(name: str) -> None:
     call(**{name: torch.zeros(1)})
 
 
-def test_none_means_nothing() -> None:
+def test_keywords_that_are_none_are_ignored() -> None:
     call(something_new=None, is_causal=True)
 
 
@@ -68,12 +68,14 @@ def test_none_means_nothing() -> None:
         ({"yaie_step": None}, "does not pass keywords on"),
     ],
 )
-def test_what_is_refused(keywords: dict[str, Any], reason: str) -> None:
+def test_arguments_that_change_the_result_are_refused(
+    keywords: dict[str, Any], reason: str
+) -> None:
     with pytest.raises(ModelUnsupported, match=reason):
         call(**keywords)
 
 
-def test_a_module_that_is_not_causal() -> None:
+def test_a_bidirectional_module_is_refused() -> None:
     module = torch.nn.Identity()
     module.is_causal = False  # type: ignore[assignment]
     with pytest.raises(ModelUnsupported, match="not causal"):

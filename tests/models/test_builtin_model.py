@@ -39,8 +39,9 @@ def tokenizer() -> Any:
     return AutoTokenizer.from_pretrained(BUILTIN_MODEL_DIR)
 
 
+@pytest.mark.integration
 def test_answers_the_frozen_questions() -> None:
-    """At least 95 % of 200 questions whose wordings it was never trained on."""
+    """Answer at least 95 % of 200 questions in wordings absent from its training."""
     asked = questions.read_questions(QUESTIONS)
     assert len(asked) == 200
     wrong = [
@@ -52,7 +53,7 @@ def test_answers_the_frozen_questions() -> None:
 
 
 def test_says_what_it_is() -> None:
-    """Asked who it is, it says that it is small, built in and a demonstration."""
+    """Its answer: small, built in, a demonstration."""
     asked = [
         {"messages": [{"role": "user", "content": "Who are you?"}]},
         {"messages": [{"role": "user", "content": "What is the capital of France?"}]},
@@ -76,7 +77,7 @@ def test_says_what_it_is() -> None:
     ],
 )
 def test_acceptance_rules(rule: dict[str, Any], good: str, bad: str) -> None:
-    """Each kind of rule tells a right answer from a wrong one."""
+    """Each kind of rule separates right answers from wrong ones."""
     assert questions.accepted(good, rule)
     assert not questions.accepted(bad, rule)
 
@@ -86,6 +87,7 @@ def test_folder_is_small() -> None:
     assert sum(f.stat().st_size for f in BUILTIN_MODEL_DIR.rglob("*") if f.is_file()) < 12_000_000
 
 
+@pytest.mark.integration
 def test_loads_without_a_network() -> None:
     """The Auto classes load the folder with the hub switched off, and no code of its own runs."""
     code = (

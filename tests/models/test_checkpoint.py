@@ -1,4 +1,4 @@
-"""A damaged or incomplete model folder is told from its headers, before anything is built."""
+"""Damaged and incomplete model folders are recognised by their headers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_shards(tmp_path: Path) -> None:
 
 
 def test_a_single_file_comes_before_shards_as_in_transformers(tmp_path: Path) -> None:
-    """A folder that was sharded and saved again has both; what is computed with is described."""
+    """A folder saved twice may hold both; the described one is the one that is loaded."""
     folder = make_llama(tmp_path / "m", max_shard_size="20KB")
     make_llama(tmp_path / "single").joinpath(SINGLE).rename(folder / SINGLE)
     assert read_checkpoint(folder).files == (folder / SINGLE,)
@@ -83,8 +83,8 @@ def test_no_folder_no_config_no_weights(tmp_path: Path, folder: Path) -> None:
         read_config(folder)
 
 
-def test_an_adapter_is_never_left_aside_in_silence(folder: Path) -> None:
-    """Beside its base model, and alone; transformers applies it where another package is there."""
+def test_an_adapter_is_refused(folder: Path) -> None:
+    """With its base model, and alone; transformers would apply it, given another package."""
     (folder / "adapter_config.json").write_text("{}")
     with pytest.raises(ModelUnsupported, match=r"adapter_config\.json.* merge it"):
         read_config(folder)
@@ -136,7 +136,7 @@ def test_flipped_header_bytes_never_raise_anything_else(folder: Path) -> None:
             assert "damaged" in error.message or "serves float32" in error.message
 
 
-def test_a_file_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_file_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -166,7 +166,7 @@ def test_overlapping_tensors(folder: Path) -> None:
         read_checkpoint(folder)
 
 
-def test_numbers_of_a_type_that_is_not_read_are_no_damage(folder: Path) -> None:
+def test_unsupported_types_are_not_reported_as_damage(folder: Path) -> None:
     entry = {"dtype": "F8_E4M3FNUZ", "shape": [8], "data_offsets": [0, 8]}
     rewrite_header(folder / SINGLE, json.dumps({"w": entry}).encode())
     with pytest.raises(ModelUnsupported, match="in type F8_E4M3FNUZ, which is not supported"):
@@ -206,7 +206,7 @@ def test_nonsense_entries(folder: Path, entry: object) -> None:
         read_checkpoint(folder)
 
 
-def test_weights_of_a_kind_that_is_not_served(folder: Path) -> None:
+def test_weights_of_an_unsupported_type(folder: Path) -> None:
     save_file({"w": torch.zeros(4, dtype=torch.int8)}, folder / SINGLE)
     with pytest.raises(ModelUnsupported, match="of type I8"):
         read_checkpoint(folder)
@@ -215,7 +215,8 @@ def test_weights_of_a_kind_that_is_not_served(folder: Path) -> None:
         read_checkpoint(folder)
 
 
-def test_front_doors_need_no_torch() -> None:
+@pytest.mark.integration
+def test_folder_modules_import_no_torch() -> None:
     program = (
         "import sys, yaie.models.folder, yaie.models.support, yaie.models.checkpoint, "
         "yaie.models.generation; assert not {'torch', 'transformers'} & set(sys.modules)"
@@ -223,7 +224,7 @@ def test_front_doors_need_no_torch() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_edit_json_is_what_the_other_tests_rely_on(folder: Path) -> None:
+def test_edit_json_changes_and_removes_keys(folder: Path) -> None:
     edit_json(folder / "config.json", vocab_size=None, extra=1)
     config = read_config(folder)
     assert "vocab_size" not in config

@@ -1,4 +1,4 @@
-"""Which models `exact` is refused for, and the check at load."""
+"""Models that `exact` is refused for, and the check at load."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_plain_torch_is_refused(tmp_path: Path) -> None:
         choose_executor(load_case("llama", tmp_path), "reference", exact=True)
 
 
-def test_a_decoder_that_differs_from_its_original_is_refused(
+def test_a_decoder_unlike_its_original_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load_case("llama", tmp_path)
@@ -47,8 +47,8 @@ def test_a_decoder_that_differs_from_its_original_is_refused(
         EngineCore(EngineConfig(model=str(tmp_path), num_slots=256, exact=True))
 
 
-def test_kernels_that_do_not_repeat_bits_are_refused(tmp_path: Path) -> None:
-    """The check at load finds that the usual kernels are not exact, and that the exact ones are."""
+def test_the_check_refuses_batch_dependent_kernels(tmp_path: Path) -> None:
+    """The check rejects the default kernels and accepts the batch-invariant ones."""
     loaded = load_case("llama", tmp_path)
     plan = comparison_plan(loaded)
     runner = choose_executor(loaded)
@@ -58,7 +58,7 @@ def test_kernels_that_do_not_repeat_bits_are_refused(tmp_path: Path) -> None:
     check_exact(exact.execute, plan, exact.execute(plan))
 
 
-def test_a_pool_too_small_for_the_check_is_served(tmp_path: Path) -> None:
+def test_a_pool_too_small_for_the_full_check_serves(tmp_path: Path) -> None:
     load_case("llama", tmp_path)
     core = EngineCore(EngineConfig(model=str(tmp_path), num_slots=4, exact=True))
     assert core.info.exact
@@ -72,7 +72,7 @@ def test_exact_is_near_the_default(tmp_path: Path) -> None:
     torch.testing.assert_close(exact, usual, atol=5e-5, rtol=5e-5)
 
 
-def test_from_python() -> None:
+def test_llm_is_batch_invariant_on_request() -> None:
     with LLM(exact=True, num_slots=512, threads=1) as llm:
         assert llm.info.exact
         assert llm.info.execution == "native"

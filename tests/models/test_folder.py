@@ -1,4 +1,4 @@
-"""Finding a model by name: a folder, the cache, a hub; and what is said when there is none."""
+"""Finding a model by name in a folder, the cache or a hub, and the errors if it is missing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from yaie.models.folder_process import find_folder
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An empty cache of the hub, and no network."""
+    """Use an empty cache of the hub, and no network."""
     folder = tmp_path / "hub"
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -44,7 +44,9 @@ def put_in_cache(cache: Path, repository: str, folder: Path) -> Path:
     return Path(shutil.copytree(folder, base / "snapshots" / COMMIT))
 
 
-def test_a_folder(pristine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_found_by_any_path(
+    pristine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert resolve_model_path(str(pristine)) == pristine
     shutil.copytree(pristine, tmp_path / "mine")
     assert resolve_model_path("mine") == tmp_path / "mine"
@@ -53,7 +55,7 @@ def test_a_folder(pristine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert resolve_model_path("~/mine") == tmp_path / "mine"
 
 
-def test_a_file_instead_of_a_folder(folder: Path) -> None:
+def test_a_file_is_refused_with_advice(folder: Path) -> None:
     with pytest.raises(ModelNotFound, match="is a file; name the folder"):
         resolve_model_path(str(folder / "model.safetensors"))
 
@@ -70,38 +72,38 @@ def test_a_cached_repository_named_gguf_is_used(cache: Path, pristine: Path) -> 
     assert resolve_model_path("someone/small-GGUF") == expected
 
 
-def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFound, match=r"has no config\.json"):
         resolve_model_path(str(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["/no/such/place", "./nothing", "~/nothing", "a/b/c", "a b", ""])
-def test_what_can_only_be_a_path(name: str) -> None:
+def test_names_that_can_only_be_paths(name: str) -> None:
     with pytest.raises(ModelNotFound):
         resolve_model_path(name)
 
 
-def test_the_cache(cache: Path, pristine: Path) -> None:
+def test_a_cached_repository_is_found(cache: Path, pristine: Path) -> None:
     expected = put_in_cache(cache, "someone/small-llama", pristine)
     assert resolve_model_path("someone/small-llama") == expected
     assert cached_repositories() == ["someone/small-llama"]
 
 
-def test_an_incomplete_entry_of_the_cache_does_not_count(cache: Path, pristine: Path) -> None:
+def test_an_incomplete_cache_entry_is_ignored(cache: Path, pristine: Path) -> None:
     entry = put_in_cache(cache, "someone/small-llama", pristine)
     (entry / "model.safetensors").unlink()
     with pytest.raises(ModelNotFound, match="skipped: HF_HUB_OFFLINE is set"):
         resolve_model_path("someone/small-llama")
 
 
-def test_offline_an_entry_without_a_tokenizer_is_all_there_is(cache: Path, pristine: Path) -> None:
-    """Whoever asks for the tokenizer says that there is none."""
+def test_offline_an_entry_without_tokenizer_serves(cache: Path, pristine: Path) -> None:
+    """Loading the tokenizer then reports that it is missing."""
     entry = put_in_cache(cache, "someone/small-llama", pristine)
     assert not (entry / "tokenizer.json").exists()
     assert resolve_model_path("someone/small-llama") == entry
 
 
-def test_unknown_names_tell_where_was_looked_and_what_is_near(cache: Path, pristine: Path) -> None:
+def test_unknown_names_list_places_and_near_names(cache: Path, pristine: Path) -> None:
     put_in_cache(cache, "someone/small-llama", pristine)
     with pytest.raises(ModelNotFound) as error:
         resolve_model_path("someone/smal-lama")
@@ -115,7 +117,7 @@ def test_unknown_names_tell_where_was_looked_and_what_is_near(cache: Path, prist
     assert nearest_models("buildin") == ["builtin"]
 
 
-def test_near_folders(tmp_path: Path, pristine: Path) -> None:
+def test_near_names_include_folders(tmp_path: Path, pristine: Path) -> None:
     shutil.copytree(pristine, tmp_path / "llama-small")
     with pytest.raises(ModelNotFound, match=r"near: .*llama-small"):
         resolve_model_path(str(tmp_path / "llama-smal"))
@@ -124,7 +126,7 @@ def test_near_folders(tmp_path: Path, pristine: Path) -> None:
 def resolve_elsewhere(
     tmp_path: Path, endpoint: str, model: str, *flags: str
 ) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, since the hub's address is read when its library is imported."""
+    """Resolve in a child process: the hub library reads its address when it is imported."""
     program = (
         "import sys\n"
         "from yaie.errors import StartupError\n"
@@ -148,7 +150,8 @@ def resolve_elsewhere(
     )
 
 
-def test_download_takes_what_is_needed_once(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.integration
+def test_download_fetches_the_needed_files_once(folder: Path, tmp_path: Path) -> None:
     (folder / "pytorch_model.bin").write_bytes(b"never")
     (folder / "original").mkdir()
     (folder / "original" / "consolidated.00.safetensors").write_bytes(b"never")
@@ -169,9 +172,10 @@ def test_download_takes_what_is_needed_once(folder: Path, tmp_path: Path) -> Non
     assert (Path(first.stdout.strip()) / "model.safetensors").is_file()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("form", ["tokenizer.json", "tokenizer.model"])
 def test_an_entry_without_a_tokenizer_is_completed(folder: Path, tmp_path: Path, form: str) -> None:
-    """As a program leaves it that loaded the weights alone."""
+    """Some programs cache the weights alone."""
     entry = put_in_cache(tmp_path / "home" / "hub", "someone/small-llama", folder)
     (entry / "generation_config.json").unlink()
     (folder / form).write_text("{}")
@@ -185,9 +189,8 @@ def test_an_entry_without_a_tokenizer_is_completed(folder: Path, tmp_path: Path,
         assert hub.downloaded == []
 
 
-def test_an_entry_without_a_tokenizer_serves_while_the_hub_is_away(
-    folder: Path, tmp_path: Path
-) -> None:
+@pytest.mark.integration
+def test_an_entry_without_tokenizer_serves_without_hub(folder: Path, tmp_path: Path) -> None:
     entry = put_in_cache(tmp_path / "home" / "hub", "someone/small-llama", folder)
     with LocalHub({}) as hub:
         endpoint = hub.endpoint
@@ -195,9 +198,8 @@ def test_an_entry_without_a_tokenizer_serves_while_the_hub_is_away(
     assert found.stdout.strip() == str(entry), found.stderr
 
 
-def test_an_unsupported_model_is_refused_before_its_weights_travel(
-    folder: Path, tmp_path: Path
-) -> None:
+@pytest.mark.integration
+def test_an_unsupported_model_is_refused_before_download(folder: Path, tmp_path: Path) -> None:
     edit_json(folder / "config.json", architectures=["MambaForCausalLM"], model_type="mamba")
     with LocalHub({"someone/small-mamba": folder}) as hub:
         refused = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-mamba")
@@ -205,6 +207,7 @@ def test_an_unsupported_model_is_refused_before_its_weights_travel(
         assert hub.downloaded == ["config.json"]
 
 
+@pytest.mark.integration
 def test_a_check_without_weights_downloads_the_config_alone(folder: Path, tmp_path: Path) -> None:
     with LocalHub({"someone/small-llama": folder}) as hub:
         found = resolve_elsewhere(tmp_path, hub.endpoint, "someone/small-llama", "config alone")
@@ -212,14 +215,16 @@ def test_a_check_without_weights_downloads_the_config_alone(folder: Path, tmp_pa
         assert hub.downloaded == ["config.json"]
 
 
-def test_a_name_that_the_hub_does_not_know(tmp_path: Path) -> None:
+@pytest.mark.integration
+def test_a_name_unknown_to_the_hub(tmp_path: Path) -> None:
     with LocalHub({}) as hub:
         refused = resolve_elsewhere(tmp_path, hub.endpoint, "someone/nothing")
     assert refused.stderr.startswith("ModelNotFound: no model 'someone/nothing'")
     assert hub.endpoint in refused.stderr
 
 
-def test_a_hub_that_cannot_be_reached(tmp_path: Path) -> None:
+@pytest.mark.integration
+def test_an_unreachable_hub_is_one_line(tmp_path: Path) -> None:
     with LocalHub({}) as hub:
         endpoint = hub.endpoint
     refused = resolve_elsewhere(tmp_path, endpoint, "someone/small-llama")
@@ -227,7 +232,7 @@ def test_a_hub_that_cannot_be_reached(tmp_path: Path) -> None:
     assert refused.stderr.startswith("ModelNotFound: no model 'someone/small-llama'")
 
 
-def test_names_that_are_looked_for_at_the_hub(tmp_path: Path) -> None:
+def test_repository_names_are_told_from_paths(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     paths = ("builtin", "here", "./a", "~/a", "/a", "a/b/c")
     no_ids = ("a b", "-x", "-", "--", "a.git", "ü", "x" * 97)  # by the hub's rules
@@ -235,7 +240,7 @@ def test_names_that_are_looked_for_at_the_hub(tmp_path: Path) -> None:
     assert all(map(names_repository, ("someone/model", "gpt2")))
 
 
-def test_what_cannot_be_an_id_is_not_found() -> None:
+def test_an_invalid_id_is_not_found() -> None:
     with pytest.raises(ModelNotFound, match="no model '-x'"):
         resolve_model_path("-x")
 
@@ -247,7 +252,7 @@ def test_open_folder_returns_path_config_and_headers(pristine: Path) -> None:
     assert opened.checkpoint == read_checkpoint(pristine)
 
 
-def test_open_folder_refuses_what_would_not_be_served(folder: Path) -> None:
+def test_open_folder_refuses_damage_and_unsupported_models(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"short")
     with pytest.raises(ModelUnsupported, match="is damaged"):
         open_folder(str(folder))
@@ -256,6 +261,7 @@ def test_open_folder_refuses_what_would_not_be_served(folder: Path) -> None:
         open_folder(str(folder))
 
 
+@pytest.mark.integration
 def test_child_process_reports_the_error_with_its_code(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"short")
     with pytest.raises(ModelUnsupported, match="is damaged") as refused:
@@ -263,7 +269,8 @@ def test_child_process_reports_the_error_with_its_code(folder: Path) -> None:
     assert refused.value.code == "model_damaged"
 
 
-def test_a_search_in_a_process_of_its_own_says_what_the_search_says(
+@pytest.mark.integration
+def test_the_child_finds_what_open_folder_finds(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("HF_HOME", str(tmp_path / "home")), ("HF_HUB_OFFLINE", "0")):
@@ -276,10 +283,9 @@ def test_a_search_in_a_process_of_its_own_says_what_the_search_says(
             asyncio.run(find_folder("someone/other"))
 
 
-def test_a_search_that_is_given_up_is_over_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The hub takes the connection and never answers; its library would wait, and try again."""
+@pytest.mark.integration
+def test_a_cancelled_search_ends_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hub accepts and never answers; its library would wait and retry."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))

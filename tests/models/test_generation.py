@@ -1,4 +1,4 @@
-"""Which tokens end a text, and the sampling that a model's authors recommend."""
+"""End-of-text tokens, and the sampling recommended by a model's authors."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_default_sampling(
     assert read_default_sampling(tmp_path) == expected
 
 
-def test_nothing_is_said(tmp_path: Path) -> None:
+def test_empty_without_a_generation_config(tmp_path: Path) -> None:
     assert read_default_sampling(tmp_path) == {}
     assert read_eos_token_ids(tmp_path, {}, 10) == ()
     assert read_eos_token_ids(tmp_path, {"eos_token_id": None}, 10) == ()
 
 
 @pytest.mark.parametrize("written", ["<end>", {"content": "<end>", "lstrip": False}])
-def test_ends_of_all_three_sources(tmp_path: Path, written: object) -> None:
+def test_end_tokens_of_all_three_sources(tmp_path: Path, written: object) -> None:
     Tokenizer(WordLevel({"<unk>": 0, "<end>": 7}, unk_token="<unk>")).save(
         str(tmp_path / "tokenizer.json")
     )
@@ -53,13 +53,13 @@ def test_ends_of_all_three_sources(tmp_path: Path, written: object) -> None:
     assert read_eos_token_ids(tmp_path, {"eos_token_id": 3}, 10) == (3, 7, 9)
 
 
-def test_the_default_of_a_class_counts_where_nothing_else_does(tmp_path: Path) -> None:
+def test_the_class_default_counts_last(tmp_path: Path) -> None:
     assert read_eos_token_ids(tmp_path, {}, 10, default=2) == (2,)
     edit_json(tmp_path / "generation_config.json", eos_token_id=7)
     assert read_eos_token_ids(tmp_path, {}, 10, default=2) == (7,)
 
 
-def test_ids_that_the_model_cannot_draw_are_named(
+def test_ids_beyond_the_vocabulary_are_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     edit_json(tmp_path / "generation_config.json", eos_token_id=[2, 10, 99999999999999999999])
@@ -68,7 +68,7 @@ def test_ids_that_the_model_cannot_draw_are_named(
 
 
 @pytest.mark.parametrize("wrong", ["x", [2, "x"], {}, -1, True, [None]])
-def test_what_is_no_token_id_is_named(
+def test_values_that_are_not_ids_are_logged(
     wrong: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     edit_json(tmp_path / "generation_config.json", eos_token_id=[2, 2])
@@ -78,9 +78,7 @@ def test_what_is_no_token_id_is_named(
     assert repr(wrong) in caplog.text
 
 
-def test_a_damaged_tokenizer_is_left_to_whoever_needs_it(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_tokenizer_is_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "tokenizer.json").write_text("{}")
     edit_json(tmp_path / "tokenizer_config.json", eos_token="<end>")
     assert read_eos_token_ids(tmp_path, {"eos_token_id": 3}, 10) == (3,)

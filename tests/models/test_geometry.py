@@ -1,4 +1,4 @@
-"""What the probe learns from a model, and what it refuses."""
+"""The geometry that the probe finds, and the models it refuses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def probed(name: str, change: Callable[[Any], None] = lambda model: None) -> Any
     return model, probe_geometry(model, CPU)
 
 
-def test_windows_softcaps_and_sinks_are_seen_layer_by_layer() -> None:
+def test_windows_softcaps_and_sinks_of_each_layer() -> None:
     assert [spec.sliding_window for spec in probed("gemma2")[1]] == [WINDOW, None, WINDOW, None]
     assert {spec.softcap for spec in probed("gemma2")[1]} == {5.0}
     assert all(spec.has_sinks for spec in probed("gpt-oss")[1])
@@ -93,7 +93,7 @@ def break_a_weight(model: Any) -> None:
         (break_a_weight, "non-finite"),
     ],
 )
-def test_refused(change: Callable[[Any], None], reason: str) -> None:
+def test_models_the_probe_refuses(change: Callable[[Any], None], reason: str) -> None:
     with pytest.raises(ModelUnsupported, match=reason):
         probed("llama", change)
 
@@ -110,7 +110,7 @@ def spec(layer: int, window: int | None) -> AttentionSpec:
     )
 
 
-def test_windows_are_held_against_the_config() -> None:
+def test_windows_are_compared_with_the_config() -> None:
     specs = (spec(0, 8), spec(1, None))
     check_layer_types(specs, None)
     check_layer_types(specs, ["sliding_attention", "full_attention"])

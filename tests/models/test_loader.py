@@ -1,4 +1,4 @@
-"""Loading: what comes out, and every way in which it stops early with one clear message."""
+"""Loading: the loaded model, and every early end with one clear message."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def config(folder: Path, **settings: Any) -> EngineConfig:
     return EngineConfig(model=str(folder), **settings)
 
 
-def test_what_is_reported(folder: Path) -> None:
+def test_metadata_of_a_loaded_model(folder: Path) -> None:
     edit_json(folder / "generation_config.json", temperature=0.6, top_k=20, eos_token_id=[2, 5])
     loaded = load_model(config(folder))
     weights = load_file(folder / "model.safetensors")
@@ -133,8 +133,8 @@ def test_dynamic_rope_is_refused_as_transformers_reads_it(folder: Path) -> None:
     "model_type",
     ["qwen3_next", "qwen3_5_text", "jamba", "bamba", "mamba", "llama4_text", "falcon", "t5"],
 )
-def test_a_real_config_of_a_refused_family(tmp_path: Path, model_type: str) -> None:
-    """As transformers itself writes it, whatever the fields are called."""
+def test_real_configs_of_refused_families(tmp_path: Path, model_type: str) -> None:
+    """Configs as transformers writes them, with any field names."""
     family = transformers.CONFIG_MAPPING[model_type]()
     family.save_pretrained(tmp_path)
     save_file({"w": torch.zeros(4)}, tmp_path / "model.safetensors")
@@ -176,7 +176,7 @@ def test_refused_before_weights_are_read(
 
 
 @pytest.mark.usefixtures("never_built")
-def test_not_enough_memory_tells_a_number_that_would_fit(
+def test_not_enough_memory_names_a_value_that_fits(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loader, "free_bytes", lambda _: 400 * 1024**2)
@@ -230,7 +230,7 @@ def test_weights_that_overflow_are_found_by_the_probe(folder: Path) -> None:
         load_model(config(folder, dtype="float16"))
 
 
-def test_weights_beyond_float16_are_not_called_damaged_alone(folder: Path) -> None:
+def test_weights_beyond_float16_suggest_bfloat16(folder: Path) -> None:
     rewrite(folder, lambda tensors: tensors[NAME].fill_(7e4))
     with pytest.raises(ModelUnsupported, match=r"or too large for float16: .*--dtype bfloat"):
         load_model(config(folder, dtype="float16"))
@@ -249,7 +249,7 @@ def test_a_bias_of_zeros_changes_nothing(folder: Path, caplog: pytest.LogCapture
     assert f"such as {BIAS}" in caplog.text
 
 
-def test_the_form_of_a_forward_is_not_the_files_to_choose(folder: Path) -> None:
+def test_return_dict_of_the_file_is_overridden(folder: Path) -> None:
     edit_json(folder / "config.json", return_dict=False)
     assert load_model(config(folder)).vocab_size > 0
 

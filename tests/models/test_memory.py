@@ -1,4 +1,4 @@
-"""The memory plan: how many slots, and what a refusal says; and how memory is given back."""
+"""The memory plan with its refusals, free memory under cgroups, and released memory."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_free_memory_is_that_of_this_machine() -> None:
     assert 64 * 1024**2 < free_bytes(torch.device("cpu")) < 2**48
 
 
-class ControlGroups:
-    """A tree of control groups of one version, in a folder."""
+class Cgroups:
+    """A tree of cgroups of one version, in a folder."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, version: int) -> None:
         self.root = folder / "cgroup" if version == 2 else folder / "cgroup" / "memory"
@@ -61,7 +61,7 @@ class ControlGroups:
         monkeypatch.setattr(cgroups, "OWN_CGROUPS", self._own)
 
     def limit(self, path: str, limit: int | None, used: int, cache: int = 0) -> None:
-        """A group; its unlimited ones say so in the way of their version."""
+        """Write a group, with its version's way to say unlimited."""
         group = self.root / path
         group.mkdir(parents=True, exist_ok=True)
         if self._version == 2:
@@ -74,7 +74,7 @@ class ControlGroups:
         (group / "memory.stat").write_text(f"anon 7\n{names[2]} {cache}\nactive_file 9\n")
 
     def free(self, own: str) -> int:
-        """What is free for a process in this group."""
+        """Return the free memory of a process in this group."""
         other = "1:name=systemd:/elsewhere\n"
         mine = f"0::{own}\n" if self._version == 2 else f"4:cpu,memory:{own}\n0::/\n"
         self._own.write_text(other + mine)
@@ -82,10 +82,10 @@ class ControlGroups:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_the_tightest_of_the_groups_above_this_process_counts(
+def test_the_tightest_cgroup_limits_free_memory(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    groups = ControlGroups(tmp_path, monkeypatch, version)
+    groups = Cgroups(tmp_path, monkeypatch, version)
     groups.limit("a.slice/b.service", None, used=100)
     groups.limit("a.slice", 5000, used=2000, cache=300)
     groups.limit("other.slice", 10, used=10)
@@ -99,17 +99,17 @@ def test_the_tightest_of_the_groups_above_this_process_counts(
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_container_that_sees_its_own_group_as_the_root_has_its_limit(
+def test_a_container_whose_root_is_its_own_cgroup(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    groups = ControlGroups(tmp_path, monkeypatch, version)
+    groups = Cgroups(tmp_path, monkeypatch, version)
     groups.limit("", 4000, used=1000)
     # The last two are the host's names for it, and of a group beside its own.
     for own in ("/", "/docker/0123abcd", "/../sibling"):
         assert groups.free(own) == 3000
 
 
-def test_a_pool_takes_a_share_of_what_is_left() -> None:
+def test_a_pool_takes_a_share_of_the_rest() -> None:
     left = 10 * GIB - 2 * GIB - GIB // 2
     assert plan().num_slots == left // 2 // (64 * 1024)
     assert plan(device="cuda").num_slots == int(left * 0.9) // (64 * 1024)
@@ -122,7 +122,7 @@ def test_an_automatic_pool_is_bounded() -> None:
     assert small.num_slots == 64 * 8192
 
 
-def test_the_given_number_is_taken_as_it_is() -> None:
+def test_a_given_number_of_slots_is_kept() -> None:
     assert plan(num_slots=7).num_slots == 7
 
 
@@ -141,8 +141,8 @@ def test_a_model_that_does_not_fit_at_all(num_slots: int | None) -> None:
         plan(weights=11 * GIB, num_slots=num_slots)
 
 
-def test_exact_attention_is_planned_for() -> None:
-    """Twice as many spans of the longest context take twice as much; the kernels count alike."""
+def test_the_plan_counts_batch_invariant_attention() -> None:
+    """Memory is proportional to the spans of the longest context, counted as in the kernels."""
     kernels = (Path(yaie.kernels.__file__).parent / "csrc" / "exact_pieces.h").read_text()
     assert f"kKeysInSpan = {KEYS_IN_SPAN};" in kernels
     sizes = {
@@ -168,13 +168,13 @@ def test_exact_attention_is_planned_for() -> None:
     assert exact.activations - usual.activations == 256 * 8 * (32 + 2) * 4
 
 
-def test_sizes_for_people() -> None:
+def test_sizes_are_shown_in_gib_or_mib() -> None:
     assert shown(3 * GIB // 2) == "1.50 GiB"
     assert shown(5 * 1024**2) == "5.0 MiB"
 
 
 def resident(path: Path) -> int:
-    """Bytes of a file that this process has mapped and in memory."""
+    """Return the resident bytes of a file mapped by this process."""
     found, inside = 0, False
     for line in Path("/proc/self/smaps").read_text().splitlines():
         if "-" in line.split(" ")[0]:
@@ -190,7 +190,7 @@ on_linux = pytest.mark.skipif(
 
 
 @on_linux
-def test_pages_of_mapped_files_are_let_go_and_come_back(tmp_path: Path) -> None:
+def test_released_pages_of_a_file_come_back(tmp_path: Path) -> None:
     path, other = tmp_path / "weights", tmp_path / "other"
     content = bytes(range(256)) * 4096
     for file in (path, other):
@@ -207,7 +207,7 @@ def test_pages_of_mapped_files_are_let_go_and_come_back(tmp_path: Path) -> None:
 
 
 @on_linux
-def test_what_was_written_to_a_mapping_is_never_let_go(tmp_path: Path) -> None:
+def test_written_pages_of_a_mapping_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     path.write_bytes(bytes(65536))
     mapped = np.memmap(path, dtype=np.uint8, mode="c")
@@ -219,7 +219,7 @@ def test_what_was_written_to_a_mapping_is_never_let_go(tmp_path: Path) -> None:
 
 @contextmanager
 def memory_at(address: int, length: int) -> Iterator[None]:
-    """Memory of this process at an address where there is none."""
+    """Map writable memory at a free address."""
     libc, number = ctypes.CDLL(None), ctypes.c_int
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[number] * 3, ctypes.c_ssize_t]
@@ -233,8 +233,8 @@ def memory_at(address: int, length: int) -> Iterator[None]:
 
 
 @on_linux
-def test_what_comes_to_lie_where_a_file_was_is_left_alone(tmp_path: Path) -> None:
-    """A shard is unmapped with its last tensor, and what is packed next may take its place."""
+def test_memory_at_the_address_of_an_old_mapping_is_kept(tmp_path: Path) -> None:
+    """A shard is unmapped with its last tensor; packed weights may take its address."""
     path = tmp_path / "weights"
     path.write_bytes(bytes(65536))
     mapped = np.memmap(path, dtype=np.uint8, mode="c")
@@ -246,5 +246,5 @@ def test_what_comes_to_lie_where_a_file_was_is_left_alone(tmp_path: Path) -> Non
         assert ctypes.string_at(address, 65536) == bytes([7]) * 65536
 
 
-def test_freed_memory_is_given_back_where_that_is_known() -> None:
+def test_trim_heap_runs_on_any_c_library() -> None:
     trim_heap()

@@ -1,4 +1,4 @@
-"""The packed decoder computes what transformers computes, and is left alone where it would not."""
+"""The packed decoder computes what transformers computes, or is not used."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def test_structure_is_recognised(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_structures_are_left_alone(name: str) -> None:
+def test_other_structures_are_not_recognised(name: str) -> None:
     with pytest.raises(NotRecognised):
         recognise(_CASES[name].build())
 
 
 @pytest.mark.parametrize("name", ["input", "post_attention", "q", "k"])
-def test_a_layer_whose_norms_have_several_epsilons_is_left_alone(name: str) -> None:
+def test_norms_of_several_epsilons_are_not_recognised(name: str) -> None:
     model: Any = _CASES["qwen3"].build()
     layer = model.model.layers[-1]
     norms = {
@@ -90,14 +90,14 @@ def test_a_layer_whose_norms_have_several_epsilons_is_left_alone(name: str) -> N
         recognise(model)
 
 
-def test_a_head_with_a_bias_whose_logits_are_scaled_is_left_alone() -> None:
+def test_a_biased_head_with_scaled_logits_is_not_recognised() -> None:
     model: Any = _CASES["granite"].build()
     model.lm_head.bias = torch.nn.Parameter(torch.ones(model.lm_head.out_features))
     with pytest.raises(NotRecognised, match="bias"):
         recognise(model)
 
 
-def test_attention_that_is_more_than_the_decoder_computes_is_left_alone() -> None:
+def test_attention_beyond_the_decoder_is_not_recognised() -> None:
     parts = recognise(_CASES["qwen3"].build())
     norm = parts.layers[0].query_norm
     assert norm is not None
@@ -122,7 +122,7 @@ def test_attention_that_is_more_than_the_decoder_computes_is_left_alone() -> Non
 
 
 @needs_library
-def test_logits_take_the_memory_of_the_last_step_unless_somebody_holds_them(
+def test_logits_reuse_memory_unless_it_is_in_use(
     tmp_path: Path,
 ) -> None:
     loaded = load_case("llama", tmp_path)
@@ -153,7 +153,7 @@ def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
 
 
 @needs_library
-def test_float16_is_slow_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_float16_warns_that_it_is_slow(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     runner = choose_executor(load_case("llama", tmp_path, dtype="float16"))
     assert runner.name == "transformers"
     told = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
@@ -163,10 +163,8 @@ def test_float16_is_slow_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFi
 @needs_library
 @pytest.mark.parametrize("name", ["llama", "llama-tied", "qwen2", "qwen3", "phi3"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_it_reads_nothing_from_the_files_once_it_is_packed(
-    name: str, dtype: str, tmp_path: Path
-) -> None:
-    """Whoever copies another model over them would else change half of this one."""
+def test_a_packed_model_is_independent_of_its_files(name: str, dtype: str, tmp_path: Path) -> None:
+    """Copying another model over its files must not change a running one."""
     save(_CASES[name], _CASES[name].build().to(getattr(torch, dtype)), tmp_path)
     loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256))
     runner = choose_executor(loaded)
@@ -180,11 +178,11 @@ def test_it_reads_nothing_from_the_files_once_it_is_packed(
 
 @needs_library
 @pytest.mark.parametrize("name", ["llama", "qwen2", "qwen3", "granite", "phi3"])
-def test_bfloat16_is_nearer_to_float32_than_transformers_is(name: str, tmp_path: Path) -> None:
+def test_bfloat16_is_nearer_to_float32_than_transformers(name: str, tmp_path: Path) -> None:
     """The library rounds weights, keys and values; transformers rounds after each operation too.
 
-    Where the processor multiplies bf16 numbers, the library rounds what linear layers read as well.
-    Models as small as these feel that as much as the rest: then they are about as near.
+    On a processor with bf16 products the library rounds the inputs of linear layers as well. In
+    models as small as these the errors are then about equal.
     """
     settings = {"dtype": "bfloat16"}
     rounded = logits_of(load_case(name, tmp_path, **settings), may_pack=False)
@@ -218,9 +216,9 @@ def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:
 def test_a_large_step_rounds_little_more(
     wide_model: Path, instruction_set: str, quantization: str | None, kv_dtype: str, shared: int
 ) -> None:
-    """Where the processor multiplies bf16 numbers, such a step has them between its linear layers.
+    """On a processor with bf16 products, a large step keeps bf16 between its linear layers.
 
-    Other instruction sets compute the same rows the same way in a large step and in small ones.
+    Other instruction sets compute large and small steps alike.
     """
     settings = {"quantization": quantization, "kv_dtype": kv_dtype}
     found = by_steps(wide_model, shared, 9, dtype="bfloat16", **settings)
@@ -233,7 +231,7 @@ def test_a_large_step_rounds_little_more(
 
 
 def by_steps(model: Path, shared: int, sequences_in_step: int, **settings: object) -> torch.Tensor:
-    """The last logits of nine sequences of 41 tokens below a shared prefix, some a step."""
+    """Return the last logits of nine sequences of 41 tokens below a shared prefix."""
     settings |= {"model": str(model), "num_slots": 512}
     runner = choose_executor(load_model(EngineConfig(**settings)))  # type: ignore[arg-type]
     if shared:
@@ -262,7 +260,7 @@ def by_steps(model: Path, shared: int, sequences_in_step: int, **settings: objec
 
 @pytest.fixture(scope="module", params=[True, False], ids=["bias", "no bias"])
 def wide_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Little but attention: 16 heads of 128, with and without bias in the QKV layer."""
+    """Write a model of mostly attention: 16 heads of 128, with and without QKV bias."""
     torch.manual_seed(0)
     config = Qwen3Config(
         vocab_size=1024, hidden_size=64, intermediate_size=96, num_hidden_layers=3,
@@ -295,7 +293,7 @@ def test_originals_are_freed(tmp_path: Path) -> None:
 
 
 @needs_library
-def test_one_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decoder_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = dict.fromkeys(rewrite.GATED, rewrite.GATED["gelu"])
     monkeypatch.setattr(rewrite, "GATED", wrong)
     with pytest.raises(DecoderDiffers, match="off by"):
@@ -303,7 +301,7 @@ def test_one_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @needs_library
-def test_the_engine_then_runs_the_original(
+def test_the_engine_runs_the_original_of_a_refused_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from yaie.engine.core import EngineCore
@@ -332,10 +330,10 @@ def test_loading_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str
 @on_linux
 @needs_library
 @pytest.mark.parametrize("bytes_between", [1, 2**40])
-def test_originals_are_let_go_as_they_are_packed(
+def test_originals_are_released_as_they_are_packed(
     bytes_between: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or the weights would be held twice."""
+    """The weights are never held twice."""
     in_memory: list[int] = []
     pack_layer = rewrite._pack_layer
 

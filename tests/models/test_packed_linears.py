@@ -1,4 +1,4 @@
-"""Linear layers in the kernel library inside models that transformers runs."""
+"""Packed linear layers inside models run by transformers."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def test_the_engine_answers_in_float16(tiny_model_dir: Path) -> None:
 
 @needs_library
 @pytest.mark.parametrize("is_tied", [True, False])
-def test_a_model_without_a_layer_to_pack_is_not_run_for_it(
+def test_a_model_without_packable_layers_is_not_run(
     is_tied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """GPT-2's layers are of a kind of its own: there is its head, unless that is the embedding."""
+    """GPT-2 has layers of its own class: only an untied head can be packed."""
     case = CASE["gpt2"]
     case = replace(case, settings={**case.settings, "tie_word_embeddings": is_tied})
     save(case, case.build(), tmp_path)
@@ -90,7 +90,7 @@ def test_a_model_without_a_layer_to_pack_is_not_run_for_it(
 
 @needs_library
 @pytest.mark.parametrize("kind", ["int8", "int4"])
-def test_rounded_weights_are_computed_as_integers(kind: str, tmp_path: Path) -> None:
+def test_quantized_weights_are_computed_as_integers(kind: str, tmp_path: Path) -> None:
     loaded = load_case("olmo2", tmp_path, quantization=kind)
     expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
     runner = choose_executor(loaded)
@@ -100,7 +100,7 @@ def test_rounded_weights_are_computed_as_integers(kind: str, tmp_path: Path) -> 
 
 
 @needs_library
-def test_a_tied_head_stays(tmp_path: Path) -> None:
+def test_a_tied_head_is_not_packed(tmp_path: Path) -> None:
     loaded = load_case("gemma2", tmp_path)
     choose_executor(loaded)
     embedding = loaded.model.get_input_embeddings().weight  # type: ignore[operator]
@@ -108,7 +108,7 @@ def test_a_tied_head_stays(tmp_path: Path) -> None:
 
 
 @needs_library
-def test_one_that_differs_is_refused_and_the_engine_runs_the_original(
+def test_the_engine_runs_the_original_if_layers_differ(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forward = PackedLinear.forward
@@ -120,7 +120,7 @@ def test_one_that_differs_is_refused_and_the_engine_runs_the_original(
 
 
 @needs_library
-def test_a_forward_that_reaches_into_its_layers_is_left_alone(
+def test_a_forward_that_reads_its_layers_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def reach(self: nn.Module, x: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""What is refused, and that the reason is told."""
+"""Refused models, with the reason."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_refused_with_the_reason(config: dict[str, Any], reason: str) -> None:
         check_supported(config)
 
 
-def test_no_other_class_is_named_where_the_right_one_is() -> None:
+def test_the_reason_names_only_the_right_class() -> None:
     config = {"architectures": ["FooForCausalLM"], "model_type": "llama"}
     with pytest.raises(ModelUnsupported, match="only LlamaForCausalLM") as refusal:
         check_supported(config)
@@ -102,7 +102,7 @@ def test_no_other_class_is_named_where_the_right_one_is() -> None:
     ],
     ids=str,
 )
-def test_fields_that_mean_nothing_are_named(broken: dict[str, Any]) -> None:
+def test_invalid_fields_are_named(broken: dict[str, Any]) -> None:
     field = next(iter(broken))
     field = {"rope_scaling": "factor", "rope_parameters": "original_max"}.get(field, field)
     with pytest.raises(ModelUnsupported, match=rf"config\.json is damaged: {field}") as refused:
@@ -171,7 +171,7 @@ def test_longest_context(config: dict[str, Any], limit: int | None) -> None:
     assert longest_context(config) == limit
 
 
-def test_longrope_is_seen_under_both_of_its_names() -> None:
+def test_longrope_has_two_names() -> None:
     assert has_longrope({"rope_scaling": {"type": "su"}})
     assert has_longrope({"rope_parameters": {"rope_type": "longrope"}})
     assert not has_longrope({"rope_scaling": {"type": "linear"}})

@@ -21,7 +21,7 @@ def four_threads() -> Iterator[None]:
 
 
 def limit(groups: Path, version: int, path: str, quota: int | None, period: int = 100_000) -> None:
-    """A control group with a quota of processor time, or with none."""
+    """Write a cgroup with a quota of CPU time, or without."""
     folder = groups / path if version == 2 else groups / "cpu" / path
     folder.mkdir(parents=True, exist_ok=True)
     if version == 2:
@@ -33,7 +33,7 @@ def limit(groups: Path, version: int, path: str, quota: int | None, period: int 
 
 @pytest.mark.usefixtures("four_threads")
 @pytest.mark.parametrize("version", [1, 2])
-def test_there_are_no_more_threads_than_a_quota_of_any_group_above_has_time_for(
+def test_the_tightest_cgroup_quota_limits_threads(
     version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cgroups, "CGROUP_ROOT", tmp_path / "groups")
