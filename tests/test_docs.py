@@ -1,4 +1,4 @@
-"""The documents are true: links, paths, commands, flags, settings and names in them exist."""
+"""The truth of the documents: their links, paths, commands, flags, settings and names exist."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _VARIABLE = re.compile(r"\bYAIE_[A-Z][A-Z_]*\b")
 
 
 def code_of(text: str) -> list[str]:
-    """Everything that a page sets in code: blocks and single words."""
+    """Return the code blocks and code words of a page."""
     return [block or word for block, word in _CODE.findall(text)]
 
 
 def commands_of(text: str, program: str) -> list[str]:
-    """Command lines of a program, as they stand in code."""
+    """Return the command lines of a program in a page's code."""
     lines = [line.strip() for code in code_of(text) for line in code.splitlines()]
     parts = [part.strip() for line in lines for part in line.partition("  #")[0].split("|")]
     return [part for part in parts if part.split(" ")[0] == program]
@@ -116,7 +116,7 @@ def test_the_table_of_settings_is_the_settings() -> None:
 
 
 @pytest.mark.parametrize("page", TEXTS)
-def test_python_in_the_documents_compiles_and_imports_what_exists(page: str) -> None:
+def test_python_in_the_documents_compiles_and_imports(page: str) -> None:
     for block in re.findall(r"```python\n(.*?)```", TEXTS[page], re.DOTALL):
         for node in ast.walk(ast.parse(block)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("yaie"):

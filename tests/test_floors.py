@@ -1,4 +1,4 @@
-"""The shape of the code, read from the code: imports go down only, and where torch may be.
+"""The structure of the code, read from its source: imports go down only, torch is kept apart.
 
 The floors are those of docs/architecture.md.
 """
@@ -83,7 +83,7 @@ VAGUE_NAMES = ("util", "utils", "helper", "helpers", "manager", "misc", "common_
 
 @dataclass(frozen=True)
 class Import:
-    """One imported module; `is_late` where it happens in a function or for type checkers only."""
+    """One imported module; `is_late` in a function or under TYPE_CHECKING."""
 
     target: str
     line: int
@@ -132,7 +132,7 @@ def _imports(node: ast.AST, name: str, *, late: bool) -> Iterator[Import]:
 
 
 def floor_of(name: str) -> int | None:
-    """The floor of one of our modules; None for other people's."""
+    """Return the floor of one of our modules; None for other packages."""
     while name:
         if name in FLOORS:
             return FLOORS[name]
@@ -141,7 +141,7 @@ def floor_of(name: str) -> int | None:
 
 
 def loaded_with(name: str) -> dict[str, list[str]]:
-    """Every module that importing `name` imports, with the chain of ours that leads to it."""
+    """Return all modules that importing `name` loads, each with the chain of imports to it."""
     chains: dict[str, list[str]] = {name: [name]}
     queue = [name]
     while queue:
@@ -183,7 +183,7 @@ def test_imports_go_down_only(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PURE)
-def test_pure_files_think_and_do_nothing_else(name: str) -> None:
+def test_pure_files_do_no_input_or_output(name: str) -> None:
     found = {imported.target.split(".")[0] for imported in imports_of(name)}
     assert not found & IMPURE_IMPORTS
     calls = {
@@ -206,14 +206,14 @@ def test_pure_files_think_and_do_nothing_else(name: str) -> None:
         or name in ("yaie", "yaie.llm", "yaie.prompts", "yaie.outputs")
     ],
 )
-def test_front_doors_and_clients_import_no_torch(name: str) -> None:
+def test_entry_points_and_clients_import_no_torch(name: str) -> None:
     chains = loaded_with(name)
     for heavy in HEAVY:
         assert heavy not in chains, " -> ".join(chains[heavy])
 
 
-def test_importing_the_front_doors_really_loads_no_torch() -> None:
-    """The same, asked of Python itself: also through other people's packages."""
+def test_importing_entry_points_loads_no_torch() -> None:
+    """Check in a real process, other packages included."""
     doors = sorted(
         name
         for name in modules()
@@ -229,7 +229,7 @@ def test_importing_the_front_doors_really_loads_no_torch() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
-def test_importing_yaie_loads_nothing_and_its_names_come_when_used() -> None:
+def test_names_of_yaie_are_loaded_on_first_use() -> None:
     script = (
         "import sys\n"
         "import yaie\n"
@@ -248,7 +248,7 @@ def test_importing_yaie_loads_nothing_and_its_names_come_when_used() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in modules() if "__all__" in modules()[n].read_text()])
-def test_what_a_module_promises_it_has(name: str) -> None:
+def test_every_name_in_all_exists(name: str) -> None:
     module = import_module(name)
     assert len(set(module.__all__)) == len(module.__all__)
     for promised in module.__all__:
@@ -256,7 +256,7 @@ def test_what_a_module_promises_it_has(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", modules())
-def test_nothing_can_be_unpickled_and_names_say_something(name: str) -> None:
+def test_modules_avoid_unpickling_and_vague_names(name: str) -> None:
     assert not {i.target.split(".")[0] for i in imports_of(name)} & UNSAFE_IMPORTS
     assert name.rpartition(".")[2] not in VAGUE_NAMES
     assert ast.get_docstring(tree_of(name)), f"{name} does not say what it is for"

@@ -6,9 +6,8 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,7 @@ needs_proc = pytest.mark.skipif(not can_measure(), reason="the system shows no m
 SMALL = Workload(requests=3, shared_prefix=32, own=8, output=4)
 
 
+@pytest.mark.integration
 @needs_proc
 def test_a_watch_keeps_the_peak_of_an_ended_child() -> None:
     script = "import time\nheld = bytearray(90_000_000)\ndel held\ntime.sleep(0.5)\n"
@@ -46,13 +46,13 @@ def test_a_watch_keeps_the_peak_of_an_ended_child() -> None:
     assert watch.together > 0
 
 
+@pytest.mark.integration
 @needs_proc
 def test_servers_are_started_measured_and_gone(
     tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("YAIE_KERNELS", "off")
-    soon = partial(_wait_until_written, begin_s=0.1)  # the engine writes no weights
-    monkeypatch.setattr(start_module, "_wait_until_written", soon)
+    monkeypatch.setattr(start_module, "_BEGIN_S", 0.1)  # the engine writes no weights
     settings = {"model": str(tiny_model_dir), "threads": 1}
     kinds = ("nothing_cached", "all_cached")
     before = process_tree(os.getpid())
@@ -82,32 +82,42 @@ def test_a_start_has_caches_of_its_own(tmp_path: Path, monkeypatch: pytest.Monke
             assert cache is not None and cache.folder == packed_folder(tmp_path / "caches")
 
 
-def test_a_start_ends_once_its_weights_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Clock:
+    """A clock that sleeping moves; `events` happen once their time is reached."""
+
+    def __init__(self, events: dict[float, Callable[[], object]] | None = None) -> None:
+        self.now = 0.0
+        self._events = events or {}
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        for due in [moment for moment in self._events if moment <= self.now]:
+            self._events.pop(due)()
+
+
+def wait_until_written(folder: Path, clock: Clock) -> None:
+    _wait_until_written(folder, now=lambda: clock.now, sleep=clock.sleep)
+
+
+def test_a_start_ends_once_its_weights_are_written(tmp_path: Path) -> None:
     """An earlier end would leave the next start without a cache."""
     folder = packed_folder(tmp_path)
-    began = time.monotonic()
-    _wait_until_written(tmp_path, begin_s=0.1)  # as with a full disk
-    assert 0.1 <= time.monotonic() - began < 20
     folder.mkdir(parents=True)
     unfinished, whole = folder / f"yaie-x{UNFINISHED}", folder / f"yaie-a{SUFFIX}"
+    clock = Clock({1.0: unfinished.touch, 60.0: lambda: unfinished.rename(whole)})
+    wait_until_written(tmp_path, clock)
+    assert whole.exists() and 60.0 <= clock.now < 61.0
 
-    def write() -> None:
-        time.sleep(0.1)
-        unfinished.touch()
-        time.sleep(0.2)
-        unfinished.rename(whole)
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    _wait_until_written(tmp_path, begin_s=20.0)
-    assert whole.exists()
-    writer.join()
-    unfinished.touch()
-    monkeypatch.setattr(start_module, "_WRITE_S", 0.1)
-    with pytest.raises(RequestFailed, match=r"not written within 0\.1 s"):
-        _wait_until_written(tmp_path, begin_s=20.0)
+def test_a_start_gives_up_on_weights_that_are_never_written(tmp_path: Path) -> None:
+    clock = Clock()
+    wait_until_written(tmp_path, clock)  # as with a full disk
+    assert 10.0 <= clock.now < 11.0
+    folder = packed_folder(tmp_path)
+    folder.mkdir(parents=True)
+    (folder / f"yaie-x{UNFINISHED}").touch()
+    with pytest.raises(RequestFailed, match=r"not written within 600 s"):
+        wait_until_written(tmp_path, Clock())
 
 
 def test_caches_that_a_kind_must_not_find_are_removed(tmp_path: Path) -> None:
@@ -131,6 +141,7 @@ def test_a_start_with_everything_cached_finds_packed_weights(tiny_model_dir: Pat
     assert found == {"nothing_cached": False, "kernels_cached": False, "all_cached": True}
 
 
+@pytest.mark.integration
 def test_a_failed_start_is_an_error_with_the_servers_message(tmp_path: Path) -> None:
     with pytest.raises(RequestFailed, match=r"exit status 3[\s\S]*no model"):
         measure_start({"model": str(tmp_path / "none")}, SMALL, repeats=1)

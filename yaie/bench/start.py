@@ -111,21 +111,25 @@ def packed_folder(caches: Path) -> Path:
     return caches / "yaie" / "packed"
 
 
-def _wait_until_written(caches: Path, *, begin_s: float = _BEGIN_S) -> None:
+def _wait_until_written(
+    caches: Path,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
     """Wait until the packed weights of a running server are on disk.
 
-    Returns early if the engine has not begun to write after `begin_s`. Raises `RequestFailed`
-    after a time limit.
+    Returns early if the engine does not begin to write. Raises `RequestFailed` after a time limit.
     """
-    began = time.monotonic()
+    began = now()
     while True:
         endings = {path.suffix for path in packed_folder(caches).glob("*")}
-        spent_s = time.monotonic() - began
-        if UNFINISHED not in endings and (SUFFIX in endings or spent_s >= begin_s):
+        spent_s = now() - began
+        if UNFINISHED not in endings and (SUFFIX in endings or spent_s >= _BEGIN_S):
             return
         if spent_s >= _WRITE_S:
             raise RequestFailed(f"packed weights were not written within {_WRITE_S:g} s")
-        time.sleep(_POLL_S)
+        sleep(_POLL_S)
 
 
 def _medians(starts: list[Start]) -> dict[str, float | bool]:
