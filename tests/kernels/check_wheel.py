@@ -1,4 +1,4 @@
-"""Checks of an installed wheel that need neither pytest nor torch; with torch, it also serves.
+"""Checks of an installed wheel without pytest; with torch it also serves.
 
 check_wheel.py requirements WHEEL   print the requirements of a wheel without torch
 check_wheel.py installed            check the packages of this Python

@@ -1,7 +1,7 @@
 """Libraries of another compiler and for another processor compute the same as the usual one.
 
 Other tests compare the usual one with torch. A small program, driver.cpp, prints a library's
-results for fixed inputs, so that the other processor needs neither Python nor torch.
+results for fixed inputs, so that the other processor can lack Python and torch.
 """
 
 from __future__ import annotations

@@ -148,7 +148,7 @@ def test_other_families(family: str, kind: Kind, kept: str | None, tmp_path: Pat
 
 @pytest.mark.parametrize("family", ["qwen3-moe", "mixtral"])
 def test_a_quantized_router_is_dequantized(family: str, tmp_path: Path) -> None:
-    """transformers has no linear layer for it; checkpoints without a rule quantize it."""
+    """transformers lacks a linear layer for it; checkpoints without a rule quantize it."""
     loaded = check(CASE[family], Kind("pack-quantized", 4, 32), tmp_path, routers=True)
     assert loaded.metadata.quantization == "int4"
 
@@ -252,7 +252,7 @@ def test_sizes_are_those_of_the_quantized_weights(kind: Kind, packed: bool, tmp_
 
 
 def test_rules_by_module(tmp_path: Path) -> None:
-    """GPTQ's `dynamic`: other bits for some modules, none for others."""
+    """GPTQ's `dynamic`: other bits for some modules, plain weights for others."""
     four, eight = Kind("gptq", 4, 32), Kind("gptq", 8)
     quantized, dequantized = write_pair(CASE["llama"], four, tmp_path / "4")
     others, others_dequantized = write_pair(CASE["llama"], eight, tmp_path / "8")

@@ -1,6 +1,6 @@
 """The build of the kernel library: on first use into the user's cache, or for a wheel.
 
-Called by `yaie.kernels.loader` with the instruction set of this machine if no prebuilt library
+Called by `yaie.kernels.loader` with the instruction set of this machine, unless a prebuilt library
 fits, and by hatch_build.py with all sets. Processes may compile at the same time: each writes its
 own file and renames it, so a library is always complete. Imports the standard library only.
 """
@@ -83,7 +83,7 @@ def cached_library(compiler: str, sets: Sequence[str] = ()) -> Path:
     """Return the path in the cache for this source, compiler, machine and these instruction sets.
 
     An empty `sets` means all. A compiler is identified by its file's size and time, because a query
-    of its version starts a process. Raises `BuildFailed` if the user has no cache folder.
+    of its version starts a process. Raises `BuildFailed` without a cache folder.
     """
     parts: list[object] = [source_digest()]
     for word in shlex.split(compiler):
@@ -102,7 +102,7 @@ def cached_library(compiler: str, sets: Sequence[str] = ()) -> Path:
 def cache_folder() -> Path:
     """Return the folder for compiled kernels: $XDG_CACHE_HOME/yaie/kernels, by default in ~/.cache.
 
-    Raises `BuildFailed` if the user has neither that variable nor a home.
+    Raises `BuildFailed` for a user without that variable and without a home.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     try:

@@ -21,7 +21,7 @@ class UnusableLibrary(OSError):
 
 
 class NoUsableSet(UnusableLibrary):
-    """The library has no instruction set of this processor."""
+    """The library lacks the instruction sets of this processor."""
 
 
 class LayoutMismatch(UnusableLibrary):

@@ -134,7 +134,7 @@ class Loader:
         raise failures[0]
 
     def _get_compiled(self, compiler: str, sets: tuple[str, ...]) -> tuple[Library, str]:
-        """Return a library with these sets (none: all), from the cache or compiled now.
+        """Return a library with these sets (empty: all), from the cache or compiled now.
 
         A failure is remembered for a day in the cache, so that each start does not repeat it.
         """
