@@ -115,7 +115,7 @@ class EngineConfig:
         ),
     ] = "auto"
     weights_cache_bytes: Annotated[
-        int, About("largest size of that folder", least=1, most=LARGEST_SIZE)
+        int, About("largest size of the packed weights in bytes", least=1, most=LARGEST_SIZE)
     ] = 32 * 1024**3
 
     def __post_init__(self) -> None:

@@ -64,7 +64,7 @@ class Setting:
         return f"{self.about.meaning}{choices} [{': '.join(filter(None, shown)) or 'none'}]"
 
     def parse(self, text: str) -> object:
-        """Return the value that `text` stands for; `text` itself if it stands for no value."""
+        """Return the value of `text`, or `text` itself if it cannot be parsed."""
         if self.choices:
             return text.lower() if text.lower() in self.choices else text
         if self.kind is bool:

@@ -23,7 +23,7 @@ FinishReason = Literal["stop", "length", "abort", "error"]
 class SamplingParams:
     """Parameters of the continuation of a prompt, with vLLM's names.
 
-    None stands for the default in fields that do not accept None. Numbers of array libraries become
+    A field that cannot be None takes None as its default. Numbers of array libraries become
     plain ones.
 
     Raises:

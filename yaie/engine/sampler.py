@@ -1,7 +1,7 @@
 """Sampling: from the logits of a step to its tokens, batched over sequences with equal needs.
 
 Called by the engine core once a step. A token is a function of its logits row and of (seed,
-sequence index, position) alone, so neither the rest of the batch nor a preemption changes it.
+sequence index, position) alone, so it is independent of the batch and of preemptions.
 
 Parameters act in vLLM's order: min_tokens, logit_bias, repetition_penalty, frequency_penalty and
 presence_penalty; temperature; min_p, top_k, top_p; the random number. Each truncation drops the
@@ -205,7 +205,7 @@ class Sampler:
             results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
 
     def _sample_copies(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[int]:
-        """Return tokens from copies of the tasks' rows; -1 where no token is allowed."""
+        """Return tokens from copies of the tasks' rows; -1 if the rules forbid all."""
         states = [task.state for task in tasks]
         rows = torch.tensor([task.logit_row for task in tasks], device=logits.device)
         own = logits.index_select(0, rows)
@@ -278,7 +278,7 @@ class Sampler:
         ]
 
     def _no_token(self, state: SamplingState) -> YaieError:
-        """Return the error of a sequence whose rules leave no token."""
+        """Return the error of a sequence whose rules forbid every token."""
         position = f"no token is allowed at output position {state.num_output}"
         for rule in self._rules_of(state):
             if rule.param is not None and rule.applies(state):
@@ -293,8 +293,8 @@ class Sampler:
 def _inverse_cdf(weights: Tensor, uniforms: Tensor) -> Tensor:
     """Return the first token [rows] whose running sum of `weights` exceeds its share of the total.
 
-    Sums are taken over blocks in float64, then inside the one block that matters. So the
-    vocabulary is read once, and no running sum of its length is written.
+    Sums are taken over blocks in float64, then inside the one block that matters. This reads the
+    vocabulary once and avoids a running sum of its length.
     """
     num_rows, vocab_size = weights.shape
     padding = -vocab_size % _BLOCK

@@ -1,6 +1,6 @@
 """Sampling state of one sequence: parameters, token counts, random stream position, end tokens.
 
-Pure: no torch. Created by the engine core with the request and kept over preemption, so that a
+Free of torch. Created by the engine core with the request and kept over preemption, so that a
 resumed sequence continues with the same tokens.
 """
 
@@ -28,8 +28,8 @@ _INITIAL_CAPACITY = 16
 def uniform(seed: int, index: int, position: int) -> float:
     """Return a number in [0, 1) that is a function of the arguments, equal on every machine.
 
-    It is the first 53 bits of BLAKE2b over the three as little-endian 64-bit words. A hash has no
-    state to keep, restore or share between sequences, and neighbouring arguments are unrelated.
+    It is the first 53 bits of BLAKE2b over the three as little-endian 64-bit words. A hash is
+    stateless, and its results for neighbouring arguments are unrelated.
     """
     words = struct.pack("<QQQ", seed % _UINT64, index % _UINT64, position % _UINT64)
     digest = hashlib.blake2b(words, digest_size=8).digest()

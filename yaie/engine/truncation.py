@@ -84,7 +84,7 @@ def _apply_top_p(scaled: Tensor, rows: _Rows) -> None:
 
 
 def _shares(rows: _Rows, device: torch.device) -> Tensor:
-    """Return top_p of each row; infinite if it is off, so that rounding drops no token."""
+    """Return top_p of each row; infinite if it is off, so that rounding keeps all tokens."""
     top_ps = [state.params.top_p for _, state in rows]
     shares = [top_p if top_p < 1.0 else math.inf for top_p in top_ps]
     return torch.tensor(shares, dtype=torch.float64, device=device)
