@@ -1,9 +1,9 @@
-"""How fast the attention backends are, against what this machine can read and multiply.
+"""Speed of the attention backends against the machine's read and multiply limits.
 
 `python -m benchmarks.attention` prints JSON. All backends take turns on the same tensors, layer by
-layer of a pool that is too large for the caches, and every figure is a median over the turns. The
-limits are measured in the same run. SDPA is torch's own attention, called for each sequence. Then
-the best backend decodes over a long shared prefix from pools of several dtypes, in turns as well.
+layer of a pool larger than the caches; every figure is a median over the turns. The same run
+measures the limits. SDPA is torch's own attention, called for each sequence. Then the best backend
+decodes over a long shared prefix from pools of several dtypes.
 
 `--sets vnni,amx` compares instruction sets instead, in one process and in turns; YAIE_KERNELS=all
 compiles every one.
@@ -40,8 +40,8 @@ from yaie.kvcache.quantized import StoredRows, store
 SPEC = AttentionSpec(
     layer=0, num_heads=16, num_kv_heads=8, key_width=128, value_width=128, scale=128**-0.5
 )
-POOL_BYTES = 512 * 2**20  # over all layers: more than caches hold
-VOCABULARY = 1024  # tokens that every model knows
+POOL_BYTES = 512 * 2**20  # over all layers: larger than the caches
+VOCABULARY = 1024  # ids below every model's vocabulary
 LEAST_TURN_S = 0.02  # shorter turns are repeated layers within a turn
 
 
@@ -50,7 +50,7 @@ Layer = tuple[StoredRows, StoredRows]  # keys and values
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What this machine does at best: summing a large tensor, and a large float32 product."""
+    """Peak rates of this machine: summing a large tensor, and a large float32 product."""
 
     read_gb_s: float
     fp32_gemm_gflop_s: float
@@ -58,7 +58,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """`sequences` read a shared prefix and then their own tokens, the last `rows` of them new."""
+    """`sequences` read a shared prefix and then their own tokens; the last `rows` are new."""
 
     name: str
     sequences: int
@@ -77,12 +77,12 @@ class Workload:
         return self.shared + self.sequences * self.own
 
     def slots_of(self, sequence: int) -> range:
-        """Where the own tokens of a sequence lie."""
+        """Return the slots of a sequence's own tokens."""
         first = self.shared + sequence * self.own
         return range(first, first + self.own)
 
     def plan(self) -> StepPlan:
-        """The step that computes the new rows of all sequences."""
+        """Return the step that computes the new rows of all sequences."""
         count = self.sequences * self.rows
         own = [np.array(self.slots_of(index), dtype=np.int64) for index in range(self.sequences)]
         segments = [
@@ -106,13 +106,13 @@ class Workload:
         )
 
     def operations(self, spec: AttentionSpec) -> int:
-        """Multiplications and additions of all visible pairs of a row and a key."""
+        """Return the operations of all visible pairs of a row and a key."""
         pairs = self.rows * (self.length - self.rows) + self.rows * (self.rows + 1) // 2
         width = spec.key_width + spec.value_width
         return 2 * self.sequences * pairs * spec.num_heads * width
 
     def bytes_read(self, spec: AttentionSpec, dtype: torch.dtype) -> int:
-        """Keys and values of all distinct tokens, once."""
+        """Return the bytes of keys and values of all distinct tokens."""
         shape = LayerShape(spec.num_kv_heads, spec.key_width, spec.value_width)
         return self.num_slots * shape.bytes_per_token(dtype)
 
@@ -174,9 +174,10 @@ def measure_attention(
 def compare_instruction_sets(
     names: Sequence[str], *, threads: int, repeats: int, dtype: torch.dtype = torch.bfloat16
 ) -> dict[str, Any]:
-    """The same work by several instruction sets; queries are float32, as whole decoders have them.
+    """Measure the same work with several instruction sets; queries are float32, as in whole
+    decoders.
 
-    Raises ConfigError for one that is not there.
+    Raises ConfigError for an unavailable set.
     """
     torch.set_num_threads(threads)
     library = loader.load()
@@ -269,7 +270,7 @@ def _measure(
 def _compare_pools(
     workload: Workload, backend: AttentionBackend, repeats: int, limits: Limits
 ) -> dict[str, Any]:
-    """The same rows over pools of each dtype. Queries are float32, as whole decoders have them."""
+    """Measure the same rows over pools of each dtype, with float32 queries as in whole decoders."""
     plan = workload.plan()
     step = backend.prepare(plan, torch.device("cpu"))
     queries = torch.randn(plan.num_rows, SPEC.num_heads, SPEC.key_width)
@@ -315,7 +316,7 @@ def _pool(workload: Workload, dtype: torch.dtype) -> list[Layer]:
 def _take_turns(
     run: dict[str, Callable[[int], object]], num_layers: int, repeats: int
 ) -> dict[str, float]:
-    """Median seconds of one layer for each, all of them interleaved."""
+    """Return each candidate's median seconds of one layer, all interleaved."""
     layers_in_turn = {}
     for name, once in run.items():
         once(0)
@@ -336,11 +337,11 @@ def _take_turns(
 def _sdpa(
     workload: Workload, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
 ) -> list[torch.Tensor]:
-    """Each sequence with its own copy of its keys, as an engine without sharing keeps them."""
+    """Attend each sequence over its own copy of its keys, as in an engine without sharing."""
     results = []
     for index in range(workload.sequences):
         rows = queries[index * workload.rows : (index + 1) * workload.rows]
-        # The copy is not part of what is compared: any keys of that number cost the same.
+        # The copy is not measured: any keys of that number cost the same.
         first = min(workload.slots_of(index).start, workload.num_slots - workload.length)
         part = slice(max(0, first), max(0, first) + workload.length)
         results.append(
@@ -370,7 +371,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Command line of `python -m benchmarks.attention`."""
+    """Read the options, measure, print JSON."""
     parser = argparse.ArgumentParser(description="Attention backends against the machine's limits.")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--repeats", type=int, default=15)

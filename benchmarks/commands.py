@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from benchmarks.peers.workloads import Shape
 
 LIST = "python -m benchmarks peers --list"
-_PLAIN_WIDTH = 132  # of the table where there is no terminal to fit it to
+_PLAIN_WIDTH = 132  # of the table without a terminal
 _PRECISIONS = {"none": "bf16", "int8": "int8", "int4": "int4"}
 
 
@@ -45,9 +45,7 @@ def peers(
         typer.Option(help="folders or ids, separated by commas; see `models`"),
     ] = "builtin",
     workloads: Annotated[str, typer.Option(help="of w1 to w7 and w6-8k [all]")] = "",
-    peers: Annotated[
-        str, typer.Option(help="names or beginnings of names [all]; --list says which")
-    ] = "",
+    peers: Annotated[str, typer.Option(help="names or prefixes of names [all]; see --list")] = "",
     peers_home: Annotated[
         Path, typer.Option(help="the folder with the peers' environments and builds")
     ] = Path("peers"),
@@ -59,18 +57,18 @@ def peers(
         int, typer.Option(parser=parse_count, metavar="N", help="each peer's KV cache in bytes")
     ] = parse_count("3G"),
     restart: Annotated[
-        bool, typer.Option("--restart", help="end a peer between rounds: needs less memory")
+        bool, typer.Option("--restart", help="end peers between rounds: needs less memory")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="tiny workloads: shows that it works, not how fast")
+        bool, typer.Option("--quick", help="tiny workloads: a check, not a measurement")
     ] = False,
     out: Annotated[Path, typer.Option(help="folder for the JSON and the SVG")] = Path(),
     name: Annotated[str, typer.Option(help="name of those files [peers-MODEL]")] = "",
     show: Annotated[
-        bool, typer.Option("--list", help="only say which peers are here and how to install them")
+        bool, typer.Option("--list", help="list installed peers, and the commands for the others")
     ] = False,
 ) -> None:
-    """YAIE and every installed peer in turns, on the same requests: table, JSON and bars."""
+    """Compare YAIE and every installed peer in turns: table, JSON and bars."""
     from benchmarks.peers.definitions import choose_peers
     from benchmarks.peers.runner import Options
     from benchmarks.peers.workloads import choose_shapes
@@ -144,8 +142,10 @@ def chart(
 def _plan(
     model: str, shapes: dict[str, Shape], options: Options, path: Path
 ) -> tuple[ModelFacts, dict[str, Shape], Path]:
-    """What is to be measured on one model, and where the figures go: all that can be refused is
-    refused before hours of measuring."""
+    """Return the facts, workloads and output file of one model.
+
+    Raises every predictable error before hours of measuring.
+    """
     from benchmarks.peers.report import check_file
 
     facts = _facts_of(model)
@@ -168,7 +168,7 @@ def _measure(
     options: Options,
     path: Path,
 ) -> bool:
-    """One model: measure, show, write. Whether YAIE did all the work that was asked."""
+    """Measure one model, print and write the report; return True if YAIE did all of the work."""
     from rich.console import Console
 
     from benchmarks.peers import chart, report, runner
@@ -242,7 +242,7 @@ def _remark(text: str) -> None:
 
 @contextlib.contextmanager
 def _stopping_in_order() -> Iterator[None]:
-    """A signal ends the measurement: no server outlives it, and no figure is lost."""
+    """End the measurement on a signal: every server ends, and every figure is kept."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, _stop) for number in numbers]
     try:
@@ -255,5 +255,5 @@ def _stopping_in_order() -> Iterator[None]:
 def _stop(number: int, _: Any) -> None:
     from benchmarks.peers.runner import Interrupted
 
-    signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
+    signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
     raise Interrupted(signal.Signals(number).name)

@@ -1,8 +1,8 @@
-"""What exact mode costs: whole steps of one model, exact and not, taking turns.
+"""Cost of exact (batch-invariant) mode: whole steps of one model, exact and default, in turns.
 
-`python -m benchmarks.exact --model FOLDER` prints JSON. Every figure is a median over the turns,
-and a ratio the median of the turns' own ratios: a machine that is slow for a while slows both.
-Steps longer than the model's context are left out.
+`python -m benchmarks.exact --model FOLDER` prints JSON. Every figure is a median over the turns, a
+ratio the median of the turns' own ratios: a slow period slows both. Steps longer than the model's
+context are left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NUM_SLOTS = max(workload.num_slots for workload in WORKLOADS)
 def measure_exact(
     model: str, *, threads: int | None, repeats: int, dtype: str = "auto"
 ) -> dict[str, Any]:
-    """Time steps of the model that compute the workloads' new rows, with and without `exact`."""
+    """Time steps that compute the workloads' new rows, with and without `exact`."""
     config = EngineConfig(
         model=model,
         dtype=dtype,  # type: ignore[arg-type]
@@ -88,14 +88,14 @@ def _measure(workload: Workload, runners: dict[str, Executor], repeats: int) -> 
 
 
 def step_of(workload: Workload) -> StepPlan:
-    """A step as an engine makes it: logits for the last row of each sequence only."""
+    """Return a step as the engine makes it: logits for the last row of each sequence only."""
     plan = workload.plan()
     last = np.arange(workload.rows - 1, plan.num_rows, workload.rows, dtype=np.int64)
     return dataclasses.replace(plan, logit_rows=last)
 
 
 def main() -> None:
-    """Command line of `python -m benchmarks.exact`."""
+    """Read the options, measure, print JSON."""
     parser = argparse.ArgumentParser(description="Steps of a model, exact and not.")
     parser.add_argument("--model", default="builtin")
     parser.add_argument("--dtype", default="auto")

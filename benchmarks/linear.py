@@ -1,10 +1,10 @@
-"""How fast linear layers are at each number of rows, against what this machine can read.
+"""Speed of linear layers at each number of rows, against the machine's read bandwidth.
 
 `python -m benchmarks.linear` prints JSON: for each kind of packed weights the bytes of weights read
-a second and the multiplications and additions a second, medians over turns, and the same for
-torch's bf16. The layers of a pool larger than the caches take turns, so that weights come from
-memory as they do in a step. `--sets amx,vnni` compares instruction sets; it needs
-YAIE_KERNELS=all. One thread is measured in processor time: a busy machine slows it less.
+and the operations per second, medians over turns, and the same for torch's bf16. The layers of a
+pool larger than the caches take turns, so that weights come from memory as in a step. `--sets
+amx,vnni` compares instruction sets (with YAIE_KERNELS=all). One thread is measured in processor
+time, which a busy machine distorts less.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from yaie.models.quantization.weights import QuantizedLinear
 
 KINDS = ("bfloat16", "int8", "int4")
 ROWS = (1, 2, 4, 8, 16, 32, 64, 256, 1024)
-POOL_BYTES = 400 * 2**20  # of bf16 weights: more than caches hold
+POOL_BYTES = 400 * 2**20  # of bf16 weights: larger than the caches
 TORCH = "torch"
 
-Run = Callable[[torch.Tensor], Callable[[int], object]]  # rows -> what computes a layer's outputs
+Run = Callable[[torch.Tensor], Callable[[int], object]]  # rows -> function of a layer index
 
 
 def measure_linear(
@@ -93,7 +93,7 @@ def measure_linear(
 def _kernel(library: Library, name: str, layers: list[Linear]) -> Run:
     def prepare(x: torch.Tensor) -> Callable[[int], object]:
         library.use_instruction_set(name)
-        y = torch.ones(len(x), layers[0].num_outputs)  # pages that are there
+        y = torch.ones(len(x), layers[0].num_outputs)  # touched pages
 
         def call(turn: int) -> None:
             layer = layers[turn % len(layers)]
@@ -122,7 +122,7 @@ def _pack(packer: Packer, kind: str, outputs: int, inputs: int) -> Linear:
 
 
 def _seconds(run: Run, x: torch.Tensor, clock: Callable[[], float] | None) -> float:
-    """Of one layer, at least 20 ms of them."""
+    """Return the seconds of one layer, measured over at least 20 ms."""
     now = clock or time.perf_counter
     call = run(x)
     done, began = 0, now()

@@ -1,11 +1,11 @@
-"""Runs the frozen questions through plain transformers and says how many answers are accepted.
+"""Accepted answers of the built-in model to frozen questions.
 
-    python scripts/builtin_corpus/evaluate.py [MODEL_FOLDER] [--show] [--quantization int8|int4]
+    python -m benchmarks.questions [MODEL_FOLDER] [--show] [--quantization int8|int4]
         [--questions FILE]
 
-Used at the end of `train_builtin.py` and by `tests/models/test_builtin_model.py`. The weights are
-the shipped bfloat16 ones, computed in float32; decoding is greedy. With `--quantization` the engine
-answers instead of transformers, with its weights rounded; `none` rounds nothing.
+The shipped bfloat16 weights are computed in float32 by transformers, with greedy decoding. With
+`--quantization` the engine answers instead, with rounded weights (`none` rounds none). Used by the
+model's tests and at the end of its training.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def _json(text: str) -> Any:
 
 
 def accepted(answer: str, rule: dict[str, Any]) -> bool:
-    """Whether an answer meets a question's rule: every key of the rule must hold.
+    """Return True if an answer meets every key of a question's rule.
 
-    all: each of these texts occurs; none: none of them occurs (both ignore case);
-    regex: is found; json: the answer is JSON and equal; tool: one call, this name, these arguments.
+    all: each of these texts occurs; none: none of them occurs (both ignore case); regex: is found;
+    json: the answer is equal JSON; tool: one call with this name and these arguments.
     """
     low = answer.lower()
     for kind, wanted in rule.items():
@@ -57,13 +57,13 @@ def accepted(answer: str, rule: dict[str, Any]) -> bool:
 
 
 def read_questions(path: Path) -> list[dict[str, Any]]:
-    """The frozen questions, one JSON object a line."""
+    """Read questions, one JSON object a line."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
 @torch.inference_mode()
 def answers(folder: Path, questions: list[dict[str, Any]], batch: int = 16) -> list[str]:
-    """Greedy answers in the order of the questions; prompts of like length share a batch."""
+    """Return greedy answers in order; prompts of similar length share a batch."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     prompts = [
@@ -90,7 +90,7 @@ def answers(folder: Path, questions: list[dict[str, Any]], batch: int = 16) -> l
 def engine_answers(
     folder: Path, questions: list[dict[str, Any]], quantization: str | None
 ) -> list[str]:
-    """The same from the engine, all questions at once."""
+    """Return the engine's answers, all questions at once."""
     from yaie import LLM, SamplingParams
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -110,7 +110,7 @@ def engine_answers(
 def evaluate(
     folder: Path, path: Path, show: bool = False, quantization: str | None = None
 ) -> dict[str, Any]:
-    """Accepted answers in all and by category; `quantization` has the engine answer."""
+    """Return accepted answers in all and by category; with `quantization` the engine answers."""
     questions = read_questions(path)
     if quantization is None:
         found = answers(folder, questions)
@@ -134,9 +134,11 @@ if __name__ == "__main__":
     root = Path(__file__).resolve().parents[1]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=root / "yaie/models/builtin")
-    parser.add_argument("--show", action="store_true", help="what was not accepted")
+    parser.add_argument("--show", action="store_true", help="print rejected answers")
     parser.add_argument("--quantization", choices=["none", "int8", "int4"])
     frozen = root / "tests/models/builtin_questions.jsonl"
-    parser.add_argument("--questions", type=Path, default=frozen, help="the frozen ones")
+    parser.add_argument(
+        "--questions", type=Path, default=frozen, help="JSON lines [the frozen 200]"
+    )
     args = parser.parse_args()
     print(json.dumps(evaluate(args.folder, args.questions, args.show, args.quantization)))

@@ -1,8 +1,8 @@
 """Random-weight models in the shapes of real ones (`python -m benchmarks models`).
 
-Speed depends on shapes and not on what was learned, so nothing is downloaded: the tokenizer is
-trained on Python's own sources and the weights are drawn. The vocabulary is smaller than the
-originals', so that a model fits small machines; a model's name says which shape it has.
+Speed depends on shapes and not on learned values, so no download is needed: the tokenizer is
+trained on Python's own sources and the weights are random. The vocabulary is smaller than the
+originals', so that a model fits small machines; a model's name tells its shape.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write_models(
 ) -> list[Path]:
     """Write models with one tokenizer, each as a Hugging Face folder in bfloat16.
 
-    A model that is there already is left as it is. Raises `InvalidRequest` for an unknown name.
+    Existing models stay as they are. Raises `InvalidRequest` for an unknown name.
     """
     wanted = names or list(MODEL_SHAPES)
     for name in wanted:
@@ -77,7 +77,7 @@ def write_models(
 
 
 def write_model(path: Path, shape: ModelShape, tokenizer: Any) -> int:
-    """Write one model with random weights, always the same ones; returns how many."""
+    """Write one model with random, reproducible weights; return the number of parameters."""
     import torch
     import transformers
 
@@ -106,7 +106,7 @@ def write_model(path: Path, shape: ModelShape, tokenizer: Any) -> int:
 
 
 def train_tokenizer(vocabulary: int) -> Any:
-    """A byte-level BPE that splits text as GPT-2 does, with a chat template."""
+    """Train a byte-level BPE with GPT-2's splitting; return it with a chat template."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -133,7 +133,7 @@ def train_tokenizer(vocabulary: int) -> Any:
 
 
 def _sources(vocabulary: int) -> Iterator[str]:
-    """Python's library and then what is installed, as far as the vocabulary needs."""
+    """Yield Python's library and then installed packages, as far as the vocabulary needs."""
     left = min(_CORPUS_BYTES, vocabulary * 1_000)
     paths = sysconfig.get_paths()
     for root in (paths["stdlib"], paths["purelib"]):

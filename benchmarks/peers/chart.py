@@ -1,7 +1,6 @@
-"""The results as bars, in one SVG that reads on light and on dark pages.
+"""Results as bars: one SVG for light and dark pages.
 
-One panel a workload, one bar a peer, the label of each beside it: colour says only which bars are
-YAIE's. Called by `python -m benchmarks peers`.
+One panel for each workload, one labelled bar for each peer; colour marks YAIE's bars.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ text { font-family: system-ui, sans-serif; fill: #5b6674 }
 
 
 def draw_chart(report: Mapping[str, Any]) -> str:
-    """The SVG of a report: median wall time of every workload and peer, shorter is better."""
+    """Return the SVG of a report: median wall time by workload and peer, shorter is better."""
     medians = {name: peers for name, peers in medians_of(report).items() if peers}
     columns = [list(medians)[index::_COLUMNS] for index in range(_COLUMNS)]
     width = (_WIDTH - 2 * _MARGIN - (_COLUMNS - 1) * _GUTTER) / _COLUMNS
@@ -82,7 +81,7 @@ def _panel(
     top: float,
     width: float,
 ) -> list[str]:
-    """One workload (its name and what the report has of it): what it asks, a bar for each peer."""
+    """Return the panel of one workload: its description, and a bar for each peer."""
     name, workload = heading
     title, _, caption = describe_shape(Shape(**workload["shape"])).partition(": ")
     if len(caption) > _LONGEST_CAPTION:
@@ -126,7 +125,7 @@ def _seconds(value: float) -> str:
 def _spoken(
     report: Mapping[str, Any], medians: Mapping[str, Mapping[str, Mapping[str, Any]]]
 ) -> list[str]:
-    """The same for those who hear it."""
+    """Return the same for screen readers."""
     lines = []
     for name, peers in medians.items():
         titles = report["workloads"][name]["peers"]

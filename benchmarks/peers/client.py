@@ -1,7 +1,7 @@
-"""Sends a workload to a server over streaming HTTP and notes when each token arrives.
+"""Sends a workload to a server over streaming HTTP and records the arrival of each token.
 
-Two dialects: OpenAI's `/v1/completions` with the extensions that vLLM and YAIE share, and
-llama.cpp's own `/completion`, which alone gives token ids there. Called by the runner.
+Two dialects: OpenAI's `/v1/completions` with the extensions of vLLM and YAIE, and llama.cpp's
+`/completion`, its only endpoint with token ids. Called by the runner.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _NO_IDS = "it gives no token ids, so the next turn cannot be written"
 
 
 class Dialect(Protocol):
-    """How one kind of server is asked and how its events are read."""
+    """Request and event format of one kind of server."""
 
     path: str
 
     def body(self, prompt: Sequence[int], shape: Shape) -> dict[str, Any]:
-        """The request for one prompt."""
+        """Return the request for one prompt."""
         ...
 
     def read(self, event: dict[str, Any], answer: Answer, now_s: float) -> None:
-        """Note one event of the stream."""
+        """Record one event of the stream."""
         ...
 
 
@@ -43,7 +43,7 @@ class OpenAiDialect:
         self._model = model
 
     def body(self, prompt: Sequence[int], shape: Shape) -> dict[str, Any]:
-        """The request for one prompt. No seed: not every peer survives one beside `n`."""
+        """Return the request for one prompt."""
         return {
             "model": self._model,
             "prompt": list(prompt),
@@ -58,7 +58,7 @@ class OpenAiDialect:
         }
 
     def read(self, event: dict[str, Any], answer: Answer, now_s: float) -> None:
-        """Note one event of the stream."""
+        """Record one event of the stream."""
         for choice in event.get("choices") or ():
             ids = choice.get("token_ids") or []
             if ids or choice.get("text"):
@@ -77,7 +77,7 @@ class LlamaCppDialect:
     path = "/completion"
 
     def body(self, prompt: Sequence[int], shape: Shape) -> dict[str, Any]:
-        """The request for one prompt."""
+        """Return the request for one prompt."""
         body: dict[str, Any] = {
             "prompt": list(prompt),
             "n_predict": shape.output_len,
@@ -94,7 +94,7 @@ class LlamaCppDialect:
         return body
 
     def read(self, event: dict[str, Any], answer: Answer, now_s: float) -> None:
-        """Note one event. The last of each sample repeats nothing and holds its counts."""
+        """Record one event of the stream."""
         sample = event.get("index", 0)
         if not event.get("stop"):
             ids = event.get("tokens") or []
@@ -112,7 +112,7 @@ def send_workload(
 ) -> list[Answer]:
     """Run all conversations at once and return every answer, conversation by conversation.
 
-    Raises `PeerFailed` if a request is refused, breaks off, or takes longer than `timeout_s`.
+    Raises `PeerFailed` if a request is rejected, breaks off, or takes longer than `timeout_s`.
     """
     return asyncio.run(_send_all(base_url, dialect, workload, timeout_s))
 
@@ -138,7 +138,7 @@ async def _send_all(
 
 
 class _Conversation:
-    """The turns of one conversation, one after the other."""
+    """The turns of one conversation, in sequence."""
 
     def __init__(
         self, base_url: str, dialect: Dialect, shape: Shape, turns: Sequence[Sequence[int]]

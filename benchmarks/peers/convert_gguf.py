@@ -1,10 +1,10 @@
-"""Runs llama.cpp's own converter on a model whose tokenizer it does not know by its hash.
+"""Runs llama.cpp's converter on a model with a tokenizer hash that it does not know.
 
     python convert_gguf.py LLAMA_CPP_SOURCE MODEL_FOLDER --outfile X.gguf --outtype bf16
 
-Run by the Python of llama.cpp's environment, so it imports nothing of YAIE. The converter asks
-which pre-tokenizer a hash stands for and refuses unknown ones; models made by these benchmarks
-split text as GPT-2 does, and the benchmark sends token ids anyway.
+Run by the Python of llama.cpp's environment, so it imports no part of YAIE. The converter looks up
+the pre-tokenizer of a hash and rejects unknown ones; models made by these benchmarks split text as
+GPT-2 does, and the benchmark sends token ids anyway.
 """
 
 import importlib
@@ -13,12 +13,12 @@ import sys
 
 
 def answer_gpt2(*_: object) -> str:
-    """The name of the pre-tokenizer, whatever the hash."""
+    """Return the pre-tokenizer's name for any hash."""
     return "gpt-2"
 
 
 def main() -> None:
-    """Patch the question, then be the converter."""
+    """Patch the look-up, then run the converter."""
     source, *arguments = sys.argv[1:]
     sys.path[:0] = [source, f"{source}/gguf-py"]
     question = "get_vocab_base_pre"

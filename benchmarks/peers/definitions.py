@@ -1,7 +1,7 @@
-"""The peers: where each is found, what it reads, how it is started, and how to install it.
+"""The peers: location, input format, command, and installation.
 
-One `Peer` a line of the table; everything that differs between peers is here. Used by the runner
-and by `peers --list`. Nothing here is imported from a peer: each has its own Python.
+One `Peer` for each row of the table; all differences between peers are here. Used by the runner and
+by `peers --list`. This module imports no peer: each has its own Python.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _VLLM_ROUND_LEN = 4096
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a peer is started with. Lengths and sizes in tokens."""
+    """The arguments of a peer's start. Lengths and sizes in tokens."""
 
-    program: Path  # what `Peer.find` found
-    model: Path  # the model folder, or what `Peer.convert` made of it
+    program: Path  # the result of `Peer.find`
+    model: Path  # the model folder, or the result of `Peer.convert`
     home: Path
     port: int
     longest: int  # longest sequence of all workloads
@@ -44,7 +44,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """One command and the file or folder that it makes."""
+    """One command, and the file or folder that it makes."""
 
     command: list[str]
     result: Path
@@ -58,24 +58,24 @@ class Peer:
     title: str
     precision: Precision
     transport: Transport
-    find: Callable[[Path], Path | None]  # the program below the peers' home; None: not there
+    find: Callable[[Path], Path | None]  # the program below the peers' home, or None
     command: Callable[[Start], list[str]]
     install: str  # shell commands, run in the peers' home
     health: str = "/health"
-    only_by_name: bool = False  # a variant that is run when its full name is asked for
+    only_by_name: bool = False  # runs only when named in full
     environment: Callable[[Start], Mapping[str, str]] = field(default=lambda start: {})
-    # Where the peer's form of the model goes, below the peers' home, and how it is made.
+    # The peer's model format: suffix below the peers' home, and the conversion.
     converted_suffix: str = ""
     convert: Callable[[Path, Path, Path], list[Conversion]] | None = None  # home, model, result
 
     @property
     def is_yaie(self) -> bool:
-        """Whether this is the engine that the others are compared with."""
+        """True for YAIE and its variants."""
         return self.name.startswith("yaie")
 
 
 def _python_of(name: str, *package: str) -> Callable[[Path], Path | None]:
-    """Finds the Python of a virtual environment that has a package."""
+    """Return a finder of the Python in a virtual environment with a package."""
 
     def find(home: Path) -> Path | None:
         folder = home / "venv" / name
@@ -88,7 +88,7 @@ def _python_of(name: str, *package: str) -> Callable[[Path], Path | None]:
 
 
 def _binary(name: str) -> Callable[[Path], Path | None]:
-    """Finds a program in a build folder of llama.cpp below the home, or on the PATH."""
+    """Return a finder of a program in a build folder of llama.cpp, or on the PATH."""
 
     def find(home: Path) -> Path | None:
         for folder in ("llamacpp-build/bin", "llama.cpp/build/bin"):
@@ -104,7 +104,7 @@ def _binary(name: str) -> Callable[[Path], Path | None]:
 
 
 def _find_yaie(setting: str) -> Callable[[Path], Path | None]:
-    """This YAIE, if it has the setting that the variant is about."""
+    """Return a finder of this YAIE, if it has the variant's setting."""
 
     def find(home: Path) -> Path | None:
         return Path(sys.executable) if setting in SETTINGS else None
@@ -303,11 +303,11 @@ PEERS: dict[str, Peer] = {
 def choose_peers(
     names: Sequence[str], precisions: Sequence[str], home: Path
 ) -> tuple[dict[str, tuple[Peer, Path]], list[Peer]]:
-    """The peers to run with the program of each, and those that were meant but are not installed.
+    """Return the peers to run with their programs, and the chosen peers that are not installed.
 
-    `names` are names of peers, or beginnings of names ("llama.cpp" for all of its precisions);
-    none means all. Only peers of these `precisions` are taken, unless one is named in full.
-    Raises `InvalidRequest` for a name that fits no peer.
+    `names` are names of peers or prefixes of names ("llama.cpp" for all of its precisions); without
+    names all. Peers of other than these `precisions` run only when named in full. Raises
+    `InvalidRequest` for a name that fits no peer.
     """
     wanted = []
     for name in names or [""]:
@@ -330,5 +330,5 @@ def choose_peers(
 
 
 def plain_environment() -> dict[str, str]:
-    """This process's environment without YAIE's own settings, for the peers."""
+    """Return this process's environment without YAIE's settings, for the peers."""
     return {name: value for name, value in os.environ.items() if not name.startswith("YAIE_")}

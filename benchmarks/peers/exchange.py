@@ -1,9 +1,8 @@
-"""One HTTP request on a connection of its own, with as little between it and the clock as can be.
+"""One HTTP request on a connection of its own, with minimal client overhead.
 
-A general HTTP client takes some milliseconds to send a request: thirty-two at once are then not at
-once, and on a small machine every millisecond that the client computes is one that the server does
-not. Here requests are bytes before the clock starts, and httptools parses what comes. Called by
-`client`.
+A general HTTP client takes some milliseconds to send a request: thirty-two simultaneous ones would
+spread out, and on a small machine the client's CPU time is the server's loss. Here requests are
+bytes before the clock starts, and httptools parses the response. Called by `client`.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from yaie.errors import YaieError
 
 
 class PeerFailed(YaieError):
-    """A peer cannot be started, or did not answer as it should."""
+    """A peer cannot start, or answered wrongly."""
 
     code = "peer_failed"
 
 
 def post_request(base_url: str, path: str, body: bytes) -> bytes:
-    """A POST of JSON, ready to be sent, after whose answer the server closes the connection."""
+    """Return a POST of JSON as bytes; the server closes the connection after its response."""
     lines = (
         f"POST {path} HTTP/1.1",
         f"Host: {urlsplit(base_url).netloc}",
@@ -38,10 +37,10 @@ def post_request(base_url: str, path: str, body: bytes) -> bytes:
 
 
 async def exchange(base_url: str, request: bytes, read: Callable[[bytes], None]) -> None:
-    """Send a request and call `read` with every part of the answer's body as it arrives.
+    """Send a request and pass every part of the response's body to `read` as it arrives.
 
-    Raises `PeerFailed` where nobody listens, the answer is a refusal, or it breaks off; and
-    whatever `read` raises.
+    Raises `PeerFailed` if the connection fails, the status is an error, or the response breaks off;
+    and the errors of `read`.
     """
     where = urlsplit(base_url)
     loop = asyncio.get_running_loop()
@@ -61,7 +60,7 @@ async def exchange(base_url: str, request: bytes, read: Callable[[bytes], None])
 
 
 class _Exchange(asyncio.Protocol):
-    """asyncio calls the methods of a protocol, httptools those that begin with `on_`."""
+    """asyncio calls the methods of a protocol, httptools the `on_` methods."""
 
     def __init__(self, request: bytes, read: Callable[[bytes], None]) -> None:
         self._request = request
@@ -81,7 +80,7 @@ class _Exchange(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserCallbackError as error:  # what `read` raised
+        except httptools.HttpParserCallbackError as error:  # raised by `read`
             self._end(error.__context__ or error)
         except httptools.HttpParserError as error:
             self._end(PeerFailed(f"the answer is not HTTP: {error}"))

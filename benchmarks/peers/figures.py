@@ -1,6 +1,6 @@
-"""From what came back, and when, to figures: and whether it was the work that was asked for.
+"""Figures from raw answers, and a check that the peer did the requested work.
 
-Pure. The client and the in-process peers fill `Answer`; the runner asks for `Figures`.
+Pure. The client and the in-process peers fill `Answer`; the runner reads `Figures`.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from benchmarks.peers.workloads import Workload
 
 @dataclass(slots=True)
 class Answer:
-    """The answer to one request, as it arrived. Times are of one monotonic clock, in seconds."""
+    """The answer to one request as it arrived. Times are of one monotonic clock, in seconds."""
 
     prompt_len: int
     start_s: float
     end_s: float = 0.0
-    # For each sample: when something arrived and how many tokens it was.
+    # For each sample: times of arrival and numbers of tokens.
     arrivals: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
     token_ids: dict[int, list[int]] = field(default_factory=dict)
-    # What the peer itself counted; None where it does not say.
+    # The peer's own counts, or None.
     counted_prompt: int | None = None
     counted_output: int | None = None
     cached: int | None = None
 
     def add(self, sample: int, token_ids: Sequence[int], num_tokens: int, now_s: float) -> None:
-        """Note that some tokens of a sample arrived."""
+        """Record the arrival of some tokens of a sample."""
         self.arrivals.setdefault(sample, []).append((now_s, num_tokens))
         self.token_ids.setdefault(sample, []).extend(token_ids)
 
     @property
     def num_arrived(self) -> int:
-        """Tokens that arrived, of all samples."""
+        """Number of tokens received, over all samples."""
         return sum(count for arrived in self.arrivals.values() for _, count in arrived)
 
     @property
@@ -45,7 +45,7 @@ class Answer:
         return min(times) - self.start_s if times else None
 
     def gaps_s(self) -> list[float]:
-        """Time between tokens, for each sample; tokens that came together share their time."""
+        """Return the times between tokens of each sample; tokens of one event share their time."""
         gaps = []
         for arrived in self.arrivals.values():
             for (before, _), (now, count) in itertools.pairwise(arrived):
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What one run of a workload took. Times in seconds; None where a peer cannot say."""
+    """The cost of one run of a workload. Times in seconds; None if a peer does not report a figure."""
 
     wall_s: float
     first_token_p50_s: float | None
@@ -66,11 +66,13 @@ class Figures:
     prompt_tokens: int
     output_tokens: int
     cached_tokens: int | None
-    faults: tuple[str, ...]  # how the work differs from what was asked; empty: it does not
+    faults: tuple[str, ...]  # differences from the requested work
 
 
 def summarize(workload: Workload, answers: Sequence[Answer]) -> Figures:
-    """The figures of one run; wall time is from the first request to the end of the last answer."""
+    """Return the figures of one run; wall time spans the first request to the end of the last
+    answer.
+    """
     wall_s = max(a.end_s for a in answers) - min(a.start_s for a in answers)
     first = [a.first_token_s for a in answers]
     known_first = [value for value in first if value is not None]
@@ -92,7 +94,7 @@ def summarize(workload: Workload, answers: Sequence[Answer]) -> Figures:
 
 
 def _faults(workload: Workload, answers: Sequence[Answer], arrived: int) -> list[str]:
-    """Every way in which the peer did other work than the workload says."""
+    """Return every difference between the peer's work and the workload."""
     faults = []
     sent = sum(a.prompt_len for a in answers)
     if sent != workload.num_prompt_tokens:

@@ -1,10 +1,10 @@
-"""A peer that has no server of its own here: reads workloads as JSON lines, answers with records.
+"""A peer without a server: reads workloads as JSON lines, answers with records.
 
     python in_process.py transformers|openvino MODEL THREADS CACHE_GIB
 
-Run by the Python of the peer, so it imports nothing of YAIE. The runner writes a line
-`{"conversations", "output_len", "num_samples", "temperature"}` and reads a line of answers: for
-each request its prompt's length, its start and end, and for each sample the ids and arrivals.
+Run by the peer's Python, so it imports no part of YAIE. The runner writes a line `{"conversations",
+"output_len", "num_samples", "temperature"}` and reads a line of answers: for each request the
+prompt length, start and end, and for each sample the ids and arrivals.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WAVE_TOKENS = 40_000
 
 
 def new_record(prompt_len: int, num_samples: int) -> Record:
-    """An answer before its first token. Times are those of `time.perf_counter`."""
+    """Return an answer before its first token. Times are those of `time.perf_counter`."""
     return {
         "prompt_len": prompt_len,
         "start_s": time.perf_counter(),
@@ -33,24 +33,24 @@ def new_record(prompt_len: int, num_samples: int) -> Record:
 
 
 class Arrivals:
-    """What `generate` calls a streamer: notes when each step of the batch ended."""
+    """A streamer for `generate`: records the end of each step of the batch."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
         self._has_prompt = False
 
     def put(self, value: Any) -> None:
-        """The first call brings the prompt, each later one a token of every row."""
+        """Record a step: the first call brings the prompt, each later one a token of every row."""
         if self._has_prompt:
             self.times.append(time.perf_counter())
         self._has_prompt = True
 
     def end(self) -> None:
-        """Nothing is left to note."""
+        """Do nothing: `put` has recorded everything."""
 
 
 class Transformers:
-    """`generate` on left-padded batches: all conversations whose turn it is, as one wave."""
+    """`generate` on left-padded batches: all conversations with a pending turn, as one wave."""
 
     def __init__(self, model: str, threads: int, cache_gib: int) -> None:
         self._torch = importlib.import_module("torch")
@@ -61,7 +61,7 @@ class Transformers:
         ).eval()
 
     def run(self, asked: dict[str, Any]) -> list[Record]:
-        """All turns of all conversations."""
+        """Run all turns of all conversations."""
         conversations = asked["conversations"]
         histories: list[list[int]] = [[] for _ in conversations]
         records: list[list[Record]] = [[] for _ in conversations]
@@ -77,7 +77,7 @@ class Transformers:
                 for index, record in zip(
                     wave, self._wave([histories[i] for i in wave], asked), strict=True
                 ):
-                    record["start_s"] = asked_s  # those of a later wave were waiting
+                    record["start_s"] = asked_s  # later waves include their waiting time
                     records[index].append(record)
                     histories[index] += record["token_ids"][0]
         return [record for of_one in records for record in of_one]
@@ -125,7 +125,7 @@ class OpenVino:
         self._num_requests = 0
 
     def run(self, asked: dict[str, Any]) -> list[Record]:
-        """Step the pipeline until every conversation has had all its turns."""
+        """Run all turns of all conversations."""
         conversations = asked["conversations"]
         histories: list[list[int]] = [[] for _ in conversations]
         records: list[list[Record]] = [[] for _ in conversations]
@@ -167,7 +167,7 @@ class OpenVino:
     @staticmethod
     def _read(handle: Any, record: Record) -> None:
         while handle.can_read():
-            # The handle names its sequences by numbers of its own, in the order of the samples.
+            # The handle numbers its sequences in the order of the samples.
             for sample, (_, output) in enumerate(sorted(handle.read().items())):
                 ids = list(output.generated_ids)
                 if ids:
@@ -176,8 +176,8 @@ class OpenVino:
 
 
 def main() -> None:
-    """Load, say so, then answer one line with one line until the input ends."""
-    # Libraries print to stdout; the answers go to where it led at first.
+    """Load, report readiness, then answer one line with one line until the input ends."""
+    # Libraries print to stdout; answers use a copy of the original descriptor.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     engine, model, threads, cache_gib = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""Process trees of peers: memory, CPU time, and holding one still while another is measured.
+"""Process trees of peers: memory, CPU time, suspension.
 
 Linux only (reads /proc). Used by the runner.
 """
@@ -24,7 +24,7 @@ _END_S = 20.0
 
 
 def tree_of(root: int) -> list[int]:
-    """A process and all its descendants, by id."""
+    """Return the ids of a process and all its descendants."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -40,7 +40,7 @@ def tree_of(root: int) -> list[int]:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """The fields of /proc/PID/stat from the state on; None if the process has gone."""
+    """Return the fields of /proc/PID/stat from the state on; None if the process has gone."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -49,13 +49,13 @@ def _stat(pid: int) -> list[str] | None:
 
 
 def cpu_seconds(root: int) -> float:
-    """CPU time that a process tree has taken so far."""
+    """Return the CPU time of a process tree so far."""
     all_fields = [_stat(pid) for pid in tree_of(root)]
     return sum(int(f[11]) + int(f[12]) for f in all_fields if f is not None) / _TICKS_PER_S
 
 
 def resident_bytes(pids: Iterable[int]) -> int:
-    """Resident memory of processes; pages that they share count in each."""
+    """Return the resident memory of processes; shared pages count in each."""
     total = 0
     for pid in pids:
         with contextlib.suppress(OSError):
@@ -64,14 +64,14 @@ def resident_bytes(pids: Iterable[int]) -> int:
 
 
 def machine_busy_seconds() -> float:
-    """CPU time that anything on the machine has taken since it was started."""
+    """Return the CPU time of the whole machine since boot."""
     with Path("/proc/stat").open(encoding="utf-8") as file:
         user, nice, system, _, _, irq, softirq = map(int, file.readline().split()[1:8])
     return (user + nice + system + irq + softirq) / _TICKS_PER_S
 
 
 def wait_until_idle(*, at_most_s: float, busy_cores: float = 0.06, window_s: float = 0.5) -> bool:
-    """Wait until the machine does next to nothing; False if it was still busy after `at_most_s`."""
+    """Wait until the machine is nearly idle; return False if still busy after `at_most_s`."""
     deadline = time.monotonic() + at_most_s
     while time.monotonic() < deadline:
         before = machine_busy_seconds()
@@ -82,10 +82,10 @@ def wait_until_idle(*, at_most_s: float, busy_cores: float = 0.06, window_s: flo
 
 
 class Usage:
-    """What a process tree, and everybody else, took of the machine while this was entered.
+    """Resource use of a process tree, and of all others, within a context.
 
     `peak_bytes`: peak resident memory of the tree; `own_cpu_s`: its CPU time; `other_cpu_s`: that
-    of all other processes but this one.
+    of all other processes except this one.
     """
 
     def __init__(self, root: int) -> None:
@@ -115,7 +115,7 @@ class Usage:
 
     def _sample(self) -> None:
         for index in itertools.count():
-            if index % _SAMPLES_OF_A_TREE == 0:  # finding the tree reads every process there is
+            if index % _SAMPLES_OF_A_TREE == 0:  # finding the tree reads every process in /proc
                 pids = tree_of(self._root)
             self.peak_bytes = max(self.peak_bytes, resident_bytes(pids))
             if self._ended.wait(_SAMPLE_S):
@@ -123,19 +123,19 @@ class Usage:
 
 
 def suspend(process: subprocess.Popen[bytes]) -> None:
-    """Hold a process group still: it neither computes nor spins. Its memory stays."""
+    """Stop a process group: it neither computes nor spins, and keeps its memory."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGSTOP)
 
 
 def resume(process: subprocess.Popen[bytes]) -> None:
-    """Let a process group go on."""
+    """Continue a process group."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGCONT)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads its own group: politely, then by force, with all it started."""
+    """End a process group: SIGTERM, then SIGKILL."""
     if process.poll() is None:
         resume(process)
         process.terminate()

@@ -1,7 +1,7 @@
-"""The results as JSON and as a table. A file of results gathers several commands: each workload's
-figures come from one of them, so that what is compared was measured in turns.
+"""The results as JSON and as a table.
 
-Called by `python -m benchmarks peers`.
+A file of results gathers several commands; each workload's figures come from one of them, so that
+compared figures were measured in turns. Called by `benchmarks.commands`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def make_report(
     results: Results,
     command: str,
 ) -> dict[str, Any]:
-    """Everything that `--json` writes, of one command."""
+    """Return the report of one command."""
     workloads = {}
     for name, shape in shapes.items():
         example = build(name, shape, options.seed, model.vocabulary)
@@ -62,7 +62,7 @@ def make_report(
 
 
 def _about(model: ModelFacts, options: Options) -> dict[str, Any]:
-    """What all figures of one file have in common."""
+    """Return the common part of all figures of one file."""
     return {
         "benchmark": "peers",
         "machine": describe_machine(),
@@ -75,10 +75,10 @@ def _about(model: ModelFacts, options: Options) -> dict[str, Any]:
 
 
 def check_file(model: ModelFacts, options: Options, path: Path) -> None:
-    """Before anything is measured: whether its results can be added to this file.
+    """Check before measuring that results can be added to this file.
 
-    Raises `InvalidRequest` if the file is of another model or machine, is none of this command's,
-    or cannot be written.
+    Raises `InvalidRequest` if the file is of another model or machine, has another format, or
+    cannot be written.
     """
     _workloads_of(path, _about(model, options))
     nearest = next(folder for folder in path.absolute().parents if folder.exists())
@@ -88,10 +88,10 @@ def check_file(model: ModelFacts, options: Options, path: Path) -> None:
 
 
 def add_to_file(report: dict[str, Any], path: Path) -> tuple[dict[str, Any], Path]:
-    """Write a report, keeping the workloads that the file has and this one has not.
+    """Write a report; keep the file's other workloads.
 
-    Where the file has become one that it cannot be added to, since it was checked, the report goes
-    beside it. Returns what was written and where.
+    If the file changed since the check and no longer fits, the report goes into a new file next to
+    it. Returns the written report and its path.
     """
     try:
         both = {**_workloads_of(path, report), **report["workloads"]}
@@ -106,7 +106,7 @@ def add_to_file(report: dict[str, Any], path: Path) -> tuple[dict[str, Any], Pat
 
 
 def _workloads_of(path: Path, about: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file has of the same model and machine; raises `InvalidRequest` if it has others."""
+    """Return a file's workloads. Raises `InvalidRequest` for another model or machine."""
     advice = "name another file with --name, or remove it"
     try:
         older = json.loads(path.read_text(encoding="utf-8"))
@@ -122,7 +122,9 @@ def _workloads_of(path: Path, about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def medians_of(report: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
-    """The median of every figure, by workload and peer; a peer without a good run is left out."""
+    """Return the median of every figure by workload and peer; peers without a good run are left
+    out.
+    """
     medians: dict[str, dict[str, dict[str, Any]]] = {}
     for name, workload in report["workloads"].items():
         medians[name] = {}
@@ -134,12 +136,12 @@ def medians_of(report: Mapping[str, Any]) -> dict[str, dict[str, dict[str, Any]]
 
 
 def is_good(run: Mapping[str, Any]) -> bool:
-    """Whether a run ended and did the work that was asked for."""
+    """Return True if a run completed and did the requested work."""
     return "error" not in run and not run["faults"]
 
 
 def precisions_of(report: Mapping[str, Any]) -> dict[str, str]:
-    """Each peer's precision."""
+    """Return each peer's precision."""
     return {
         name: peer["precision"]
         for workload in report["workloads"].values()
@@ -148,7 +150,7 @@ def precisions_of(report: Mapping[str, Any]) -> dict[str, str]:
 
 
 def print_report(report: Mapping[str, Any], console: Console) -> None:
-    """The table, how YAIE stands, and what failed."""
+    """Print the table, the verdicts and the failures."""
     medians = medians_of(report)
     table = Table(title=f"{report['model']['name']} on {report['machine']['cpu']}")
     for heading in ("", "peer", "wall s", "against YAIE", "first token s", "at most", "between ms"):
@@ -210,7 +212,7 @@ def _number(value: float | None, digits: int, scale: float = 1.0) -> str:
 
 
 def describe_shape(shape: Shape) -> str:
-    """A workload in words, with its numbers."""
+    """Return a workload in words."""
     turns = f" x {shape.num_turns} turns" if shape.num_turns > 1 else ""
     who = f"{shape.num_conversations} at once{turns}"
     if shape.num_prefixes:
@@ -223,7 +225,7 @@ def describe_shape(shape: Shape) -> str:
 
 
 def standing(report: Mapping[str, Any]) -> list[str]:
-    """YAIE against the best peer on every workload, next to the target where one is set."""
+    """Return lines that compare YAIE with the best peer on every workload, with targets."""
     medians = medians_of(report)
     verdicts = judge(report["model"]["name"], medians, precisions_of(report))
     lines = [f"{v.workload.upper()} {v.yaie}: {v.describe()}" for v in verdicts]

@@ -1,7 +1,7 @@
 """Measures peers in turns: A, B, C, A, B, C, each on the same requests, one at a time.
 
-Called by `benchmarks.commands`. Between its turns a peer is held still (`SIGSTOP`), so that it
-neither computes nor spins beside the one that is measured; or, with `restart`, ended.
+Between its turns a peer is suspended (`SIGSTOP`), so that it neither computes nor spins; or, with
+`restart`, ended. Called by `benchmarks.commands`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How to measure. `restart`: end a peer after its turns in a round instead of holding it."""
+    """Options of a measurement. `restart` ends a peer after its turns in a round."""
 
     home: Path
     logs: Path
@@ -59,7 +59,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One measurement: a peer, a workload, and the round that it belongs to."""
+    """One measurement: a peer, a workload, and its round."""
 
     round: int
     workload: str
@@ -67,14 +67,14 @@ class Turn:
 
 
 class Interrupted(YaieError):
-    """Somebody wants the measurement to end: by a signal, named by the message."""
+    """The user ended the measurement; the message names the signal."""
 
     code = "interrupted"
 
 
 @dataclass(slots=True)
 class Results:
-    """Everything that was measured. `runs` has one entry a turn, with figures or an `error`."""
+    """All results. `runs` has one entry for each turn, with figures or an `error`."""
 
     peers: dict[str, dict[str, Any]] = field(default_factory=dict)
     runs: list[dict[str, Any]] = field(default_factory=list)
@@ -84,8 +84,10 @@ class Results:
 def order_turns(
     peers: Sequence[str], workloads: Sequence[str], repeats: int, *, restart: bool
 ) -> Iterator[Turn]:
-    """Round by round, every peer on one workload before the next workload; where peers are
-    restarted, every workload of one peer before the next peer."""
+    """Return the turns round by round: every peer on one workload before the next workload.
+
+    With `restart`: every workload of one peer before the next peer.
+    """
     for index in range(repeats):
         if restart:
             pairs = [(w, p) for p, w in itertools.product(peers, workloads)]
@@ -100,9 +102,9 @@ def measure_peers(
     shapes: Mapping[str, Shape],
     options: Options,
 ) -> Results:
-    """Run every turn. A peer that fails is noted and left out from then on; the others go on.
+    """Run every turn. A failing peer is recorded and left out; the others continue.
 
-    Raising `Interrupted` in here, as a signal handler does, ends it with what was measured.
+    Raising `Interrupted` within, as a signal handler does, ends the run and keeps its results.
     """
     rounds = _Rounds(model, peers, shapes, options)
     names = list(peers)
@@ -118,7 +120,7 @@ def measure_peers(
 
 
 class _Rounds:
-    """The peers that are running, what each is warm with, and what was measured."""
+    """The running peers, their warm state, and the results."""
 
     def __init__(
         self,
@@ -135,7 +137,7 @@ class _Rounds:
         self.results = Results()
 
     def take(self, turn: Turn) -> None:
-        """Measure one turn and note it, or note why it could not be."""
+        """Measure one turn and record it, or the reason of its failure."""
         if turn.peer in self._failed:
             return
         if self._options.restart:
@@ -145,7 +147,7 @@ class _Rounds:
             run = self._measure(turn, self._awake(turn.peer))
         except Interrupted:
             raise
-        # A peer is another's program: what it cannot do, or how it ends, must not cost the others.
+        # A fault of one peer, a foreign program, must not end the others' measurements.
         except (YaieError, OSError, subprocess.SubprocessError) as error:
             run = {**asdict(turn), "error": str(error)}
             self._failed.add(turn.peer)
@@ -156,7 +158,7 @@ class _Rounds:
         self._options.tell(_one_line(run))
 
     def end_all(self) -> None:
-        """End every peer that is left."""
+        """End every remaining peer."""
         for name in list(self._running):
             self._end(name)
 
@@ -177,7 +179,7 @@ class _Rounds:
     def _measure(self, turn: Turn, peer: RunningPeer) -> dict[str, Any]:
         shape, seed = self._shapes[turn.workload], self._options.seed + turn.round
         limit_s, vocabulary = self._options.run_limit_s, self._model.vocabulary
-        # A peer that was held still wakes up on a request that does not count.
+        # A resumed peer wakes up on a request that does not count.
         peer.run(build("touch", TOUCH, seed + _WARM_UP_SEED, vocabulary), timeout_s=limit_s)
         workload = build(turn.workload, shape, seed, vocabulary)
         if shape.is_replay and self._asked.get(turn.peer) != (shape.asked, seed):
@@ -198,7 +200,7 @@ class _Rounds:
 
 
 class Starts:
-    """Starts peers on one model: converts it where a peer reads another form, and warms up."""
+    """Starts peers on one model: converts it for peers with another format, and warms up."""
 
     def __init__(self, model: ModelFacts, shapes: Mapping[str, Shape], options: Options) -> None:
         self._model = model
@@ -206,7 +208,7 @@ class Starts:
         self._longest = max(shape.longest for shape in (*shapes.values(), WARM_UP))
 
     def begin(self, peer: Peer, program: Path) -> RunningPeer:
-        """A warm, running peer; raises `PeerFailed`, or what prevents it from being started."""
+        """Return a warm, running peer. Raises `PeerFailed`, or the error of its start."""
         model, options = self._model, self._options
         cores = sorted(os.sched_getaffinity(0))
         start = Start(
@@ -232,7 +234,7 @@ class Starts:
         return running
 
     def describe(self, running: RunningPeer) -> dict[str, Any]:
-        """What the results say of a peer."""
+        """Return the description of a peer for the results."""
         peer = running.peer
         return {
             "title": peer.title,
@@ -245,7 +247,7 @@ class Starts:
         }
 
     def _without_places(self, word: str) -> str:
-        """A word of a command without where things are on this machine."""
+        """Return a word of a command without paths of this machine."""
         for path, name in (
             (self._model.folder, "MODEL"),
             (self._options.home, "PEERS"),
@@ -256,7 +258,7 @@ class Starts:
         return word
 
     def _converted(self, peer: Peer) -> Path:
-        """The model as this peer reads it; made on first use, kept in the peers' home."""
+        """Return the model in this peer's format; made on first use, kept in the peers' home."""
         model = self._model
         if peer.convert is None:
             return model.folder
@@ -287,7 +289,7 @@ class Starts:
                 f"{last_words(log)}"
             ) from None
         finally:
-            if not is_done:  # half a model must not be taken for a whole one the next time
+            if not is_done:  # the next run must not take half a model for a whole one
                 _remove(conversion.result)
         if not is_done:
             raise PeerFailed(f"the model could not be converted; the end of {last_words(log)}")
@@ -309,7 +311,7 @@ _PACKAGES = {
 
 
 def _version_of(program: str, peer: Peer) -> str | None:
-    """What the peer's environment or program says its version is; None where it says nothing."""
+    """Return the version that the peer's environment or program reports, or None."""
     packages = _PACKAGES.get(peer.name.partition("-")[0])
     if packages is None:
         words = [program, "--version"]
@@ -343,6 +345,6 @@ def _one_line(run: Mapping[str, Any]) -> str:
 
 
 def median_of(runs: Sequence[Mapping[str, Any]], figure: str) -> float | None:
-    """The median of one figure over runs; None where no run has it."""
+    """Return the median of one figure over runs; None if no run has it."""
     values = [run[figure] for run in runs if run.get(figure) is not None]
     return statistics.median(values) if values else None

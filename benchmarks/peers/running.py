@@ -1,7 +1,7 @@
-"""A peer as a running process: started, asked, held still between its turns, ended.
+"""A peer as a running process: started, queried, suspended between its turns, ended.
 
-Used by the runner. A server is asked over HTTP, an in-process peer through its pipes; both are
-process groups of their own, so that holding one still holds all of its threads and children.
+A server is queried over HTTP, an in-process peer through its pipes. Both lead process groups of
+their own, so that suspending one suspends all of its threads and children. Used by the runner.
 """
 
 from __future__ import annotations
@@ -35,10 +35,12 @@ _LAST_LINES = 12
 
 
 class RunningPeer:
-    """One process of a peer. Ends it, and all that it started, with `end`."""
+    """One process of a peer. `end` ends it with all of its children."""
 
     def __init__(self, peer: Peer, start: Start, log: Path, *, start_limit_s: float) -> None:
-        """Start it and wait until it takes requests; raises `PeerFailed` with its last words."""
+        """Start the peer and wait until it accepts requests. Raises `PeerFailed` with the end of
+        its log.
+        """
         self.peer = peer
         self.command = peer.command(start)
         self.log = log
@@ -64,7 +66,7 @@ class RunningPeer:
         self.start_s = time.monotonic() - begun_s
 
     def run(self, workload: Workload, *, timeout_s: float) -> list[Answer]:
-        """Every answer to a workload; raises `PeerFailed`."""
+        """Return every answer to a workload. Raises `PeerFailed`."""
         if self.peer.transport == "in-process":
             return self._run_in_process(workload, timeout_s)
         openai = self.peer.transport == "openai"
@@ -78,23 +80,23 @@ class RunningPeer:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process is gone."""
+        """True if the process has ended."""
         return self.process.poll() is not None
 
     def suspend(self) -> None:
-        """Hold it still until `resume`."""
+        """Stop it until `resume`."""
         processes.suspend(self.process)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Continue it."""
         processes.resume(self.process)
 
     def end(self) -> None:
-        """End it for good."""
+        """End it."""
         processes.end(self.process)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):  # what it no longer read
+                with contextlib.suppress(BrokenPipeError):  # unread input
                     pipe.close()
 
     def _wait_until_ready(self, deadline_s: float) -> None:
@@ -135,7 +137,7 @@ class RunningPeer:
             raise self._ended(f"{str(said)[:300]!r} is no answer") from None
 
     def _read_line(self, timeout_s: float) -> dict[str, Any]:
-        """The next line that an in-process peer writes."""
+        """Return the next line of an in-process peer."""
         assert self.process.stdout is not None
         deadline_s = time.monotonic() + timeout_s
         descriptor = self.process.stdout.fileno()
@@ -160,7 +162,7 @@ class RunningPeer:
 
 
 def last_words(log: Path) -> str:
-    """The name of a log and its last lines."""
+    """Return the name of a log and its last lines."""
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return "\n".join([f"{log}:", *lines[-_LAST_LINES:]])
 
@@ -179,7 +181,7 @@ def _answer_of(record: dict[str, Any]) -> Answer:
 
 
 def free_port() -> int:
-    """A port on which nobody listens now."""
+    """Return a free TCP port."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

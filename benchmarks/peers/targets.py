@@ -1,8 +1,7 @@
-"""What YAIE sets out to reach beside its peers, and whether a report reaches it.
+"""YAIE's targets compared with its peers, and the verdict on a report.
 
-Ratios of medians of one command, for the two models of `MODEL_SHAPES`. A ratio is how many
-times as long as YAIE the best peer takes; a peer counts if its weights are at least as precise.
-Pure; used by `report`.
+Ratios of medians of one command, for the two models of `MODEL_SHAPES`: the best peer's time over
+YAIE's. A peer counts if its weights are at least as precise. Pure; used by `report`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _NAMES = {WALL: "wall time", GAP: "between tokens", FIRST: "first token"}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`at_least`: the ratio to reach on a figure of a workload at a precision."""
+    """The ratio to reach (`at_least`) on a figure of a workload at a precision."""
 
     workload: str
     precision: str
@@ -51,14 +50,14 @@ TARGETS: dict[str, tuple[Target, ...]] = {
         Target("w4", "bf16", GAP, 1.2),
     ),
 }
-# The first token of a replay: at most so many steps of that batch.
+# Limit for the first token of a replay, in steps of that batch.
 _REPLAY_STEPS = 1.5
 _PRICE_OF_SHARING = 1.01
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How one comparison came out. `goal` is None where no target is set."""
+    """The outcome of one comparison. `goal` is None without a target."""
 
     workload: str
     yaie: str
@@ -70,16 +69,16 @@ class Verdict:
 
     @property
     def ratio(self) -> float:
-        """How many times as long the best peer takes."""
+        """The best peer's time over YAIE's."""
         return self.theirs / self.ours
 
     @property
     def is_met(self) -> bool | None:
-        """Whether the target is reached; None where none is set."""
+        """True if the target is reached; None without a target."""
         return None if self.goal is None else self.ratio >= self.goal
 
     def describe(self) -> str:
-        """One line: what against whom, and whether it is enough."""
+        """Return one line: ratio, peer and target."""
         against = f"{self.ratio:.2f}x {self.best_peer} in {_NAMES[self.figure]}"
         if self.goal is None:
             return against
@@ -90,10 +89,10 @@ Medians = Mapping[str, Mapping[str, Mapping[str, Any]]]  # workload, peer, figur
 
 
 def judge(model: str, medians: Medians, precisions: Mapping[str, str]) -> list[Verdict]:
-    """YAIE at each precision against the best peer on every workload that both ran.
+    """Compare YAIE at each precision with the best peer on every common workload.
 
-    `precisions` maps peers to theirs. Wall time is always compared, other figures where a target
-    is set on them.
+    `precisions` maps peers to theirs. Wall time is always compared, other figures if they have a
+    target.
     """
     targets = {(t.workload, t.precision, t.figure): t.at_least for t in TARGETS.get(model, ())}
     verdicts = []
@@ -110,8 +109,11 @@ def judge(model: str, medians: Medians, precisions: Mapping[str, str]) -> list[V
 
 
 def price_of_sharing(medians: Medians) -> tuple[float, bool] | None:
-    """Where nothing is shared: YAIE's wall time as a multiple of YAIE's with the cache off, and
-    whether tree, planning and scheduling stay within their share. None where one is missing."""
+    """Return YAIE's wall time over its time with the cache off, where prompts share no prefix.
+
+    The second value is True if tree, planning and scheduling stay within their share. None if a
+    figure is missing.
+    """
     on, off = (medians.get("w3", {}).get(name) for name in ("yaie", "yaie-unshared"))
     if not on or not off:
         return None
@@ -122,7 +124,7 @@ def price_of_sharing(medians: Medians) -> tuple[float, bool] | None:
 def _best(
     of_peers: Mapping[str, Mapping[str, Any]], figure: str, bits: int, precisions: Mapping[str, str]
 ) -> tuple[str, float] | None:
-    """The peer with the smallest figure among those whose weights have at least so many bits."""
+    """Return the peer with the smallest figure and weights of at least so many bits."""
     values = [
         (name, figures[figure])
         for name, figures in of_peers.items()
@@ -134,8 +136,7 @@ def _best(
 
 
 def first_token_in_steps(medians: Medians) -> list[tuple[str, float, bool]]:
-    """For each YAIE on the replay: its median first token in steps of that batch, and whether
-    that is within the target."""
+    """Return each YAIE's median first token of the replay in steps, and the verdict."""
     found = []
     for name, figures in medians.get("w7", {}).items():
         first, gap = figures.get(FIRST), figures.get(GAP)

@@ -1,8 +1,8 @@
-"""What is asked of every peer, as token ids: W1 to W7.
+"""Requests for every peer, as token ids: W1 to W7.
 
-A workload is a number of conversations that run at the same time; the turns of one run one after
-another, and each is sent with the whole history, answers included. Tokens are drawn at random, so
-that nothing is shared but what the shape says. Used by the client and the in-process peers.
+A workload is a number of simultaneous conversations; the turns of one run in sequence, each with
+the whole history, answers included. Tokens are random, so that prompts share what the shape says
+only. Used by the client and the in-process peers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _QUICK_DIVISOR = 8
 class Shape:
     """The lengths of a workload, in tokens.
 
-    Conversation `i` begins with prefix `i % num_prefixes` of `prefix_len` tokens; each of its
-    turns adds `turn_len` tokens of its own and asks for `num_samples` answers of `output_len`.
-    A replay asks exactly what its twin without `is_replay` asked, of a warm cache.
+    Conversation `i` begins with prefix `i % num_prefixes` of `prefix_len` tokens; each of its turns
+    adds `turn_len` tokens of its own and requests `num_samples` answers of `output_len`. A replay
+    repeats the requests of its twin without `is_replay`, on a warm cache.
     """
 
     title: str
@@ -42,16 +42,16 @@ class Shape:
 
     @property
     def longest(self) -> int:
-        """Tokens of the longest sequence at its end."""
+        """Final length of the longest sequence, in tokens."""
         return self.prefix_len + self.num_turns * (self.turn_len + self.output_len)
 
     @property
     def asked(self) -> Shape:
-        """What is asked, whatever it is called: equal for a workload and its replay."""
+        """A description of the requests, equal for a workload and its replay."""
         return replace(self, title="", is_replay=False)
 
     def quick(self) -> Shape:
-        """The same structure, far smaller: to see that it works, not how fast."""
+        """Return the same structure, far smaller: a check that it works, not a measurement."""
         return replace(
             self,
             num_conversations=min(self.num_conversations, 4),
@@ -75,7 +75,7 @@ SHAPES: dict[str, Shape] = {
     "w6-8k": replace(_LONG, title="longer shared context", prefix_len=8192),
     "w7": replace(_SHARED, title="replay of W1", is_replay=True),
 }
-# Asked before anything is measured, and (the second) whenever a peer's turn begins again.
+# Sent before all measurements, and (the second) at the start of each turn.
 WARM_UP = Shape("warm-up", 8, 256, 16)
 TOUCH = Shape("a short request", 1, 32, 8)
 
@@ -90,7 +90,7 @@ class Workload:
 
     @property
     def num_prompt_tokens(self) -> int:
-        """Tokens of all prompts as they are sent, histories included."""
+        """Number of prompt tokens as sent, histories included."""
         total = 0
         for turns in self.conversations:
             history = 0
@@ -102,16 +102,15 @@ class Workload:
 
     @property
     def num_output_tokens(self) -> int:
-        """Tokens of all answers."""
+        """Number of output tokens."""
         turns = sum(len(turns) for turns in self.conversations)
         return turns * self.shape.num_samples * self.shape.output_len
 
     @property
     def num_distinct_prompt_tokens(self) -> int:
-        """Prompt tokens that a cache which shares everything has to compute, starting cold.
+        """Number of prompt tokens to compute from cold with a cache that shares everything.
 
-        Each answer is held by the time it comes back, but for its last token, which is computed
-        with the next turn.
+        Answers are cached by the next turn, except their last token, which is computed with it.
         """
         distinct = count_distinct([turns[0] for turns in self.conversations])
         later = sum(1 + len(turn) for turns in self.conversations for turn in turns[1:])
@@ -119,7 +118,7 @@ class Workload:
 
 
 def count_distinct(prompts: Iterable[Sequence[int]]) -> int:
-    """Nodes of the trie of these prompts: tokens that differ from all others in their prefix."""
+    """Return the number of nodes in the trie of these prompts."""
     ordered = sorted(tuple(prompt) for prompt in prompts)
     total = 0
     previous: tuple[int, ...] = ()
@@ -135,8 +134,10 @@ def count_distinct(prompts: Iterable[Sequence[int]]) -> int:
 
 
 def build(name: str, shape: Shape, seed: int, vocabulary: Sequence[int]) -> Workload:
-    """Draw the tokens. The same shape, seed and vocabulary give the same requests; a replay gives
-    those of the workload that it repeats."""
+    """Return a workload with random tokens.
+
+    The same shape, seed and vocabulary give the same requests; a replay gives those of its twin.
+    """
     draw = random.Random(f"{shape.asked}-{seed}")
 
     def tokens(count: int) -> tuple[int, ...]:
@@ -153,9 +154,9 @@ def build(name: str, shape: Shape, seed: int, vocabulary: Sequence[int]) -> Work
 
 
 def choose_shapes(names: Sequence[str], *, quick: bool = False) -> dict[str, Shape]:
-    """The shapes of these names, in this order; none names them all.
+    """Return the shapes of these names, in this order; without names all.
 
-    Raises `InvalidRequest` that names the unknown one and those that exist.
+    Raises `InvalidRequest` for an unknown name.
     """
     for name in names:
         if name not in SHAPES:
@@ -167,10 +168,10 @@ def choose_shapes(names: Sequence[str], *, quick: bool = False) -> dict[str, Sha
 
 
 def read_vocabulary(folder: Path) -> list[int]:
-    """Token ids to draw from: whole lower-case words of the model's tokenizer, so that no prompt
-    holds a special token or half a character. All but the special ones where words are few.
+    """Return token ids of whole lower-case words of the model's tokenizer.
 
-    Raises `ModelNotFound` if the folder has no tokenizer.json.
+    Prompts then hold neither special tokens nor half characters. With few words: all but the
+    special tokens. Raises `ModelNotFound` if the folder has no tokenizer.json.
     """
     path = folder / "tokenizer.json"
     if not path.is_file():
