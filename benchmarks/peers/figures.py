@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The cost of one run of a workload. Times in seconds; None if a peer does not report a figure."""
+    """The cost of one run. Times in seconds; None if a peer does not report a figure."""
 
     wall_s: float
     first_token_p50_s: float | None
@@ -70,9 +70,7 @@ class Figures:
 
 
 def summarize(workload: Workload, answers: Sequence[Answer]) -> Figures:
-    """Return the figures of one run; wall time spans the first request to the end of the last
-    answer.
-    """
+    """Return the figures of one run; wall time ends with the last answer."""
     wall_s = max(a.end_s for a in answers) - min(a.start_s for a in answers)
     first = [a.first_token_s for a in answers]
     known_first = [value for value in first if value is not None]

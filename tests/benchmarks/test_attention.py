@@ -1,4 +1,4 @@
-"""The attention benchmark measures what it says: its plans and its counts."""
+"""The attention benchmark: its plans, counts and turns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from yaie.errors import ConfigError
 from yaie.kernels import loader
 
 
-def test_plans_cover_what_is_counted() -> None:
+def test_plans_have_the_counted_operations_and_slots() -> None:
     workload = Workload("small", sequences=3, shared=10, own=6, rows=4)
     plan = workload.plan()
     pairs = sum(len(path_of(plan, row)) for row in range(plan.num_rows))
@@ -23,6 +23,7 @@ def test_plans_cover_what_is_counted() -> None:
         assert path_of(plan, row)[int(plan.positions[row])] == plan.slots[row]
 
 
+@pytest.mark.integration
 def test_every_backend_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     small = (Workload("small", sequences=2, shared=8, own=4, rows=1),)
     monkeypatch.setattr(attention, "WORKLOADS", small)
@@ -40,7 +41,7 @@ def test_every_backend_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
-def test_instruction_sets_take_turns_and_the_usual_one_is_back(
+def test_instruction_sets_take_turns_and_the_usual_one_returns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small = (Workload("small", sequences=2, shared=8, own=4, rows=1),)

@@ -1,4 +1,4 @@
-"""The benchmark of exact mode: steps as an engine makes them, both ways in turns."""
+"""The benchmark of exact mode: real steps, exact and default in turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The random-weight models that anyone can write: complete folders, and the same ones each time."""
+"""Random-weight models: complete folders, reproducible weights."""
 
 from __future__ import annotations
 
@@ -39,9 +39,7 @@ def test_the_weights_are_the_same_each_time(tiny_folder: Path, tmp_path: Path) -
         assert (tmp_path / name).read_bytes() == (tiny_folder / name).read_bytes()
 
 
-def test_models_that_are_there_are_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_existing_models_stay_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shapes, "MODEL_SHAPES", TINY)
     said: list[str] = []
     write_models(tmp_path, vocabulary=400, tell=said.append)

@@ -1,10 +1,11 @@
-"""One measurement of YAIE itself on the built-in model, over a real socket; and peers that fail."""
+"""One measurement of YAIE on the built-in model, and scripted peers that answer at once or fail."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,25 @@ from benchmarks.peers.workloads import choose_shapes, read_vocabulary
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 MakePeer = Callable[..., Peer]
+QUICK = ("w1", "w2", "w4", "w5", "w7")
+# A peer that answers at once, with SHORT tokens missing and invented times.
+ECHO = """
+import json, sys, time
+print(json.dumps({"ready": True}), flush=True)
+for line in sys.stdin:
+    asked, now, answers = json.loads(line), time.perf_counter(), []
+    n, length = asked["num_samples"], asked["output_len"] - SHORT
+    for turns in asked["conversations"]:
+        history = 0
+        for turn in turns:
+            history += len(turn)
+            answers.append(
+                {"prompt_len": history, "start_s": now, "end_s": now + 1,
+                 "arrivals": [[[now + 0.1 * i, 1] for i in range(length)]] * n,
+                 "token_ids": [list(range(length))] * n})
+            history += length
+    print(json.dumps({"answers": answers}), flush=True)
+"""
 
 
 @pytest.fixture(scope="session")
@@ -69,15 +89,22 @@ def yaie(start: Start, options: Options) -> Iterator[RunningPeer]:
 
 @pytest.fixture(scope="session")
 def results(facts: ModelFacts, options: Options) -> Results:
-    """Two rounds of YAIE on small workloads, exactly as the command runs them."""
+    """Two rounds of YAIE on small workloads, as the command runs them."""
     chosen = {"yaie": (PEERS["yaie"], Path(sys.executable))}
-    shapes = choose_shapes(["w1", "w2", "w4", "w5", "w7"], quick=True)
-    return measure_peers(facts, chosen, shapes, options)
+    return measure_peers(facts, chosen, choose_shapes(QUICK, quick=True), options)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def echo_results(facts: ModelFacts, options: Options, make_peer: MakePeer) -> Results:
+    """Two rounds of a scripted peer in YAIE's place."""
+    peer = replace(make_peer("yaie", ECHO.replace("SHORT", "0")), title="YAIE")
+    chosen = {"yaie": (peer, Path(sys.executable))}
+    return measure_peers(facts, chosen, choose_shapes(QUICK, quick=True), options)
+
+
+@pytest.fixture(scope="session")
 def make_peer() -> MakePeer:
-    """A peer that is a Python script of a few lines, spoken to through its pipes."""
+    """Return a maker of peers: short Python scripts with pipes."""
 
     def make(name: str, script: str) -> Peer:
         return Peer(

@@ -1,4 +1,4 @@
-"""The client against a real server, the other dialect, and servers that do it wrong."""
+"""The client: a real server, both dialects, and faulty servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from benchmarks.peers.running import RunningPeer
 from benchmarks.peers.workloads import Shape, build
 
 
-def test_every_token_is_seen_when_it_arrives(yaie: RunningPeer, facts: ModelFacts) -> None:
+@pytest.mark.integration
+def test_every_token_is_recorded_on_arrival(yaie: RunningPeer, facts: ModelFacts) -> None:
     workload = build("x", Shape("x", 1, 40, 24), 1, facts.vocabulary)
     (answer,) = yaie.run(workload, timeout_s=60)
     assert len(answer.token_ids[0]) == answer.num_arrived == answer.counted_output == 24
@@ -28,6 +29,7 @@ def test_every_token_is_seen_when_it_arrives(yaie: RunningPeer, facts: ModelFact
     assert len(answer.arrivals[0]) > 1, "the answer was not streamed"
 
 
+@pytest.mark.integration
 def test_turns_carry_the_answers_and_are_cached(yaie: RunningPeer, facts: ModelFacts) -> None:
     shape = Shape("x", 2, 20, 6, num_prefixes=1, prefix_len=50, num_turns=3)
     workload = build("x", shape, 2, facts.vocabulary)
@@ -40,6 +42,7 @@ def test_turns_carry_the_answers_and_are_cached(yaie: RunningPeer, facts: ModelF
     assert (figures.prompt_tokens, figures.output_tokens) == (576, 36)
 
 
+@pytest.mark.integration
 def test_samples_are_counted_one_by_one(yaie: RunningPeer, facts: ModelFacts) -> None:
     shape = Shape("x", 2, 30, 5, num_samples=3, temperature=0.8)
     workload = build("x", shape, 3, facts.vocabulary)
@@ -49,7 +52,8 @@ def test_samples_are_counted_one_by_one(yaie: RunningPeer, facts: ModelFacts) ->
     assert sum(len(a.gaps_s()) for a in answers) <= 2 * 3 * 4
 
 
-def test_a_refusal_is_a_failure_with_its_reason(yaie: RunningPeer, facts: ModelFacts) -> None:
+@pytest.mark.integration
+def test_a_rejection_is_a_failure_with_its_reason(yaie: RunningPeer, facts: ModelFacts) -> None:
     workload = build("x", Shape("x", 1, 9000, 4), 1, facts.vocabulary)
     with pytest.raises(PeerFailed, match=r"HTTP 400.*9000"):
         yaie.run(workload, timeout_s=60)
@@ -71,7 +75,7 @@ def test_llama_cpps_stream_is_read_sample_by_sample() -> None:
     assert (answer.counted_prompt, answer.counted_output, answer.cached) == (4, 4, 3)
 
 
-def test_both_dialects_ask_for_the_same_work() -> None:
+def test_both_dialects_request_the_same_work() -> None:
     shape = Shape("x", 1, 3, 7, num_samples=2, temperature=0.5)
     openai, llama = OpenAiDialect("m").body([1, 2, 3], shape), LlamaCppDialect().body([1], shape)
     assert openai["max_tokens"] == openai["min_tokens"] == llama["n_predict"] == 7
@@ -108,7 +112,7 @@ def _send(url: str, *events: bytes, num_turns: int = 1) -> list[Answer]:
     return send_workload(url, OpenAiDialect("m"), workload, timeout_s=20)
 
 
-def test_less_work_than_asked_for_is_a_fault(scripted: str) -> None:
+def test_less_work_than_requested_is_a_fault(scripted: str) -> None:
     answers = _send(
         scripted,
         b'{"choices": [{"index": 0, "text": "a", "token_ids": [1]}]}',
@@ -125,7 +129,7 @@ def test_an_error_inside_a_stream_is_a_failure(scripted: str) -> None:
         _send(scripted, b'{"error": {"message": "out of memory"}}')
 
 
-def test_what_is_no_json_in_a_stream_is_a_failure(scripted: str) -> None:
+def test_malformed_json_in_a_stream_is_a_failure(scripted: str) -> None:
     with pytest.raises(PeerFailed, match="half' came in the stream"):
         _send(scripted, b"{half")
 
@@ -135,7 +139,7 @@ def test_a_server_without_token_ids_cannot_do_conversations(scripted: str) -> No
         _send(scripted, b'{"choices": [{"index": 0, "text": "a b"}]}', b"[DONE]", num_turns=2)
 
 
-def test_an_answer_that_breaks_off_is_a_failure() -> None:
+def test_a_broken_off_answer_is_a_failure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def break_off() -> None:
@@ -151,6 +155,6 @@ def test_an_answer_that_breaks_off_is_a_failure() -> None:
             _send(f"http://127.0.0.1:{listening.getsockname()[1]}")
 
 
-def test_nobody_listening_is_a_failure() -> None:
+def test_a_refused_connection_is_a_failure() -> None:
     with pytest.raises(PeerFailed, match="x: "):
         _send("http://127.0.0.1:9")

@@ -1,4 +1,4 @@
-"""Table, JSON, targets and bars, from a real small run and from made-up figures."""
+"""Table, JSON, targets and bars, from scripted runs and invented figures."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ from benchmarks.peers.report import (
 from benchmarks.peers.runner import ModelFacts, Options, Results
 from benchmarks.peers.targets import TARGETS, judge, price_of_sharing
 from benchmarks.peers.workloads import SHAPES, choose_shapes
+from tests.benchmarks.peers.conftest import QUICK
 from yaie.errors import InvalidRequest
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
-def report(facts: ModelFacts, options: Options, results: Results) -> dict[str, Any]:
-    shapes = choose_shapes(["w1", "w2", "w4", "w5", "w7"], quick=True)
-    made = make_report(facts, shapes, options, results, "python -m benchmarks peers --quick")
+def report(facts: ModelFacts, options: Options, echo_results: Results) -> dict[str, Any]:
+    shapes = choose_shapes(QUICK, quick=True)
+    made = make_report(facts, shapes, options, echo_results, "python -m benchmarks peers --quick")
     read: dict[str, Any] = json.loads(json.dumps(made))
     return read
 
@@ -54,7 +55,7 @@ def beside(report: dict[str, Any], peer: str, precision: str, factor: float) -> 
     return made
 
 
-def test_the_report_holds_command_machine_and_every_run(report: dict[str, Any]) -> None:
+def test_the_report_has_command_machine_and_every_run(report: dict[str, Any]) -> None:
     assert report["machine"]["cores"] >= 1
     for workload in report["workloads"].values():
         assert workload["command"].startswith("python -m benchmarks peers")
@@ -62,7 +63,7 @@ def test_the_report_holds_command_machine_and_every_run(report: dict[str, Any]) 
         assert workload["distinct_prompt_tokens"] <= workload["prompt_tokens"]
 
 
-def test_medians_leave_out_runs_that_did_other_work(report: dict[str, Any]) -> None:
+def test_medians_leave_out_faulty_runs(report: dict[str, Any]) -> None:
     first, second = report["workloads"]["w1"]["runs"]
     first["wall_s"], second["wall_s"], second["faults"] = 2.0, 9.0, ["1 output token of 2"]
     assert medians_of(report)["w1"]["yaie"]["wall_s"] == 2.0
@@ -117,7 +118,7 @@ def test_a_file_gathers_commands_workload_by_workload(
 
 
 @pytest.mark.parametrize("what", ["cpu", "instruction_set"])
-def test_figures_of_another_model_or_machine_are_neither_mixed_nor_lost(
+def test_figures_of_another_machine_go_into_another_file(
     report: dict[str, Any], tmp_path: Path, what: str
 ) -> None:
     path = tmp_path / "figures.json"
@@ -132,7 +133,7 @@ def test_figures_of_another_model_or_machine_are_neither_mixed_nor_lost(
     assert path.read_text() == before
 
 
-def test_a_file_that_figures_cannot_be_added_to_is_refused_at_once(
+def test_an_unfit_file_is_refused_before_measuring(
     report: dict[str, Any], facts: ModelFacts, options: Options, tmp_path: Path
 ) -> None:
     path = tmp_path / "deep" / "figures.json"
@@ -167,7 +168,7 @@ def figures(wall: float, gap: float = 1.0, first: float = 1.0) -> dict[str, floa
 PRECISIONS = {"yaie": "bf16", "yaie-int8": "int8", "a": "bf16", "b": "int8", "c": "int4"}
 
 
-def test_a_ratio_is_against_the_best_peer_that_is_at_least_as_precise() -> None:
+def test_a_ratio_is_against_the_best_peer_of_equal_precision_or_more() -> None:
     peers = {"yaie": 10.0, "yaie-int8": 5.0, "a": 16.0, "b": 12.0, "c": 1.0}
     medians = {"w1": {name: figures(wall) for name, wall in peers.items()}}
     found = {v.yaie: v for v in judge("qwen3-0.6b-shape", medians, PRECISIONS)}
@@ -185,7 +186,7 @@ def test_time_between_tokens_has_its_own_targets() -> None:
     assert gap.ratio == pytest.approx(1.2)
 
 
-def test_other_models_have_no_targets_but_ratios() -> None:
+def test_other_models_have_ratios_without_targets() -> None:
     medians = {"w1": {"yaie": figures(5), "a": figures(4)}}
     (verdict,) = judge("builtin", medians, PRECISIONS)
     assert (verdict.goal, verdict.ratio) == (None, 0.8)
@@ -197,7 +198,7 @@ def test_the_first_token_of_a_replay_is_measured_in_steps(report: dict[str, Any]
     assert "W7 yaie: first token after 3.00 steps, target 1.5: MISSED" in standing(report)
 
 
-def test_what_sharing_costs_where_nothing_is_shared_is_measured() -> None:
+def test_the_price_of_sharing_is_measured_without_sharing() -> None:
     medians = {"w3": {"yaie": figures(101), "yaie-unshared": figures(100)}}
     assert price_of_sharing(medians) == (1.01, True)
     medians["w3"]["yaie"] = figures(103)
@@ -210,6 +211,7 @@ def test_every_target_names_a_workload() -> None:
     assert {target.workload for target in targets} == set(SHAPES)
 
 
+@pytest.mark.integration
 def test_the_command_measures_writes_and_draws(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,7 +226,7 @@ def test_the_command_measures_writes_and_draws(
     ElementTree.parse(tmp_path / "peers-builtin-quick.svg")
 
 
-def test_no_peer_at_all_says_how_to_get_one(
+def test_without_peers_the_error_names_the_list_of_peers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     typed = ["peers", "--peers", "vllm", "--peers-home", str(tmp_path)]
@@ -235,6 +237,6 @@ def test_no_peer_at_all_says_how_to_get_one(
 
 
 @pytest.mark.parametrize("wrong", ["--workloads=w9", "--peers=ollama", "--quantization=int3"])
-def test_wrong_words_are_a_usage_error(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_names_are_a_usage_error(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["peers", wrong]) == 2
     assert wrong.partition("=")[2] in capsys.readouterr().err

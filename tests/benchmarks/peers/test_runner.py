@@ -1,4 +1,4 @@
-"""Turns, suspension, failures and absence: what the runner does with peers."""
+"""The runner: turns, suspension, failing and missing peers."""
 
 from __future__ import annotations
 
@@ -27,21 +27,9 @@ from benchmarks.peers.runner import (
 )
 from benchmarks.peers.running import RunningPeer
 from benchmarks.peers.workloads import Shape, build, choose_shapes
-from tests.benchmarks.peers.conftest import MakePeer
+from tests.benchmarks.peers.conftest import ECHO, MakePeer
 from yaie.errors import InvalidRequest
 
-ECHO = """
-import json, sys, time
-print(json.dumps({"ready": True}), flush=True)
-for line in sys.stdin:
-    asked, now = json.loads(line), time.perf_counter()
-    n, length = asked["num_samples"], asked["output_len"] - SHORT
-    print(json.dumps({"answers": [
-        {"prompt_len": sum(map(len, turns)), "start_s": now, "end_s": now + 1,
-         "arrivals": [[[now + 0.1 * i, 1] for i in range(length)]] * n,
-         "token_ids": [list(range(length))] * n}
-        for turns in asked["conversations"]]}), flush=True)
-"""
 CPU_SECONDS = 0.05
 
 
@@ -55,7 +43,8 @@ def test_turns_go_round_the_peers() -> None:
     assert again == [("w1", "A"), ("w3", "A"), ("w1", "B"), ("w3", "B")]
 
 
-def test_yaie_does_the_work_that_was_asked_for(results: Results) -> None:
+@pytest.mark.integration
+def test_yaie_does_the_requested_work(results: Results) -> None:
     assert [run["faults"] for run in results.runs] == [()] * 10
     assert [run["round"] for run in results.runs] == [0] * 5 + [1] * 5
     for run in results.runs:
@@ -63,6 +52,7 @@ def test_yaie_does_the_work_that_was_asked_for(results: Results) -> None:
         assert run["wall_s"] >= run["first_token_max_s"] >= run["first_token_p50_s"] > 0
 
 
+@pytest.mark.integration
 def test_sharing_shows_in_the_cached_tokens(results: Results) -> None:
     shape = choose_shapes(["w1"], quick=True)["w1"]
     by_name = {run["workload"]: run for run in results.runs}
@@ -75,6 +65,7 @@ def test_sharing_shows_in_the_cached_tokens(results: Results) -> None:
     assert by_name["w4"]["cached_tokens"] <= 1
 
 
+@pytest.mark.integration
 def test_a_peer_is_described_with_its_command_and_version(results: Results) -> None:
     yaie = results.peers["yaie"]
     assert re.fullmatch(r"\d+\.\d+.*", yaie["version"])
@@ -82,7 +73,7 @@ def test_a_peer_is_described_with_its_command_and_version(results: Results) -> N
     assert yaie["start_s"] > 0
 
 
-def test_a_peer_that_is_held_still_computes_nothing(
+def test_a_suspended_peer_computes_nothing(
     make_peer: MakePeer, start: Start, options: Options
 ) -> None:
     spin = "print('{}', flush=True)\nwhile True: pass"
@@ -118,7 +109,7 @@ def test_nothing_outlives_a_peer(make_peer: MakePeer, start: Start, options: Opt
     _wait_until(lambda: all(_state(pid) in ("", "Z") for pid in tree))
 
 
-def test_a_peer_that_cannot_start_is_noted_with_its_last_words_and_the_others_go_on(
+def test_a_peer_that_cannot_start_is_recorded_and_left_out(
     make_peer: MakePeer, facts: ModelFacts, options: Options
 ) -> None:
     broken = make_peer("broken", "import sys; print('no weights here', file=sys.stderr)")
@@ -133,7 +124,7 @@ def test_a_peer_that_cannot_start_is_noted_with_its_last_words_and_the_others_go
     assert found.runs[1]["wall_s"] == pytest.approx(1.0)
 
 
-def test_a_stopped_measurement_keeps_what_it_has(
+def test_a_stopped_measurement_keeps_its_results(
     make_peer: MakePeer, facts: ModelFacts, options: Options
 ) -> None:
     def stop_after_one_run(line: str) -> None:
@@ -147,7 +138,7 @@ def test_a_stopped_measurement_keeps_what_it_has(
     assert len(found.runs) == 1 and not found.is_complete
 
 
-def test_a_peer_that_answers_too_little_is_caught(
+def test_a_peer_with_short_answers_is_caught(
     make_peer: MakePeer, facts: ModelFacts, start: Start, options: Options
 ) -> None:
     short = make_peer("short", ECHO.replace("SHORT", "1"))
@@ -166,6 +157,7 @@ def test_a_silent_peer_is_given_up(make_peer: MakePeer, start: Start, options: O
         RunningPeer(silent, start, options.logs / "silent", start_limit_s=0.5)
 
 
+@pytest.mark.integration
 def test_transformers_runs_in_a_process_of_its_own(
     facts: ModelFacts, start: Start, options: Options
 ) -> None:
@@ -197,7 +189,7 @@ def test_half_a_converted_model_is_not_left_behind(
     assert not list(options.home.rglob("*.half"))
 
 
-def test_a_failed_peer_of_any_kind_leaves_the_others_to_be_measured(
+def test_any_failing_peer_leaves_the_others_measured(
     make_peer: MakePeer, facts: ModelFacts, options: Options
 ) -> None:
     def lacks_a_tool(home: Path, model: Path, result: Path) -> list[Conversion]:
@@ -228,7 +220,7 @@ def test_a_failed_peer_of_any_kind_leaves_the_others_to_be_measured(
         assert expected is not None or run["faults"] == ()
 
 
-def test_a_peer_that_was_killed_between_its_turns_is_noted(
+def test_a_peer_killed_between_its_turns_is_recorded(
     make_peer: MakePeer, facts: ModelFacts, options: Options
 ) -> None:
     echo = ECHO.replace("SHORT", "0")
@@ -250,7 +242,7 @@ def test_a_peer_that_was_killed_between_its_turns_is_noted(
     assert "it ended" in found.runs[2]["error"]
 
 
-def test_a_conversion_and_a_version_that_take_too_long(
+def test_a_slow_conversion_fails_and_a_slow_version_is_none(
     make_peer: MakePeer,
     facts: ModelFacts,
     options: Options,
@@ -276,7 +268,7 @@ def test_a_conversion_and_a_version_that_take_too_long(
     assert found.runs[1]["faults"] == () and found.peers["x"]["version"] is None
 
 
-def test_peers_that_are_not_installed_are_named(tmp_path: Path) -> None:
+def test_missing_peers_are_named(tmp_path: Path) -> None:
     chosen, absent = choose_peers(["yaie", "vllm", "openvino"], ["bf16"], tmp_path)
     assert list(chosen) == ["yaie"]
     assert [peer.name for peer in absent] == ["vllm", "openvino-fp16"]
@@ -305,20 +297,20 @@ def test_the_precision_chooses_the_peers(tmp_path: Path) -> None:
     assert [*exact, *(peer.name for peer in absent)] == ["llama.cpp-q4_0"]
 
 
-def test_variants_of_yaie_run_only_when_they_are_named(tmp_path: Path, start: Start) -> None:
+def test_variants_of_yaie_run_only_by_name(tmp_path: Path, start: Start) -> None:
     chosen, _ = choose_peers(["yaie", "yaie-unshared"], ["bf16"], tmp_path)
     assert list(chosen) == ["yaie", "yaie-unshared"]
     peer, _ = chosen["yaie-unshared"]
     assert "--no-prefix-cache" in peer.command(start) and peer.is_yaie
 
 
-def test_an_unknown_peer_is_refused_with_those_that_exist(tmp_path: Path) -> None:
+def test_an_unknown_peer_is_refused_with_the_known_names(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match=r"'ollama'; there are yaie, .*transformers"):
         choose_peers(["ollama"], ["bf16"], tmp_path)
 
 
 def _state(pid: int) -> str:
-    """One letter, as ps says it; empty where there is no such process."""
+    """Return the state as one letter of ps; empty without such a process."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -332,7 +324,7 @@ def _wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_signals_are_handled_as_before_once_the_command_has_ended() -> None:
+def test_signal_handlers_are_restored_after_the_command() -> None:
     from benchmarks import commands
 
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]

@@ -1,4 +1,4 @@
-"""The workloads share what they say and nothing else."""
+"""The workloads share exactly the stated tokens."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_first_turns_form_the_tree_that_the_workload_names(name: str) -> None:
+def test_first_turns_form_the_workload_s_tree(name: str) -> None:
     workload = build(name, SHAPES[name], 5, WORDS)
     first = [turns[0] for turns in workload.conversations]
     turns = {len(turns) for turns in workload.conversations}
@@ -43,7 +43,7 @@ def test_first_turns_form_the_tree_that_the_workload_names(name: str) -> None:
     assert EXPECTED[name][3] - 2 <= found[3] <= EXPECTED[name][3]
 
 
-def test_answers_are_as_long_and_as_many_as_the_issue_says() -> None:
+def test_answers_have_the_stated_lengths_and_numbers() -> None:
     out = {name: build(name, shape, 1, WORDS).num_output_tokens for name, shape in SHAPES.items()}
     assert out == {
         "w1": 32 * 32,
@@ -57,7 +57,7 @@ def test_answers_are_as_long_and_as_many_as_the_issue_says() -> None:
     }
 
 
-def test_a_turn_is_sent_with_everything_before_it() -> None:
+def test_a_turn_is_sent_with_its_history() -> None:
     workload = build("w2", SHAPES["w2"], 1, WORDS)
     of_one = sum(512 + 48 * (turn + 1) + 32 * turn for turn in range(4))
     assert workload.num_prompt_tokens == 8 * of_one
@@ -66,7 +66,7 @@ def test_a_turn_is_sent_with_everything_before_it() -> None:
     assert expected - 2 <= workload.num_distinct_prompt_tokens <= expected
 
 
-def test_a_replay_asks_the_same_and_another_seed_something_else() -> None:
+def test_a_replay_repeats_and_another_seed_differs() -> None:
     w1, w7 = (build(name, SHAPES[name], 3, WORDS) for name in ("w1", "w7"))
     assert w1.conversations == w7.conversations
     other = build("w1", SHAPES["w1"], 4, WORDS)
@@ -79,7 +79,7 @@ def test_distinct_tokens_are_the_nodes_of_a_trie() -> None:
     assert count_distinct(prompts) == len(nodes) == 8
 
 
-def test_requests_hold_whole_words_and_no_special_token() -> None:
+def test_requests_hold_whole_words_without_special_tokens() -> None:
     vocabulary = read_vocabulary(BUILTIN_MODEL_DIR)
     tokenizer = load_tokenizer(BUILTIN_MODEL_DIR)
     assert len(vocabulary) > 200
@@ -87,7 +87,7 @@ def test_requests_hold_whole_words_and_no_special_token() -> None:
     assert all(word.strip().isalpha() and word.startswith(" ") for word in words)
 
 
-def test_a_tokenizer_with_few_words_gives_all_but_its_special_tokens(tmp_path: Path) -> None:
+def test_a_tokenizer_with_few_words_gives_all_usual_tokens(tmp_path: Path) -> None:
     described = {
         "added_tokens": [{"id": 0, "content": "<s>"}],
         "model": {"vocab": {"<s>": 0, "a": 1, "b": 2}},
@@ -101,7 +101,7 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
         read_vocabulary(tmp_path)
 
 
-def test_an_unknown_workload_is_refused_with_those_that_exist() -> None:
+def test_an_unknown_workload_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidRequest, match=r"'w9'; there are w1, .*w6-8k"):
         choose_shapes(["w1", "w9"])
 
