@@ -1,7 +1,7 @@
 """The support table of docs/models.md, written from the support data and the conformance cases.
 
 `python -m tests.conformance.table` rewrites the part of the page between the markers;
-`test_table` fails while the page says something else than the code.
+`test_table` fails while page and code differ.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def render() -> str:
     for case in CASES:
         notes[case.architecture].append(case.note)
     lines = [
-        "| architecture | known as | held against transformers with |",
+        "| architecture | known as | compared with transformers on |",
         "| --- | --- | --- |",
     ]
     for entry in sorted(SUPPORTED, key=lambda entry: entry.architecture.lower()):
@@ -32,7 +32,7 @@ def render() -> str:
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for model_type, reason in REFUSED.items():
         reasons[reason].append(f"`{model_type}`")
-    lines += ["", "| refused model types | because |", "| --- | --- |"]
+    lines += ["", "| refused model types | reason |", "| --- | --- |"]
     lines += [f"| {', '.join(sorted(types))} | {reason} |" for reason, types in reasons.items()]
     return "\n".join(lines)
 

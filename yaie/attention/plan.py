@@ -1,7 +1,7 @@
 """The step plan: the rows of a step, and the keys and values that they attend to.
 
-Pure: no torch, no clock. The scheduler collects rows in a `RowSelection`, `plan_step` lays them
-out, executors and attention backends read the `StepPlan`.
+Pure and torch-free. The scheduler collects rows in a `RowSelection`, `plan_step` lays them out,
+executors and attention backends read the `StepPlan`.
 
 Rows are in depth-first order of the tree, so the rows at or below a node are a contiguous range,
 and one node is one segment:
@@ -110,7 +110,7 @@ class RowSelection:
             if not self._compute(node, end):
                 self._count_unshared(node, before)
                 return self.num_rows - before, False
-        complete = self._want_logits(last, cursor.offset - 1)
+        complete = self._select_logits(last, cursor.offset - 1)
         if complete:
             self.kv_tokens_unshared += cursor.position
         return self.num_rows - before, complete
@@ -174,7 +174,7 @@ class RowSelection:
                 entry.computed_to if entry else node.num_computed
             )
 
-    def _want_logits(self, node: Node, offset: int) -> bool:
+    def _select_logits(self, node: Node, offset: int) -> bool:
         entry = self.entries.get(node)
         if entry and offset in entry.logits:
             return True

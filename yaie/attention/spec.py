@@ -1,7 +1,7 @@
 """The specification of an attention layer: shapes, scale and visible keys.
 
 Found by the loader in the model's first forward (`yaie.models.geometry`); read by the backends and
-the pool. Pure: no torch.
+the pool. Pure and torch-free.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tiles of a step plan's segments: one batched matrix product each.
 
-Pure: no torch. Made by the reference backend once per step and sliding window. A long segment
+Pure and torch-free. Made by the reference backend once per step and sliding window. A long segment
 becomes several tiles of bounded size; short segments of equal row count become one padded tile.
 Keys invisible to all rows of a tile are left out and never read.
 """

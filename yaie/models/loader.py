@@ -47,7 +47,7 @@ from yaie.models.threads import set_threads
 log = logging.getLogger(__name__)
 
 _CONTEXT_WITHOUT_LIMIT = 8192  # for a model whose config names no limit
-_LARGE_SHARE_LEFT = 0.1  # of the weights that `--quantization` leaves; routers and norms are less
+_LARGE_SHARE_LEFT = 0.1  # unquantized share of the weights to warn of; routers and norms are less
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Metadata of a model: all that is known of it without its weights, in one value.
 
 Found when a model is loaded, and kept as JSON with its packed weights. A later start reads it
-back instead of building the model. Pure: no torch.
+back instead of building the model. Pure and torch-free.
 """
 
 from __future__ import annotations
