@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import signal
@@ -28,6 +29,7 @@ from server.drain import draining_signals
 from server.errors import MethodNotAllowed, NotFound, error_response
 from server.logs import configure_logs
 from server.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
+from server.openapi import describe
 from server.routes import completions, health, models
 from server.service import Service
 from yaie.client.base import EngineClient
@@ -74,6 +76,9 @@ def create_app(
     app.state.service = service
     app.state.warnings = warnings
     app.state.ends_process = on_fatal is None
+    needs_key = bool(settings.api_keys)
+    document = functools.cache(lambda: describe(app, needs_key=needs_key))
+    app.openapi = document  # type: ignore[method-assign]
     for router in _ROUTERS:
         app.include_router(router)
     app.add_exception_handler(YaieError, _answer_error)

@@ -30,7 +30,7 @@ class ChatBody(GenerationBody):
         "prediction",  # speeds up an answer without changing it
     }
 
-    messages: list[Any]
+    messages: Annotated[list[Any], Field(json_schema_extra={"minItems": 1})]
     max_tokens: Whole | None = None
     max_completion_tokens: Whole | None = None
     logprobs: bool | None = None

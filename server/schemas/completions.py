@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from pydantic import ConfigDict
+
 from server.schemas.common import GenerationBody, Whole
 
 
@@ -14,6 +16,9 @@ class CompletionBody(GenerationBody):
         **GenerationBody.unsupported,
         "suffix": ("",),
     }
+
+    # Required, checked by `translate`, which names its forms.
+    model_config = ConfigDict(json_schema_extra={"required": ["prompt"]})
 
     prompt: Any = None  # a string, token ids, or a list of either
     max_tokens: Whole | None = None
