@@ -1,6 +1,6 @@
 """Application for `uvicorn server.api:app`, configured by `YAIE_*` variables.
 
-Importing this loads no torch and starts no engine; the lifespan does.
+The import is light: the lifespan starts the engine, in its own process.
 """
 
 from __future__ import annotations
@@ -17,4 +17,4 @@ except ConfigError as error:  # one line instead of a traceback through uvicorn
     code = (error.code or "").replace("_", "-")  # as `yaie serve` writes it
     sys.stderr.write(f"error[{code}]: {error.message}\n")
     sys.exit(error.exit_code)
-configure_logs(app.state.service.settings.log_level)  # for lines that precede the lifespan
+configure_logs(app.state.service.settings.log_level)  # for lines before the lifespan

@@ -1,7 +1,7 @@
-"""Application: routes, middleware, error handlers, and a lifespan that starts the engines.
+"""Application: routes, middleware, error handlers, and a lifespan for the engines.
 
-`create_app` starts nothing and imports no torch; `server.api` holds the application that
-`uvicorn server.api:app` serves.
+`create_app` neither starts an engine nor imports torch; `server.api` holds the application of
+`uvicorn server.api:app`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ EXIT_S = 1.0  # far more than the event loop needs to end
 
 _ROUTERS = (completions.router, models.router, health.router)
 _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
-# Endpoints of OpenAI and Anthropic that clients expect from a server of language models.
+# Endpoints of OpenAI and Anthropic, expected by clients.
 _NOT_SERVED = {
     *("audio", "embeddings", "files", "images"),
     *("messages", "moderations", "rerank", "responses"),
 }
-# Headers that a page of another origin may read: all that docs/api.md names.
+# Headers readable by pages of other origins: those of docs/api.md.
 EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")
 
 
@@ -60,8 +60,8 @@ def create_app(
     """Build the application; the engine starts with its lifespan.
 
     `settings`: None reads `YAIE_*`. `make_client`: None runs the engine in a child process.
-    `on_fatal` gets the error of an engine that cannot start; None logs it, stops the server as
-    SIGTERM would, and ends the process with the error's exit code. Raises `ConfigError`.
+    `on_fatal` gets the error if an engine cannot start; None logs it, stops the server as SIGTERM
+    would, and ends the process with the error's exit code. Raises `ConfigError`.
     """
     warnings = unknown_variables() if settings is None else []
     settings = settings or load_settings()
@@ -92,7 +92,7 @@ def _process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient
 
 
 def _stop(error: YaieError) -> None:
-    """Log the error of an engine that cannot start and stop the web server; see `_lifespan`."""
+    """Log the error of a failed start and stop the web server; see `_lifespan`."""
     logger.error("cannot serve the model: %s", error.message)
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -134,12 +134,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def _exit(code: int) -> None:
     """End the process with this code after the clean-up.
 
-    uvicorn would raise the signal again that stopped it, and the process would end as after a
-    requested stop (with 0 as a container's first process). A `SystemExit` raised in the event loop
-    precedes that; uvicorn would catch one raised in this coroutine.
+    uvicorn raises the signal again after its shutdown, and the process would end as after a
+    requested stop (with 0 as a container's first process). A `SystemExit` of the event loop
+    precedes that; uvicorn would catch one of this coroutine.
     """
     asyncio.get_running_loop().call_soon(sys.exit, code)
-    with contextlib.suppress(asyncio.CancelledError):  # by the loop that ends
+    with contextlib.suppress(asyncio.CancelledError):  # at the end of the loop
         await asyncio.sleep(EXIT_S)
 
 

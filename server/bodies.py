@@ -1,4 +1,4 @@
-"""Parsing of request bodies: bytes to a checked schema, with errors that name the field.
+"""Parsing of request bodies: bytes to a checked schema; errors name the field.
 
 Replaces FastAPI's parsing, which accepts NaN, reports a wrong content type as a wrong field, and
 answers 422.
@@ -18,8 +18,8 @@ from server.errors import WrongMediaType
 from yaie.errors import InvalidRequest, as_shown
 
 Body = TypeVar("Body", bound=BaseModel)
-# Larger bodies are parsed in a thread, so that other requests run between its steps; each step
-# holds the interpreter lock. The worst ten megabytes of JSON take about 0.7 s.
+# Larger bodies are parsed in a thread: other requests run between its steps, each of which holds
+# the interpreter lock. The worst ten megabytes of JSON take about 0.7 s.
 LARGE_BYTES = 256 * 1024
 _MAX_SHOWN_CHARS = 40  # of a wrong value, in an error
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -131,7 +131,7 @@ def _refusal(error: ValidationError) -> InvalidRequest:
         reason = "is required"
     elif kind == "string_too_long":
         reason = f"must have at most {limits['max_length']} characters"
-    else:  # of our own validators, which word it as the rest of a sentence
+    else:  # of our validators, worded as the rest of a sentence
         reason = problem["msg"]
     return InvalidRequest(f"{param} {reason}", param=param)
 

@@ -1,4 +1,4 @@
-"""Checks of single body fields for `Translator`: pure functions that raise or return a value.
+"""Checks of single body fields for `Translator`, as pure functions.
 
 Errors name a field as the client named it.
 """

@@ -5,7 +5,7 @@ rest of a request, and reports a disconnect only to the newest of several pipeli
 size of a body is limited in `server.middleware`.
 
 Overrides private methods of uvicorn's protocol: `pyproject.toml` pins its minor version, and a test
-compares the code that this was written for.
+compares its code with a digest.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from server.errors import HeadTooLarge, RequestIncomplete, error_body
 from yaie.errors import InvalidRequest, YaieError
 
-# Of a head, or of any other bytes that belong to no body.
+# Of a head, or of any other bytes outside a body.
 MAX_HEAD_BYTES = 64 * 1024
 # Until a request begins, until the rest of its head, between parts of its body, and until a client
 # takes the end of its responses. Twice as long for 64 KiB of a response: `server.streaming` times
 # out first.
 IDLE_TIMEOUT_S = 60.0
-# Pipelined requests behind the one in progress. With more of them reading is paused, so that a
-# disconnect goes unnoticed too.
+# Pipelined requests behind the one in progress. Beyond it reading is paused, and a disconnect goes
+# unnoticed.
 MAX_PIPELINED = 16
 # By default the system buffers megabytes of a response and reports the socket writable again only
 # after a third of them is gone.
@@ -38,7 +38,7 @@ _REASONS = {400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fie
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 connection that ends when it costs more than a request is worth.
+    """HTTP/1.1 connection with limits on head size and idle time.
 
     uvicorn's parser calls the `on_...` methods for pipelined requests while the first of them is
     in progress.
@@ -47,9 +47,9 @@ class BoundedProtocol(HttpToolsProtocol):
     _latest_started: RequestResponseCycle | None = None  # in progress, or completed last
     _num_head_bytes = 0  # of the target and of complete headers
     _num_unparsed_bytes = 0  # received after the last callback of the parser
-    _is_in_head = _is_in_body = False  # of the request that is being read
+    _is_in_head = _is_in_body = False  # of the request being read
     _ignores_input = False  # after a refusal
-    _active_at = 0.0  # loop time at which the server last did not wait for the client
+    _active_at = 0.0  # loop time of the last progress, by either side
     _idle_timer: asyncio.TimerHandle | None = None
     _unread_timer: asyncio.TimerHandle | None = None
 
@@ -116,7 +116,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._is_in_head, self._is_in_body = False, True
         self._note_progress()
         if self.expect_100_continue:
-            # After a response that needs no body, the client may or may not send one.
+            # After an early response the client may or may not send its body.
             self.cycle.keep_alive = False
         if len(self.pipeline) <= MAX_PIPELINED:
             self.flow.resume_reading()  # notices a disconnect

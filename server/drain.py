@@ -52,7 +52,7 @@ def draining_signals(service: Service) -> Iterator[None]:
 
     for one in _SIGNALS:
         handler = signal.getsignal(one)
-        # Python's default SIGINT handler means that this is not under a web server.
+        # Python's default SIGINT handler: the process has no web server.
         if callable(handler) and handler is not signal.default_int_handler:
             previous[one] = handler
             signal.signal(one, handle)

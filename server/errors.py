@@ -77,7 +77,7 @@ class RequestTimedOut(YaieError):
 
 
 def timed_out(timeout_s: float) -> RequestTimedOut:
-    """Return the error of a request that exceeded its time limit."""
+    """Return the error for a request beyond its time limit."""
     return RequestTimedOut(
         f"the request did not finish within {timeout_s:g} s and was ended; request fewer tokens "
         "or raise YAIE_REQUEST_TIMEOUT_S"
@@ -99,7 +99,7 @@ class ClientTooSlow(YaieError):
 
 
 def error_body(error: YaieError) -> dict[str, Any]:
-    """Return the JSON body of an error, also the last event of a stream that fails."""
+    """Return the JSON body of an error, also the last event of a failed stream."""
     message = error.message
     if len(message) > MAX_MESSAGE_CHARS:
         message = message[:MAX_MESSAGE_CHARS] + "…"

@@ -1,7 +1,7 @@
-"""Refusal of HTTP/2 connections, in HTTP/2, so that a client can show the reason.
+"""Refusal of HTTP/2 connections, in HTTP/2, with a readable reason.
 
-A client that assumes HTTP/2 (`curl --http2-prior-knowledge`, gRPC) cannot read a response in
-HTTP/1.1. Frames are those of RFC 9113, headers those of RFC 7541 without compression.
+Clients with prior knowledge of HTTP/2 (`curl --http2-prior-knowledge`, gRPC) cannot read HTTP/1.1.
+Frames follow RFC 9113, headers RFC 7541 without compression.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Http2Refusal:
         self._received = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """Take bytes that follow the preface; return the whole refusal after the first request."""
+        """Take bytes behind the preface; return the whole refusal after the first request."""
         self._received += data
         while len(self._received) >= _FRAME_HEAD_BYTES:
             length = int.from_bytes(self._received[:3], "big")
@@ -62,7 +62,7 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 def _header(name: int, value: str) -> bytes:
-    """Return a literal header field whose name is an index, never to be indexed itself.
+    """Return a literal header field with an indexed name.
 
     Index prefixes of 4 bits hold up to 14; a larger index continues in the next byte.
     """

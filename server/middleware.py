@@ -1,6 +1,6 @@
 """ASGI layers around the routes: request ids and unexpected errors, API keys, body size.
 
-`RequestContext` is outermost, so that every response carries the id.
+`RequestContext` is outermost: every response carries the id.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from yaie.errors import AuthenticationFailed, EngineDraining, RequestFailed
 
 logger = logging.getLogger(__name__)
 
-MODELS = "/v1/models/"  # prefix of model names, which may end in a slash
+MODELS = "/v1/models/"  # prefix of model names, with or without a final slash
 OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness", "/metrics"})
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 
 
 class RequestContext:
-    """Layer that gives each request an id, counts it, and turns an uncaught error into a 500.
+    """Layer for request ids, metrics, and a 500 for an uncaught error.
 
     A trailing slash of the path is dropped, except behind a model's name.
     """
@@ -92,12 +92,12 @@ def _has_spare_slash(path: str) -> bool:
 
 
 def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
-    """Return the routes that match the path, for any method."""
+    """Return the routes of the path, for any method."""
     return [route for route in routes if route.matches(scope)[0] is not Match.NONE]
 
 
 class ApiKeys:
-    """Layer that requires a known API key, except for probes and metrics. Off without keys."""
+    """Check of the API key, except for probes and metrics; off without keys."""
 
     def __init__(self, app: ASGIApp, keys: tuple[str, ...]) -> None:
         self._app = app
@@ -116,7 +116,7 @@ class ApiKeys:
 
     def _is_known(self, given: bytes) -> bool:
         digest = hashlib.sha256(given).digest()
-        # Compare with every key, each in constant time, so that the time reveals no key.
+        # Compare with every key, each in constant time, to reveal no key by timing.
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
 
 
@@ -142,7 +142,7 @@ def _given_keys(scope: Scope) -> list[bytes]:
 
 
 class BodyLimit:
-    """Layer that refuses large bodies, by their declared length or while they are read."""
+    """Limit on bodies, by their declared length or while they are read."""
 
     def __init__(self, app: ASGIApp, max_bytes: int) -> None:
         self._app = app

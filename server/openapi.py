@@ -1,4 +1,4 @@
-"""OpenAPI document: errors, keys and media types that FastAPI cannot derive from the routes."""
+"""OpenAPI document, with errors, keys and media types added to FastAPI's."""
 
 from __future__ import annotations
 

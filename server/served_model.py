@@ -1,6 +1,6 @@
 """One model of the server: its engine client, tokenizer and translator.
 
-Several may share a `Service`, which holds everything that does not belong to one model.
+Several models may share a `Service`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class RunInThread(Protocol):
 
 
 class ServedModel:
-    """A model under the name that requests use.
+    """Model under its name in requests.
 
     `make_client` builds the engine client once the model's folder is known.
     """
@@ -114,7 +114,7 @@ class ServedModel:
             path = await find_folder(self._config.model)
         else:
             path = (await self._run_in_thread(open_folder, self._config.model)).path
-        # The engine process gets the folder, so that the name is resolved only once.
+        # The engine process gets the folder: the name is resolved only once.
         config = replace(self._config, model=str(path), served_model_name=self.name)
         self._client = self._make_client(config)
         await self._client.start()
@@ -129,7 +129,7 @@ class ServedModel:
             await self._client.close()
 
     def expect_request(self) -> AbstractContextManager[None]:
-        """Announce a request while it is read, so that an idle engine waits for it."""
+        """Announce a request while it is read: an idle engine waits for it."""
         return nullcontext() if self._client is None else self._client.expect_request()
 
     def translator(self) -> Translator:

@@ -1,7 +1,7 @@
-"""State of one application: its models by name, and everything that they share.
+"""State of one application: its models by name, and their shared resources.
 
-Started and stopped by the lifespan in `app.py`. Starting returns at once, so that the port is bound
-and probes are answered while weights load.
+Started and stopped by the lifespan in `app.py`. The start returns at once: the port is bound and
+probes are answered while weights load.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from yaie.types import EngineState
 logger = logging.getLogger(__name__)
 
 TEXT_THREADS = 2
-WRITING_THREADS = 2  # separate, so that requests do not wait behind large responses
+WRITING_THREADS = 2  # separate: requests must not wait behind large responses
 _Body = TypeVar("_Body", bound=GenerationBody)
 _Result = TypeVar("_Result")
 
@@ -42,8 +42,8 @@ _Result = TypeVar("_Result")
 class Service:
     """Models, requests in flight, metrics and threads of one application.
 
-    `make_client` builds the engine client of a model. `on_fatal` gets the error of an engine that
-    cannot start; a retry would not help.
+    `make_client` builds the engine client of a model. `on_fatal` gets the error if an engine cannot
+    start; a retry would not help.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class Service:
         self.models = {only.name: only}
 
     def model(self, name: str | None = None) -> ServedModel:
-        """Return a model by name, the first one without. Raises `UnknownModel`.
+        """Return a model by name, by default the first. Raises `UnknownModel`.
 
-        An empty name counts as none: clients send it where their user configured none.
+        An empty name is a default too: clients send it for an unset option.
         """
         if not name:
             return next(iter(self.models.values()))
@@ -83,7 +83,7 @@ class Service:
 
     @property
     def failure(self) -> YaieError | None:
-        """Error of a model that cannot start; None while all may."""
+        """Error of a failed start, if any."""
         return self._decisive_model.failure
 
     @property
@@ -169,7 +169,7 @@ class Service:
 
     @contextlib.contextmanager
     def expect_request(self) -> Iterator[None]:
-        """Announce a completion request while it is read, so that idle engines wait for it."""
+        """Announce a completion request while it is read: idle engines wait for it."""
         with contextlib.ExitStack() as stack:
             for model in self.models.values():
                 stack.enter_context(model.expect_request())
@@ -190,7 +190,7 @@ class Service:
     ) -> Call:
         """Return a body's call, computed in a text thread until `deadline` (loop time).
 
-        Work that is cancelled before its turn is not done.
+        Work cancelled before its turn is skipped.
         """
         self.check_available(model)
         try:
@@ -225,7 +225,7 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
 
     async def write_in_thread(self, write: Callable[[], bytes]) -> bytes:
-        """Run `write`, which serializes a large response, while the event loop goes on."""
+        """Run `write`, the serialization of a large response, while the event loop goes on."""
         return await asyncio.get_running_loop().run_in_executor(self._writers, write)
 
     def _forget(self, generation: Generation) -> None:
@@ -235,7 +235,7 @@ class Service:
 
     @property
     def _decisive_model(self) -> ServedModel:
-        """Model that decides the service's state: a failed one, else one that is not ready."""
+        """Model behind the service's state: a failed one, else one that is not ready."""
         models = list(self.models.values())
         failed = (model for model in models if model.state is EngineState.FAILED)
         waiting = (model for model in models if model.state is not EngineState.READY)

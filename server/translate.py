@@ -1,7 +1,7 @@
 """Translation of checked bodies into engine requests.
 
 Every mistake of a client is refused here with the name of the field, before the engine sees the
-request. Runs in the text threads, since it tokenizes. No torch, no asyncio.
+request. Runs in the text threads, since it tokenizes; without torch and asyncio.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from yaie.types import (
 
 DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
 _GREEDY_TOP_P = 1e-9  # leaves one token
-# Sampling fields that a body has in another form.
+# Sampling fields in another form in a body.
 _CONVERTED = {"stop", "stop_token_ids", "logit_bias"}
 _PASSED_ON = tuple(
     field.name
@@ -221,7 +221,7 @@ class Translator:
             raise InvalidRequest(message, param=renamed) from None
 
     def _check_capacity(self, num_prompts: int, n: int) -> None:
-        """Refuse a call whose prompts never fit into running sequences and waiting queue together.
+        """Refuse a call with more prompts than running sequences and waiting queue together.
 
         An idle server would otherwise answer "retry later" forever.
         """

@@ -1,4 +1,4 @@
-"""Probes, `/metrics` and `/stats`; they never run the model nor wait for it.
+"""Probes, `/metrics` and `/stats`; they neither run the model nor wait for it.
 
 Load balancers and monitors use HEAD too.
 """

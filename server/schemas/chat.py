@@ -20,7 +20,7 @@ class ChatBody(GenerationBody):
         "continue_final_message": (False,),
         "documents": ([],),
         "echo": (False,),
-        "function_call": ("none", "auto"),  # refers to functions, which are refused
+        "function_call": ("none", "auto"),  # selects from functions, refused too
         "functions": ([],),
         "modalities": (["text"],),
         "web_search_options": (),

@@ -50,8 +50,8 @@ class GenerationBody(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
 
-    # Known fields of these or of other servers' APIs that change the answer, so that they must not
-    # be ignored silently. Values that mean "unused" are accepted.
+    # Known fields of this or another server's API with an effect on the answer: to ignore them
+    # silently would be wrong. The listed values mean "unused" and are accepted.
     unsupported: ClassVar[dict[str, tuple[Any, ...]]] = {
         "allowed_token_ids": ([],),
         "bad_words": ([],),
@@ -93,8 +93,8 @@ class GenerationBody(BaseModel):
         "use_beam_search": (False,),
         "xtc_probability": (0,),
     }
-    # Other servers' names for fields of ours: refused unless ours is given too, as by clients that
-    # write for several servers.
+    # Other servers' names for fields of ours: refused unless ours is given too, as by clients for
+    # several servers.
     other_names: ClassVar[dict[str, tuple[str, Any]]] = {
         "max_new_tokens": ("max_tokens", None),
         "n_predict": ("max_tokens", -1),

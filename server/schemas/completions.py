@@ -17,7 +17,7 @@ class CompletionBody(GenerationBody):
         "suffix": ("",),
     }
 
-    # Required, checked by `translate`, which names its forms.
+    # `translate` checks that it is there and names its forms.
     model_config = ConfigDict(json_schema_extra={"required": ["prompt"]})
 
     prompt: Any = None  # a string, token ids, or a list of either
