@@ -85,6 +85,7 @@ class ProcessClient:
         self._supervision: asyncio.Task[None] | None = None
         self._closing = False
         self._ready_at: float | None = None  # None until the present process is ready
+        self._died_at = 0.0  # clock time of the last engine's end
         self._has_answered = False  # the present process
 
     @property
@@ -227,7 +228,6 @@ class ProcessClient:
                 self._startup_failure = failed or Failed(
                     "StartupError", f"while it was starting, {cause}", 1
                 )
-                logger.error("the engine cannot start: %s", self._startup_failure.message)
                 self._set_state(EngineState.FAILED, self._startup_failure.message)
                 return
             if was_steady:
@@ -259,6 +259,7 @@ class ProcessClient:
         finally:
             child.kill()
             self._child = None
+            self._died_at = self._clock.time()
             self._load_watch.stop()
             self._stall_watch.stop()
             self._stats = EngineStats()
@@ -272,7 +273,8 @@ class ProcessClient:
             EngineDied(f"{cause}; the request is lost, send it again")
         )
         if num_lost:
-            logger.error("%d requests in flight were lost", num_lost)
+            lost = "1 request" if num_lost == 1 else f"{num_lost} requests"
+            logger.error("lost %s in flight", lost)
         return cause, was_steady, child.failure
 
     def _receive(self, message: ToParent) -> None:
@@ -286,6 +288,8 @@ class ProcessClient:
         elif isinstance(message, Ready) and not self._closing:
             self._ready_at = self._clock.time()
             self._load_watch.loaded()
+            if self._info is not None:
+                logger.info("ready again after %.1f s", self._ready_at - self._died_at)
             self._info, self._stats = message.info, message.stats
             self._set_state(EngineState.READY)
 
