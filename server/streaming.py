@@ -1,6 +1,6 @@
-"""Answers to a call: one JSON document, or server-sent events while tokens come.
+"""Delivery of a response: one JSON document, or server-sent events while tokens arrive.
 
-Both watch the connection: a client that is gone ends its sequences within one step.
+Both watch the connection: a disconnect ends the sequences within one step.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from yaie.text.answer import TextPiece
 
 log = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
-# Runs what writes an answer in a thread, and gives what it wrote.
+# Runs the writer of a response in a thread and returns the bytes.
 InThread = Callable[[Callable[[], bytes]], Awaitable[bytes]]
 
 
 class ClientGone(Exception):
-    """The client closed its connection; there is nobody to answer."""
+    """The client closed its connection."""
 
 
 async def unless_gone(receive: Receive, work: Coroutine[Any, Any, _Result]) -> _Result:
-    """The result of `work`, given up with `ClientGone` when the client leaves first."""
+    """Return the result of `work`; cancel it and raise `ClientGone` if the client disconnects."""
     task = asyncio.create_task(work)
     gone = asyncio.create_task(_until_gone(receive))
     try:
@@ -65,33 +65,33 @@ async def answer_whole(
     def build() -> bytes:
         return msgspec.json.encode(answer.reply(pieces))
 
-    # Logprobs of many tokens, many samples and twenty alternatives each take seconds to write.
+    # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode.
     is_large = generation.call.sampling.logprobs is not None
     body = await in_thread(build) if is_large else build()
     return WholeAnswer(body, headers=headers, media_type="application/json")
 
 
-# A client that takes nothing for so long is gone, whatever its connection says.
-SILENT_READER_S = 60.0
-# What is sent at once, so that a client which takes a large event slowly is seen to read.
+# Time after which a client that reads nothing counts as gone, even with an open connection.
+READ_TIMEOUT_S = 60.0
+# Size of one write: a slow reader of a large event makes visible progress.
 PIECE_BYTES = 64 * 1024
-# Events with log-probabilities of more tokens are written in a thread: they take milliseconds.
-MOST_SCORED_ON_THE_LOOP = 256
+# Events with logprobs of more tokens are encoded in a thread: they take milliseconds.
+MAX_LOGPROBS_ON_THE_LOOP = 256
 
 
 class WholeAnswer(Response):
-    """A document, sent so that a client which does not take it is let go."""
+    """Response as one document, given up if the client does not read it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the document; ends early, and quietly, when the client leaves."""
+        """Send the document; stop quietly if the client disconnects."""
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        with contextlib.suppress(OSError):  # the timeout too is one
+        with contextlib.suppress(OSError):  # or TimeoutError, a subclass
             await send(start)
-            await _send_pieces(_with_patience(send), bytes(self.body), more_body=False)
+            await _send_pieces(_with_timeout(send), bytes(self.body), more_body=False)
 
 
 class EventStream(Response):
-    """The answer as server-sent events; `first` was waited for, so that a refusal has a status."""
+    """Response as server-sent events; `first` has arrived, so that a refusal has a status."""
 
     def __init__(
         self,
@@ -112,11 +112,11 @@ class EventStream(Response):
         self._in_thread = in_thread
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the stream; ends early, and quietly, when the client leaves."""
+        """Send the stream; stop quietly if the client disconnects."""
         try:
-            await unless_gone(receive, self._send_all(_with_patience(send)))
-        except (ClientGone, OSError):  # the timeout too is an OSError
-            pass  # nobody is there to be told; closing the generation ends its sequences
+            await unless_gone(receive, self._send_all(_with_timeout(send)))
+        except (ClientGone, OSError):  # or TimeoutError, a subclass
+            pass  # closing the generation ends its sequences
         finally:
             await self._generation.close()
 
@@ -136,22 +136,24 @@ class EventStream(Response):
         except OSError:
             raise  # of the connection
         except Exception as error:
-            log.exception("a stream failed")
-            told = RequestFailed(f"the request failed: {type(error).__name__}; send it again")
+            log.exception("the stream failed")
+            told = RequestFailed(
+                f"the request failed: {type(error).__name__}; send the request again"
+            )
             body = event(msgspec.json.encode(error_body(told)))
         await _send_pieces(send, body, more_body=False)
 
     async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        if self._answer.num_scored(pieces) <= MOST_SCORED_ON_THE_LOOP:
+        if self._answer.num_logprobs(pieces) <= MAX_LOGPROBS_ON_THE_LOOP:
             return self._answer.events(pieces)
         return await self._in_thread(lambda: self._answer.events(pieces))
 
 
-def _with_patience(send: Send) -> Send:
-    """Raises `TimeoutError` where the client takes nothing for too long."""
+def _with_timeout(send: Send) -> Send:
+    """Return a `send` that raises `TimeoutError` if the client reads nothing for too long."""
 
     async def send_soon(message: Message) -> None:
-        async with asyncio.timeout(SILENT_READER_S):
+        async with asyncio.timeout(READ_TIMEOUT_S):
             await send(message)
 
     return send_soon

@@ -59,7 +59,7 @@ class GenerationResponse(ABC):
             tail = b"," + msgspec.json.encode(extra)[1:-1] + tail
         return event(self._head + b"[" + msgspec.json.encode(choice) + b"]" + tail)
 
-    def num_scored(self, pieces: Mapping[int, TextPiece]) -> int:
+    def num_logprobs(self, pieces: Mapping[int, TextPiece]) -> int:
         """Return the number of tokens whose logprobs `events` would write."""
         return sum(len(piece.logprobs) for piece in pieces.values())
 

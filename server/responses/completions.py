@@ -36,13 +36,13 @@ class CompletionResponse(GenerationResponse):
         """Return one chunk per choice; its last one has the finish reason."""
         return b"".join(self._event_of(index, piece) for index, piece in pieces.items())
 
-    def num_scored(self, pieces: Mapping[int, TextPiece]) -> int:
+    def num_logprobs(self, pieces: Mapping[int, TextPiece]) -> int:
         """Return the number of tokens whose logprobs `events` would write, echoed ones included."""
         opened = {
             index // self.call.sampling.n for index in pieces if not self._is_opened[index]
         } - self._echoed.keys()
         of_prompts = (self.generation.answers[prompt].prompt_logprobs for prompt in opened)
-        return super().num_scored(pieces) + sum(len(each or ()) for each in of_prompts)
+        return super().num_logprobs(pieces) + sum(len(each or ()) for each in of_prompts)
 
     def _event_of(self, index: int, piece: TextPiece) -> bytes:
         is_first = not self._is_opened[index]

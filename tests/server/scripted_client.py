@@ -51,7 +51,7 @@ class ScriptedClient:
     """Implements `EngineClient`."""
 
     def __init__(self, answer: list[int]) -> None:
-        self.answer = answer  # what every sequence says, one token a step
+        self.answer = answer  # tokens of every sequence, one a step
         self.state = EngineState.READY
         self.state_reason = ""
         self.info: EngineInfo | None = INFO
@@ -65,10 +65,10 @@ class ScriptedClient:
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def start(self) -> None:
-        """Nothing to start."""
+        """Start; ready at once."""
 
     async def wait_ready(self, timeout_s: float | None = None) -> EngineInfo:
-        """Ready, or waiting for ever."""
+        """Return the info, or wait forever without one."""
         if self.state is EngineState.FAILED:
             raise EngineUnavailable("failed")
         while self.info is None:
@@ -110,11 +110,11 @@ class ScriptedClient:
             task.cancel()
 
     async def close(self) -> None:
-        """The engine is gone."""
+        """Close the engine."""
         self.state = EngineState.DEAD
 
     async def say(self, request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
-        """Every sequence says `answer`, then stops, or is cut at `max_tokens`."""
+        """Answer with `answer` for each sequence, until `max_tokens`."""
         sampling = request.sampling
         limit = sampling.max_tokens or len(self.answer)
         said = self.answer[:limit]
@@ -156,6 +156,6 @@ def error_script(error: RequestError, after: list[int] | None = None) -> Script:
 
 
 async def silent_script(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
-    """A script that never says anything."""
+    """A script that never answers."""
     await asyncio.Event().wait()
     yield TokenDelta(request_id=request.request_id, index=0)

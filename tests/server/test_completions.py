@@ -169,7 +169,7 @@ def test_logprobs_of_prompt_and_completion(http: TestClient, tokenizer: Tokenize
 def test_echoed_logprobs_are_encoded_once_in_a_thread(
     http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streaming, "MOST_SCORED_ON_THE_LOOP", 8)
+    monkeypatch.setattr(streaming, "MAX_LOGPROBS_ON_THE_LOOP", 8)
     written_in: list[str] = []
     write = CompletionLogprobs.echoed
 
