@@ -1,7 +1,7 @@
-"""Which instruction sets round to bf16: imported by tests whose bounds depend on it."""
+"""Instruction sets that round to bf16, for tests with bounds that depend on it."""
 
 from __future__ import annotations
 
-# They multiply bf16 numbers, in tiles or vectors: rows of linear layers and many query vectors
-# are rounded first.
+# Both multiply bf16 numbers, in tiles or vectors, after rounding the rows of linear layers and the
+# query vectors of many rows.
 ROUNDING_SETS = ("amx", "bf16")

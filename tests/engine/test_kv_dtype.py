@@ -1,7 +1,7 @@
-"""Pools of other dtypes than the model's: how far logits move, and that nothing else moves them.
+"""KV pools of another dtype than the model's: distance of logits, and batch independence.
 
-What a slot of an int8 pool holds depends on its own token's numbers alone, so a request must get
-the same answer whatever else runs; the judge here is the same engine, asked for one prompt alone.
+A slot of an int8 pool depends on its own token alone, so a request gets the same answer in any
+batch. The oracle is the same engine with one prompt alone.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ TEXTS = (
     "You are a careful assistant. Answer in one sentence. What is the capital of France?",
 )
 NUM_SLOTS = 512
-# Logits against those of a float32 pool: length of the difference over their length.
-# It differs between texts and weights: int8 moves the logits of the shipped weights by 0.009 and
-# 0.021, those of the weights before them by 0.013 and 0.017, in the mean alike.
+# Norm of the difference to the logits of a float32 pool, relative to their norm. It varies by text
+# and weights: int8 moves the logits of the shipped weights by 0.009 and 0.021, those of the
+# previous weights by 0.013 and 0.017, with equal means.
 BOUNDS: dict[KVDtype, float] = {"float16": 1e-3, "bfloat16": 6e-3, "int8": 0.03}
 
 
@@ -44,7 +44,7 @@ def make_runner(folder: Path, kv_dtype: KVDtype, backend: str = "auto") -> Execu
 
 
 def logits_of(runner: Executor, tokens: list[int], *, cuts: tuple[int, ...] = ()) -> torch.Tensor:
-    """Of every token of a sequence, computed in chunks that end at the cuts."""
+    """Return the logits of every token, computed in chunks that end at `cuts`."""
     cache = NaiveCache(NUM_SLOTS)
     found = []
     for end in (*cuts, len(tokens)):
@@ -64,27 +64,27 @@ def builtin() -> Path:
 
 @pytest.mark.parametrize("backend", ["auto", "reference"])
 @pytest.mark.parametrize("kv_dtype", BOUNDS)
-def test_logits_of_the_builtin_model_move_little(
+def test_logits_stay_near_those_of_a_float32_pool(
     builtin: Path, kv_dtype: KVDtype, backend: str
 ) -> None:
-    exact, rounded = (
+    precise, rounded = (
         make_runner(builtin, "float32", backend),
         make_runner(builtin, kv_dtype, backend),
     )
     for text in TEXTS:
         tokens = load_tokenizer(builtin).encode(text)
-        expected, found = logits_of(exact, tokens), logits_of(rounded, tokens)
+        expected, found = logits_of(precise, tokens), logits_of(rounded, tokens)
         assert 0 < divergence(found, expected) < BOUNDS[kv_dtype]
 
 
 @pytest.mark.parametrize("backend", ["auto", "reference"])
-def test_a_hit_is_as_good_as_a_cold_cache(builtin: Path, backend: str) -> None:
-    """A prefix that is held was rounded as it is rounded anew: the logits are those of one pass."""
+def test_a_cache_hit_gives_the_logits_of_one_pass(builtin: Path, backend: str) -> None:
+    """A cached prefix is rounded like a new one."""
     runner = make_runner(builtin, "int8", backend)
     tokens = load_tokenizer(builtin).encode(TEXTS[0])
     cold = logits_of(runner, tokens)
-    # Products of bf16 numbers round the queries of many rows to bf16, not those of few: logits
-    # move as far as they do where keys are rounded so.
+    # Some instruction sets round the queries of many rows to bf16, and keep those of few rows:
+    # logits then move as far as with keys in bf16.
     library = loader.load() if backend == "auto" else None
     rounds = library is not None and library.instruction_set in ROUNDING_SETS
     bound = BOUNDS["bfloat16"] if rounds else 2e-3
@@ -93,7 +93,7 @@ def test_a_hit_is_as_good_as_a_cold_cache(builtin: Path, backend: str) -> None:
 
 
 class AloneOracle(Oracle):
-    """What the engine says to a prompt alone, each token from a cold cache."""
+    """The engine with one prompt alone; each token comes from a cold cache."""
 
     def __init__(self, folder: Path, kv_dtype: KVDtype) -> None:
         self.runner = make_runner(folder, kv_dtype)
@@ -120,7 +120,7 @@ class AloneOracle(Oracle):
 @pytest.fixture(scope="module")
 def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
     folder = write_chaotic_model(tmp_path_factory.mktemp("chaotic_model"))
-    # Rounding of 1e-7 may turn a key or value to its neighbour, 1/127 of the largest away.
+    # A difference of 1e-7 may round a key or value to its neighbour, 1/127 of the largest away.
     made = Subject(
         folder, AloneOracle(folder, "int8"), kv_dtype="int8", least_margin=0.1, tolerance=0.1
     )
@@ -129,7 +129,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
 
 
 @pytest.mark.parametrize("part", range(2))
-def test_answers_do_not_depend_on_what_else_runs(subject: Subject, part: int) -> None:
+def test_answers_do_not_depend_on_the_batch(subject: Subject, part: int) -> None:
     stats = run_schedules(subject, range(5000 + 20 * part, 5020 + 20 * part))
     assert sum(stat.num_evicted_tokens for stat in stats) > 250
     assert sum(stat.cached_tokens for stat in stats) > 250
