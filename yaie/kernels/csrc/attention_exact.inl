@@ -22,37 +22,11 @@ struct ExactState {
     float* totals;        // [lanes]
 };
 
-// As softmax_gemv, but a masked key has weight 0.
 YAIE_ONCE float softmax_exact(const Layer& layer, int n, const float* key_scales,
                               const float* value_scales, int32_t first_position, int32_t position,
                               float* scores, float* maximum, float* total) {
-    int32_t window = layer.at.sliding_window;
-    int32_t oldest = window > 0 ? position - window : -1;
-    Int lane;
-    for (int i = 0; i < kLanes; ++i) lane[i] = i;
-    Vec peak = splat(*maximum);
-    for (int k = 0; k < n; k += kLanes) {
-        Vec score = load(scores + k);
-        if (key_scales) score *= load(key_scales + k);
-        if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
-        Int key = lane + (first_position + k);
-        Int seen = (key <= position) & (key > oldest) & (lane < n - k);
-        score = seen ? score : splat(kMasked);
-        store(scores + k, score);
-        peak = max_lanes(peak, score);
-    }
-    float new_maximum = largest_of_lanes(peak);
-    Vec sum{};
-    for (int k = 0; k < n; k += kLanes) {
-        Vec score = load(scores + k);
-        Vec weight = score <= splat(kMasked) ? Vec{} : exp2(score - new_maximum);
-        store(scores + k, value_scales ? weight * load(value_scales + k) : weight);
-        sum += weight;
-    }
-    float factor = exp2(splat(*maximum - new_maximum))[0];
-    *total = *total * factor + sum_of_lanes(sum);
-    *maximum = new_maximum;
-    return factor;
+    return update_softmax<true>(layer, n, key_scales, value_scales, first_position, position,
+                                scores, maximum, total);
 }
 
 template <class T, int Queries>

@@ -153,12 +153,13 @@ static void add_gemv(const GemvBlock<T>& block, const Layer& layer, const float*
     add_chunks<T, Queries, 1>(block, layer, together, layer.values, weights, factors, accumulators);
 }
 
-// Update the running softmax of one query vector at `position` with a block: scores become weights,
-// times the scales of the values. Return the factor of the accumulators.
-template <class T>
-static float softmax_gemv(const GemvBlock<T>& block, const Layer& layer, int32_t first_position,
-                          int32_t position, float* scores, float* maximum, float* total) {
-    int n = block.n;
+// Update the running softmax of one query vector at `position` with n keys: scores become weights,
+// times the scales of the values. Return the factor of the accumulators. `drops_masked`: a masked
+// key has weight 0 even if the row has seen no key yet; otherwise a later key cancels it.
+template <bool drops_masked>
+YAIE_INLINE float update_softmax(const Layer& layer, int n, const float* key_scales,
+                                 const float* value_scales, int32_t first_position,
+                                 int32_t position, float* scores, float* maximum, float* total) {
     int32_t window = layer.at.sliding_window;
     int32_t oldest = window > 0 ? position - window : -1;
     Int lane;
@@ -166,7 +167,7 @@ static float softmax_gemv(const GemvBlock<T>& block, const Layer& layer, int32_t
     Vec peak = splat(*maximum);
     for (int k = 0; k < n; k += kLanes) {
         Vec score = load(scores + k);
-        if (block.key_scales) score *= load(block.key_scales + k);
+        if (key_scales) score *= load(key_scales + k);
         if (layer.softcap_log2 > 0) score = tanh(score) * layer.softcap_log2;
         Int key = lane + (first_position + k);
         Int seen = (key <= position) & (key > oldest) & (lane < n - k);
@@ -177,15 +178,26 @@ static float softmax_gemv(const GemvBlock<T>& block, const Layer& layer, int32_t
     float new_maximum = largest_of_lanes(peak);
     Vec sum{};
     for (int k = 0; k < n; k += kLanes) {
-        Vec weight = exp2(load(scores + k) - new_maximum);
-        weight = (lane < n - k) ? weight : Vec{};  // 0 beyond the block
-        store(scores + k, block.value_scales ? weight * load(block.value_scales + k) : weight);
+        Vec score = load(scores + k);
+        Vec weight = exp2(score - new_maximum);
+        if (drops_masked)
+            weight = score <= splat(kMasked) ? Vec{} : weight;
+        else
+            weight = (lane < n - k) ? weight : Vec{};  // 0 beyond the block
+        store(scores + k, value_scales ? weight * load(value_scales + k) : weight);
         sum += weight;
     }
     float factor = exp2(splat(*maximum - new_maximum))[0];
     *total = *total * factor + sum_of_lanes(sum);
     *maximum = new_maximum;
     return factor;
+}
+
+template <class T>
+static float softmax_gemv(const GemvBlock<T>& block, const Layer& layer, int32_t first_position,
+                          int32_t position, float* scores, float* maximum, float* total) {
+    return update_softmax<false>(layer, block.n, block.key_scales, block.value_scales,
+                                 first_position, position, scores, maximum, total);
 }
 
 // The query vectors of one piece and one KV head.
