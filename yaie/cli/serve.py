@@ -76,10 +76,12 @@ def check_model(model: str) -> None:
     The weights of a repository are not downloaded here: the service does so and answers health
     probes meanwhile.
     """
+    from yaie.models.checkpoint import read_config
     from yaie.models.folder import names_repository, open_folder, resolve_model_path
+    from yaie.models.support import check_supported
 
     if names_repository(model):
-        resolve_model_path(model, with_weights=False)
+        check_supported(read_config(resolve_model_path(model, with_weights=False)))
     else:
         open_folder(model)
 

@@ -1,0 +1,80 @@
+"""Checks of `yaie serve` before the server starts."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from tests.models.folders import edit_json
+from tests.models.hub import COMMIT
+from yaie.cli import serve
+from yaie.cli.connection import FoundServer
+from yaie.cli.failures import CommandFailed
+from yaie.config import Settings
+from yaie.errors import ModelNotFound, ModelUnsupported
+
+
+@pytest.fixture
+def cached(tiny_model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of `someone/model` in an otherwise empty cache, offline."""
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    base = tmp_path / "models--someone--model"
+    (base / "refs").mkdir(parents=True)
+    (base / "refs" / "main").write_text(COMMIT)
+    return Path(shutil.copytree(tiny_model_dir, base / "snapshots" / COMMIT))
+
+
+def test_a_cached_model_passes(cached: Path) -> None:
+    serve.check_model("someone/model")
+    serve.check_model(str(cached))
+    serve.check_model("builtin")
+
+
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_an_unsupported_model_is_refused_before_the_start(cached: Path, as_folder: bool) -> None:
+    edit_json(cached / "config.json", architectures=["MambaForCausalLM"], model_type="mamba")
+    with pytest.raises(ModelUnsupported, match="no attention layers"):
+        serve.check_model(str(cached) if as_folder else "someone/model")
+
+
+@pytest.mark.usefixtures("cached")
+def test_a_missing_model_is_refused_before_the_start() -> None:
+    with pytest.raises(ModelNotFound, match="no model 'gpt-4'"):
+        serve.check_model("gpt-4")
+
+
+@pytest.mark.parametrize(
+    ("found", "holder"),
+    [
+        (FoundServer("http://127.0.0.1:1", ("tiny",)), "a YAIE server serving tiny"),
+        (FoundServer("http://127.0.0.1:1"), "a YAIE server"),
+        (None, "another program"),
+    ],
+)
+def test_a_taken_port_names_its_holder(
+    found: FoundServer | None, holder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "find_server", lambda *_: found)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(CommandFailed, match=f"port {port} .* is taken") as failure:
+            serve.bind("127.0.0.1", port)
+    assert failure.value.why == f"{holder} listens there"
+
+
+def test_the_banner_promises_the_model_and_warns_of_raw_text(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with serve.bind("127.0.0.1", 0) as listener:
+        serve.introduce(Settings(), listener)
+        builtin = capsys.readouterr().err
+        serve.introduce(Settings(model="someone/model"), listener)
+        other = capsys.readouterr().err
+    assert "will serve builtin when it is loaded (see /readiness)" in builtin
+    assert "/v1/completions (plain continuation) gives poor text" in builtin
+    assert "will serve someone/model" in other and "poor text" not in other
