@@ -1,4 +1,4 @@
-"""Capacity of steps and pool: the rows that running sequences need, and who is preempted.
+"""Capacity of steps and pool: demand of running sequences, room for others, the victim.
 
 Pure functions of the running sequences; used by the scheduler.
 """
@@ -11,6 +11,12 @@ from collections.abc import Sequence as List
 from yaie.engine.policy import AdmissionPolicy
 from yaie.engine.prompt_logprobs import room_for_prompt_logits
 from yaie.engine.request import PromptPass, Sequence
+from yaie.kvcache.match import Match
+from yaie.kvcache.radix_tree import RadixTree
+
+# Admission leaves room for each live sequence to grow by this many tokens, so that a request is
+# not admitted only to preempt the others a few steps later.
+_GROWTH_RESERVE = 32
 
 
 class StepDemand:
@@ -45,6 +51,25 @@ class StepDemand:
         """Return True if these sequences fill a step of `max_rows`."""
         room = room_for_prompt_logits(self._num_sampling, max_running)
         return self._other_rows + min(self._prompt_logits, room) >= max_rows
+
+
+def has_room(
+    tree: RadixTree,
+    match: Match,
+    num_tokens: int,
+    running: List[Sequence],
+    sequences: List[Sequence],
+) -> bool:
+    """Return True if the pool has slots for a matched path and for some growth of all sequences.
+
+    `num_tokens` is the length of the path that `sequences` will open.
+    """
+    needed = num_tokens - match.num_known
+    missing = needed - (tree.num_available - match.count_evictable())
+    if running:
+        growing = [*running, *sequences]
+        missing += sum(min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
+    return missing <= 0 or missing <= tree.count_trimmable() - match.count_trimmable()
 
 
 def standing(sequence: Sequence, policy: AdmissionPolicy) -> tuple[int, int, int]:

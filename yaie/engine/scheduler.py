@@ -11,7 +11,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost
-from yaie.engine.capacity import StepDemand, choose_victim, standing
+from yaie.engine.capacity import StepDemand, choose_victim, has_room, standing
 from yaie.engine.deltas import make_delta
 from yaie.engine.policy import AdmissionPolicy, make_policy
 from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
@@ -24,10 +24,6 @@ from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
 from yaie.stats import EngineStats
 from yaie.types import FinishReason, TokenDelta
-
-# Admission leaves room for each live sequence to grow by this many tokens, so that a request is
-# not admitted only to preempt the others a few steps later.
-_GROWTH_RESERVE = 32
 
 
 class Scheduler:
@@ -323,7 +319,7 @@ class Scheduler:
             if self.running and demand.num_places + len(live) > self.max_running:
                 return
             match = self._match(request)
-            if not self._fits(len(request.prompt), match, live):
+            if not has_room(self.tree, match, len(request.prompt), self.running, live):
                 self.lacks_slots = True
                 return
             self._begin(request, live, match, demand)
@@ -358,7 +354,7 @@ class Scheduler:
             return False
         tokens = sequence.tokens()
         match = self.tree.match(sequence.request.namespace, tokens)
-        if not self._fits(len(tokens), match, [sequence]):
+        if not has_room(self.tree, match, len(tokens), self.running, [sequence]):
             return False
         if not self._enter(sequence, tokens, match):
             return False
@@ -378,15 +374,6 @@ class Scheduler:
         sequence.cursor = cursor
         sequence.state = SequenceState.RUNNING
         self.running.append(sequence)
-
-    def _fits(self, num_tokens: int, match: Match, sequences: list[Sequence]) -> bool:
-        """Return True if there is room for a matched path and for some growth of all sequences."""
-        needed = num_tokens - match.num_known
-        missing = needed - (self.tree.num_available - match.count_evictable())
-        if self.running:
-            growing = [*self.running, *sequences]
-            missing += sum(min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
-        return missing <= 0 or missing <= self.tree.count_trimmable() - match.count_trimmable()
 
     def _preempt(self, sequence: Sequence) -> None:
         """Take a sequence's cursor. Its computed tokens stay cached until they are evicted."""
