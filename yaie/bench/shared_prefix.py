@@ -86,9 +86,9 @@ class BatchFigures:
     @property
     def output_tokens_per_s(self) -> float:
         """Tokens per second after every request had its first one."""
-        drawn_later = self.output_tokens - len(self.first_token_s)
+        num_later = self.output_tokens - len(self.first_token_s)
         decoding_s = self.total_s - self.prompt_s
-        return drawn_later / decoding_s if drawn_later and decoding_s > 0 else 0.0
+        return num_later / decoding_s if num_later and decoding_s > 0 else 0.0
 
     @property
     def scheduler_share(self) -> float:

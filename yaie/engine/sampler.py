@@ -36,7 +36,7 @@ from yaie.kernels.sampling import best_tokens, sample_tokens
 from yaie.types import TokenLogprobs
 
 _BLOCK = 256  # tokens whose weights are summed before the running sum: one pass instead of two
-_COLDEST = 1e-20  # temperatures below this make no difference in float32
+_LEAST_TEMPERATURE = 1e-20  # temperatures below this make no difference in float32
 
 _Result = int | YaieError | None  # None until the token is known
 
@@ -172,7 +172,7 @@ class Sampler:
             logits.numpy(),
             rows=rows,
             best=[best[row] for row in rows],
-            temperatures=[max(each.temperature, _COLDEST) for each in params],
+            temperatures=[max(each.temperature, _LEAST_TEMPERATURE) for each in params],
             min_ps=[each.min_p for each in params],
             uniforms=uniforms,
             forbidden=[forbidden for _, forbidden in sampled],
@@ -230,7 +230,7 @@ class Sampler:
 
         Overwrites `own`. A row with a non-finite maximum gives an arbitrary valid id.
         """
-        temperatures = [max(state.params.temperature, _COLDEST) for state in states]
+        temperatures = [max(state.params.temperature, _LEAST_TEMPERATURE) for state in states]
         uniforms = [state.next_uniform() for state in states]
         # Subtract the maximum first: then no temperature overflows, and the largest weight is 1.
         own -= best.unsqueeze(1)
