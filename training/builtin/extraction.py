@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import extraction_everyday, extraction_frames, extraction_marked, values, words
-from .extraction_layouts import Record, describe_fields, joined_with_and, slots_of, styled_keys
+from . import extraction_everyday, extraction_marked, values, words
+from . import extraction_layouts as layouts
 from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand
@@ -18,12 +18,10 @@ from .tables import load
 T = load("extraction")
 
 Names = dict[str, str]
-
-
 EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
 
 
-def _person(rng: Random) -> Record:
+def _person(rng: Random) -> layouts.Record:
     return {
         "name": words.person(rng),
         "age": rng.randint(3, 99),
@@ -34,7 +32,7 @@ def _person(rng: Random) -> Record:
     }
 
 
-def _order(rng: Random) -> Record:
+def _order(rng: Random) -> layouts.Record:
     return {
         "product": words.thing(rng),
         "quantity": rng.randint(1, 60),
@@ -45,7 +43,7 @@ def _order(rng: Random) -> Record:
     }
 
 
-def _event(rng: Random) -> Record:
+def _event(rng: Random) -> layouts.Record:
     return {
         "title": f"{rng.choice([*EVENT_KINDS, words.invented(rng)])} {rng.choice(T.EVENT_NAMES)}",
         "day": rng.choice(words.T.DAYS),
@@ -74,7 +72,7 @@ def aside(rng: Random) -> str:
     """Return an irrelevant sentence."""
     slots = {"n": values.person(rng), "k": str(values.number(rng, 3)), "c": values.place(rng),
              "w": values.word(rng), "t": rng.choice(values.T.GOODS)}  # fmt: skip
-    return articles(expand(rng.choice(extraction_frames.ASIDE), rng, slots))
+    return articles(expand(rng.choice(layouts.ASIDE), rng, slots))
 
 
 def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
@@ -150,17 +148,17 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
     if rng.random() < 0.6:
         fields = fields[: rng.choice([1, 1, 2, 2, 2, 3, 3, 4])]
     fields = fields[:5]
-    keys = styled_keys([key_name(field, rng, stated, known) for field in fields], rng)
+    keys = layouts.styled_keys([key_name(field, rng, stated, known) for field in fields], rng)
     while len(set(keys)) < len(keys):
         keys = [key_name(field, rng, stated, known) for field in fields]
     if rng.random() < 0.06:  # unknown names that still tell the meaning
         keys = [f"{values.word(rng)}_{key}" for key in keys]
-    record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
+    record: layouts.Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
     compact = rng.random() < 0.08
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
     note = rng.choice([" (compact JSON)", "\nCompact JSON.", "\nNo spaces in the JSON."])
-    slots = slots_of(record, text, rng)
-    source = rng.choices(extraction_frames.ALL, [4, 3, 3])[0]
+    slots = layouts.slots_of(record, text, rng)
+    source = rng.choices(layouts.ALL, [4, 3, 3])[0]
     if rng.random() < 0.2:
         system = framed(rng.choice(source.system), rng, slots)
         return system + (note if compact else ""), text, answer
@@ -187,15 +185,17 @@ def in_turns(rng: Random) -> list[tuple[str, str]]:
         keys = [key_name(field, rng, stated, known) for field in fields]
         while len(set(keys)) < len(keys):
             keys = [key_name(field, rng, stated, known) for field in fields]
-        record: Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
+        record: layouts.Record = {
+            key: stated[field] for key, field in zip(keys, fields, strict=True)
+        }
         if turn == 0:
-            source = rng.choices(extraction_frames.ALL, [4, 3, 3])[0]
-            user = framed(rng.choice(source.keys), rng, slots_of(record, text, rng))
+            source = rng.choices(layouts.ALL, [4, 3, 3])[0]
+            user = framed(rng.choice(source.keys), rng, layouts.slots_of(record, text, rng))
         else:
             user = framed(
                 rng.choice(T.AGAIN),
                 rng,
-                {"k": rng.choice([", ".join(keys), joined_with_and(keys)])},
+                {"k": rng.choice([", ".join(keys), layouts.joined_with_and(keys)])},
             )
         pairs.append((user, json.dumps(record, ensure_ascii=False)))
     return pairs
@@ -222,10 +222,10 @@ def sample(rng: Random) -> tuple[str | None, str, str]:
     if rng.random() < 0.5:
         rng.shuffle(keys)
     keys = keys[: rng.randint(1, len(keys))] if rng.random() < 0.4 else keys
-    record: Record = {key: values[key] for key in keys}
+    record: layouts.Record = {key: values[key] for key in keys}
     compact = rng.random() < 0.15
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
-    fields = describe_fields(record, rng, values)
+    fields = layouts.describe_fields(record, rng, values)
     task = expand(rng.choice(T.TASKS), rng)
     task = (task[:1].upper() + task[1:]) if rng.random() < 0.8 else task
     if compact:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from random import Random
 
-from . import extraction_everyday_more, extraction_texts, values, words
+from . import extraction_texts, values, words
 from .extraction_texts import ranges
 from .grammar import articles, expand, normalise
 from .tables import load
@@ -42,7 +42,6 @@ _LISTS = {
     "day": words.T.DAYS,
     "month": words.T.MONTHS,
     "language": words.T.LANGUAGES,
-    **extraction_everyday_more.LISTS,
 }
 
 
@@ -79,6 +78,55 @@ def _title(rng: Random) -> str:
     return f"{kind} {rng.choice(LAST)}"
 
 
+_SHORT_MONTHS = [month[:3] for month in words.T.MONTHS]
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number in (11, 12, 13) else ending}"
+
+
+def _day_of_year(rng: Random) -> str:
+    """Return a date in a usual notation: "3 May", "May 3rd", "03.05.2026"."""
+    day, month, year = rng.randint(1, 28), rng.randint(1, 12), rng.randint(2019, 2031)
+    name, short = words.T.MONTHS[month - 1], _SHORT_MONTHS[month - 1]
+    return rng.choice([
+        f"{day} {name}", f"{day} {name}", f"{name} {day}", f"{day} {name} {year}",
+        f"{_ordinal(day)} {name}", f"{_ordinal(day)} of {name}", f"{name} {_ordinal(day)}",
+        f"{day} {short}", f"{short} {day}", f"{day} {short} {year}", f"{name} {day}, {year}",
+        f"{day:02d}.{month:02d}.{year}", f"{day}.{month}.{year}", f"{day:02d}/{month:02d}/{year}",
+        f"{year}-{month:02d}-{day:02d}", f"{year}/{month:02d}/{day:02d}",
+    ])  # fmt: skip
+
+
+def _clock(rng: Random) -> str:
+    hour, minute = rng.randint(1, 12), rng.choice([0, 5, 10, 15, 20, 30, 40, 45, 50])
+    late = rng.randint(6, 23)
+    return rng.choice([
+        f"{hour} am", f"{hour} pm", f"{hour}pm", f"{hour}.{minute:02d} pm", f"{hour}:{minute:02d} \
+am",
+        f"{late:02d}:{minute:02d}", f"{late}:{minute:02d}", f"{late}.{minute:02d}",
+        f"{hour} o'clock", rng.choice(["noon", "midnight", "half past six", "quarter to nine"]),
+    ])  # fmt: skip
+
+
+def _phone(rng: Random) -> str:
+    area, one, two = rng.randint(10, 999), rng.randint(100, 999), rng.randint(1000, 9999)
+    return rng.choice([
+        f"0{area} {one}{two}", f"0{area}-{one}{two}", f"(0{area}) {one} {two}",
+        f"+{rng.randint(1, 99)} {area} {one} {two}", f"0{area}/{two}{one}", f"555 {two}",
+    ])  # fmt: skip
+
+
+def _username(rng: Random) -> str:
+    stem = rng.choice([values.word, lambda r: r.choice(values.T.FIRST_NAMES).lower()])(rng)
+    return rng.choice([stem, f"{stem}{rng.randint(1, 99)}", f"{stem}_{rng.randint(1, 99)}"])
+
+
+def _halves(rng: Random) -> int | float:
+    return rng.choice([rng.randint(1, 12), rng.randint(1, 12), rng.randint(1, 9) + 0.5])
+
+
 DRAW: dict[str, Callable[[Random], Value]] = {
     **ranges(T.RANGES),
     **extraction_texts.DRAW,
@@ -109,15 +157,33 @@ DRAW: dict[str, Callable[[Random], Value]] = {
     "seatcode": lambda r: f"{r.randint(1, 40)}{r.choice('ABCDEF')}",
     "stamp": lambda r: f"2026-{r.randint(1, 12):02d}-{r.randint(1, 28):02d} "
                        f"{r.randint(0, 23):02d}:{r.randint(0, 59):02d}",
-    **extraction_everyday_more.DRAW,
+    "dayof": _day_of_year,
+    "clock": _clock,
+    "phone2": _phone,
+    "username": _username,
+    "halves": _halves,
+    "kilo": lambda r: r.choice([r.randint(1, 90), round(r.uniform(0.3, 60), 1)]),
+    "metres": lambda r: round(r.uniform(1.2, 89), r.choice([1, 2])),
+    "laptime": lambda r: f"{r.randint(1, 59)}:{r.randint(0, 59):02d}.{r.randint(0, 9)}",
+    "ip": lambda r: ".".join(str(r.randint(1, 254)) for _ in range(4)),
+    "path": lambda r: f"/{r.choice(['api', 'admin', 'shop', 'v1', 'users'])}/{values.word(r)}",
+    "sku": lambda r: f"{r.choice('ABCDEFGHKLM')}{r.choice('RSTUVX')}-{r.randint(100, 9999)}"
+                     f"-{r.choice('ABCDEF')}",
+    "versionno": lambda r: f"{r.randint(0, 9)}.{r.randint(0, 20)}.{r.randint(0, 30)}",
+    "website": lambda r: f"www.{values.word(r)}.example",
+    "httpcode": lambda r: r.choice([200, 201, 204, 301, 302, 400, 401, 403, 404, 409, 429, 500,
+                                    502, 503]),
+    "limit": lambda r: r.choice([30, 50, 60, 70, 80, 90, 100, 110]),
+    "oven": lambda r: r.choice([120, 150, 160, 170, 180, 190, 200, 210, 220, 240]),
+    "cheap": lambda r: r.randint(0, 29) + r.choice([0.99, 0.95, 0.49, 0.25, 0.75, 0.79, 0.19]),
+    "fuelprice": lambda r: round(r.uniform(1.1, 2.4), 3),
+    "taxrate": lambda r: r.choice([5, 7, 8, 10, 16, 19, 20, 21, 22, 25]),
+    "tracklength": lambda r: f"{r.randint(1, 9)}:{r.randint(0, 59):02d}",
 }  # fmt: skip
 
-INTEGERS = set("thousands few score stars mins percent lately idnumber".split())
-INTEGERS |= extraction_everyday_more.T.INTEGERS
 PEOPLE = set("who full first person doctor2 titledteacher".split())
 
 ALIASES = dict(line.split(": ", 1) for line in T._ALIASES.strip().splitlines())
-ALIASES |= extraction_everyday_more.ALIASES
 
 
 _HELLO_NAMED = ["[hi|hello|dear|hey|good morning] {n}", "[hey|hi] {n}, [how are you?|quick one]"]
@@ -126,7 +192,7 @@ _GREETED = re.compile(r"(?i)(hi|hello|hey|dear|good|welcome|greetings|attention)
 _THANKED = re.compile(r"(?i)thank|cheers|best|regards|yours|see you|love,|sorry")
 
 
-TEXTS = extraction_texts.blocks(T._TEXTS) | extraction_everyday_more.TEXTS
+TEXTS = extraction_texts.blocks(T._TEXTS.replace("\\t", "\t"))
 
 
 def _record(drawers: dict[str, str], rng: Random) -> dict[str, Value]:
@@ -208,22 +274,6 @@ def stated(rng: Random) -> tuple[str, dict[str, Value]]:
     return text, {field: without_article(record[field]) for field in found}
 
 
-_MONTH = "(?:" + "|".join(words.T.MONTHS).lower() + ")"
-_CODE = r"[a-z]{0,3} ?\d+(?: \d+)?"
-_SHAPES = {
-    **dict.fromkeys(["money", "degrees"], r"\d+(?: \d+)?"),
-    **dict.fromkeys(["time", "stamp"], r"\d+(?: \d+)+(?: pm)?"),
-    **dict.fromkeys("policyno invoiceno parcelno ref trainno flightno".split(), _CODE),
-    **dict.fromkeys(["gatecode", "seatcode"], r"(?:[a-z]\d+|\d+[a-z])"),
-    "plateno": r"[a-z]+ \d+ [a-z]+",
-    "address": r"\d+ \w+ \w+",
-    "phone": r"\d+(?: \d+){0,2}",
-    "email": r"\w+(?: \w+){1,3} (?:com|org|net|example|test)",
-    "date": rf"(?:\d+ \d+ \d+|\d+ {_MONTH}(?: \d+)?|{_MONTH} \d+)",
-    **extraction_everyday_more.SHAPES,
-}
-
-
 def _one_of(found: list[str]) -> str:
     return "(?:" + "|".join(sorted({normalise(value) for value in found})) + ")"
 
@@ -244,10 +294,8 @@ def regex_of(drawer: str, pattern: str) -> str:
     If the pattern has hardly a word of its own, only listed values match: otherwise any three words
     would be a song and its singer.
     """
-    if drawer in INTEGERS or drawer.endswith(".2"):
-        return r"\d+"
-    if drawer in _SHAPES:
-        return _SHAPES[drawer]
+    if drawer in T.SHAPES or drawer.endswith(".2"):
+        return T.SHAPES.get(drawer, r"\d+")
     if "." in drawer or drawer in _LISTS or drawer in PEOPLE or drawer == "town":
         needed = SLOT.sub(" ", re.sub(r"\[[^\]]*\|\]", " ", pattern))
         loose = r"\w+(?: \w+)?" if drawer in PEOPLE or drawer == "town" else r"\w+(?: \w+){0,5}"

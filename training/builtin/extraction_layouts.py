@@ -1,9 +1,17 @@
-"""Layouts of a request for fields: schemas, lists, templates, sentences."""
+"""Requests for fields as JSON: layouts of the keys, and frames around a text.
+
+Slots of frames: `{text}`; the keys as `{keys}` (any style), `{plain}` "a, b", `{prose}` "a and b",
+`{the}` "the a and the b", `{quoted}` in quotes, `{typed}` with types in parentheses; `{schema}` a
+schema or template. `system` frames are system prompts; the user then sends the text only.
+"""
 
 from __future__ import annotations
 
 import json
 from random import Random
+from typing import NamedTuple
+
+from .tables import load
 
 Record = dict[str, str | int | float | bool]
 
@@ -141,3 +149,38 @@ def slots_of(record: Record, text: str, rng: Random) -> dict[str, str]:
         "quoted": joined_with_and([f'"{key}"' for key in keys]),
         "typed": _typed(record, rng),
     }
+
+
+_MARKS = {
+    "@TEXTs": "[texts|messages|notes]",
+    "@TEXT": "[text|sentence|message|note|paragraph|line|snippet]",
+    "@GET": "[extract|get|pull|take|find|collect|read|pick out|grab|fetch|gather]",
+    "@GIVE": "[return|give me|write|output|produce|print|send back|reply with|answer with|"
+    "respond with]",
+    "@JSON": "[json|a json object|one json object|valid json|plain json|json only]",
+}
+
+
+class Frames(NamedTuple):
+    """Frames around keys, around a schema, and in the system prompt."""
+
+    keys: list[str]
+    schemas: list[str]
+    system: list[str]
+
+
+def _frames(name: str) -> Frames:
+    table = load(name)
+    return Frames(_written(table.KEYS), _written(table.SCHEMAS), _written(table.SYSTEM))
+
+
+def _written(lines: list[str]) -> list[str]:
+    text = "\0".join(lines)
+    for mark, words in _MARKS.items():
+        text = text.replace(mark, words)
+    return text.replace("\\n", "\n").split("\0")
+
+
+PLAIN = _frames("extraction_frames")
+ALL = (_frames("extraction_asks"), _frames("extraction_asks_more"), PLAIN)
+ASIDE = load("extraction_frames").ASIDE

@@ -94,12 +94,4 @@ SLOT = re.compile(r"\{(\w+)\}")
 
 def regex_of(drawer: str) -> str:
     """Return a regular expression for a drawer's values in normalised text."""
-    if drawer in ("age", "small", "count", "number", "hundreds", "year"):
-        return r"\d+"
-    if drawer in ("price", "temperature"):
-        return r"\d+(?: \d+)?"
-    if drawer in ("day", "month", "colour", "animal", "language", "level", "word", "first"):
-        return r"\w+"
-    if drawer in ("email", "date", "phone", "title", "filename"):
-        return r"\w+(?: \w+){0,3}"
-    return r"\w+(?: \w+)?"
+    return str(T.SHAPES.get(drawer, r"\w+(?: \w+)?"))

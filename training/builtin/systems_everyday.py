@@ -14,7 +14,6 @@ from typing import NamedTuple
 from . import (
     choices,
     extraction,
-    extraction_frames,
     extraction_layouts,
     extraction_marked,
     values,
@@ -166,7 +165,7 @@ def _asked_to_file(one: extraction_layouts.Record, rng: Random) -> str:
         "keys": extraction_layouts.listed_keys(one, rng),
         "schema": extraction_layouts.schema_text(one, rng),
     }
-    frames = T.READS if rng.random() < 0.6 else extraction_frames.PLAIN.system
+    frames = T.READS if rng.random() < 0.6 else extraction_layouts.PLAIN.system
     return extraction.framed(rng.choice(frames), rng, slots) + "."
 
 

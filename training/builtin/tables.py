@@ -9,7 +9,6 @@ A file holds sections. `=== NAME KIND` begins one; the kind says what its lines 
     groups          lists of strings by key; `# key` begins each
     pairs           strings by key, `key: string`
     rows, tuples    a list of JSON values, or of tuples
-    tuple           a tuple of JSON values
     map             JSON values by key, `["key", value]`; in a `map of tuples` each is a tuple
 """
 
@@ -70,8 +69,6 @@ def parse_table(kind: str, lines: list[str]) -> Any:
             return [json.loads(line) for line in lines]
         case "tuples":
             return [tuple(json.loads(line)) for line in lines]
-        case "tuple":
-            return tuple(json.loads(line) for line in lines)
         case "map":
             return dict(json.loads(line) for line in lines)
         case "map of tuples":

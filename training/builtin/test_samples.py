@@ -1,16 +1,20 @@
-"""The training samples are right."""
+"""The training text is the recorded one, its samples are right, and the frozen questions honest."""
 
 from __future__ import annotations
 
 import json
 import re
 from itertools import pairwise
+from pathlib import Path
 from random import Random
+from typing import Any
 
+import pytest
+
+from benchmarks.questions import accepted, read_questions
 from training.builtin import (
     choices,
     choices_again,
-    choices_told,
     conversations,
     copying,
     copying_dialogues,
@@ -19,8 +23,18 @@ from training.builtin import (
     sums,
     tools,
     tools_more,
+    wordings,
 )
-from training.builtin.grammar import Part, parse
+from training.builtin.digests import digests, recorded
+from training.builtin.facts import FACTS, ask
+from training.builtin.grammar import Part, normalise, parse
+
+QUESTIONS = Path(__file__).resolve().parents[2] / "tests/models/builtin_questions.jsonl"
+
+
+@pytest.mark.parametrize("record", recorded(), ids=lambda record: record["generator"])
+def test_generator_writes_the_recorded_text(record: dict[str, Any]) -> None:
+    assert digests(record["generator"], record["samples"]) == record["digests"]
 
 
 def test_extraction_answers_only_what_is_asked_and_stated() -> None:
@@ -58,8 +72,8 @@ def _always(parts: tuple[Part, ...]) -> set[str]:
 
 def test_every_tool_request_states_every_argument() -> None:
     for tool in tools.TOOLS + tools_more.TOOLS:
-        for ask in tool.asks:
-            assert _always(parse(ask)) == set(tool.params), ask
+        for pattern in tool.asks:
+            assert _always(parse(pattern)) == set(tool.params), pattern
 
 
 def test_tool_calls_fit_their_definitions() -> None:
@@ -147,11 +161,11 @@ def test_a_word_is_picked_among_words_of_another_kind() -> None:
 
 def test_of_two_things_the_one_that_is_asked_for_is_named() -> None:
     rng = Random(12)
-    more = {word for measure in choices_told.T.MEASURES for word in measure[2].split(", ")}
-    less = {word for measure in choices_told.T.MEASURES for word in measure[3].split(", ")}
+    more = {word for measure in choices.T.MEASURES for word in measure[2].split(", ")}
+    less = {word for measure in choices.T.MEASURES for word in measure[3].split(", ")}
     assert not more & less
     for _ in range(1000):
-        text, answer = choices_told.which_thing(rng)
+        text, answer = choices.which_thing(rng)
         asked = [word for word in more | less if re.search(rf"\b{word}\b", text)]
         assert len({word in more for word in asked}) == 1, text
         figures = [int(figure) for figure in re.findall(r"\d+", text)]
@@ -172,3 +186,46 @@ def test_choices_asked_again_are_answered_for_the_new_word() -> None:
                 assert word in asked and word in choices.KINDS[kind]
             elif answer.isdigit():
                 assert answer in re.findall(r"\d+", asked)
+
+
+def test_no_question_is_a_wording_of_the_generator() -> None:
+    asked = [q["messages"][-1]["content"] for q in read_questions(QUESTIONS)]
+    assert [text for text in asked if wordings.contains(text)] == []
+
+
+def test_the_generator_check_recognises_the_generator() -> None:
+    rng = Random(11)
+    assert all(wordings.contains(ask(rng.choice(FACTS), rng)) for _ in range(60))
+
+
+def test_the_honesty_check_looks_behind_lead_ins() -> None:
+    """A later turn counts as a wording of the generator with its lead-in and without it."""
+    rng = Random(9)
+    for _ in range(40):
+        text = conversations.led_in("Which port does the server use?", rng)
+        assert text.lower().endswith("which port does the server use?") and len(text) > 33
+        behind = wordings.behind(conversations.LEAD_INS, normalise(text))
+        assert "which port does the server use" in behind, text
+    assert wordings.contains(text)
+    assert wordings.contains("And 38?") and not wordings.contains("And on Mars?")
+
+
+def test_the_honesty_check_recognises_wide_extraction() -> None:
+    """A framed sentence of the generator counts as a wording of the generator."""
+    for text in (
+        "JSON with name and city: Petra Alvo left Zorin at 31",
+        "Sensor KX-12 reports 21 degrees.\nJSON with sensor, temperature",
+        "Parcel KX-7 could not be delivered. We left it with your neighbour Mr Dahl, "
+        "612 Mill Street.\n"
+        "JSON with neighbour and road",
+    ):
+        assert wordings.contains(text)
+
+
+@pytest.mark.parametrize(
+    "question", [q for q in read_questions(QUESTIONS) if q["category"] == "facts"],
+    ids=lambda q: q["id"],
+)  # fmt: skip
+def test_a_fact_question_accepts_one_fact_only(question: dict[str, Any]) -> None:
+    found = [f.key for f in FACTS if accepted(f.answer, question["accept"])]
+    assert len(found) == 1

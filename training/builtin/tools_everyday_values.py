@@ -134,7 +134,24 @@ def _listed(r: Random) -> str:
     return r.choice([_full_name(r), values.product(r), r.choice(_TOWNS)])
 
 
+_WRITTEN = {
+    "phrase": T._PHRASES, "note": T._NOTES, "say": T._SAY, "subject": T._SUBJECT, "event": T._EVENT,
+    "ware": T._WARES, "query": T._QUERY, "song": T._SONGS, "book": f"[{_BOOKS}]",
+    "trouble": T._TROUBLE, "sql": T._SQL, "folder": "[" + "|".join(T._FOLDERS) + "]",
+}  # fmt: skip
+_LISTED = {
+    "genre": T._GENRE, "service": T._SERVICE, "app": T._APP, "database": T._DATABASE,
+    "room": T._ROOMS, "device": _DEVICES.split("|"),
+    "restaurant": _RESTAURANTS.split("|"), "dish": T._DISHES,
+    "currency": [m.replace("_", " ") for m in T._MONEY] + T._CODES, "curcode": T._CODES,
+    "colour": words.T.COLOURS, "day": words.T.DAYS, "word": T._RARE_WORDS + values.T.RARE,
+    "topic": T.TOPICS,
+    "language": [*words.T.LANGUAGES, "Portuguese", "Japanese", "Korean", "Arabic", "Russian",
+                 "Danish", "Finnish", "Czech", "English"],
+}  # fmt: skip
 DRAW: dict[str, Callable[[Random], str | int | float]] = {
+    **{name: _write(pattern) for name, pattern in _WRITTEN.items()},
+    **{name: _choice(items) for name, items in _LISTED.items()},
     **ranges(T.RANGES),
     "city": lambda r: r.choice(_TOWNS) if r.random() < 0.93 else values.place(r),
     "name": lambda r: _n(r) if r.random() < 0.5 else _full_name(r),
@@ -153,7 +170,6 @@ DRAW: dict[str, Callable[[Random], str | int | float]] = {
     "ip": lambda r: ".".join(str(r.randint(1, 254)) for _ in range(4)),
     "time": _time,
     "date": _date,
-    "day": _choice(words.T.DAYS),
     "id": _id,
     "code": _code,
     "flight": lambda r: f"{r.choice('LH BA AF UA KL SK EK'.split())}{r.randint(10, 9999)}",
@@ -161,39 +177,18 @@ DRAW: dict[str, Callable[[Random], str | int | float]] = {
     else "".join(r.choice("ABCDEFGHKLMNPRSTUVXZ") for _ in range(r.randint(3, 4))),
     "currency": lambda r: r.choice(T._CODES) if r.random() < 0.65
     else r.choice(T._MONEY).replace("_", " "),
-    "curcode": _choice(T._CODES),
     "amount": lambda r: r.randint(1, 99) * r.choice([1, 1, 5, 10, 100]),
     "price": _price,
     "minutes": lambda r: r.choice([r.randint(1, 90), r.randint(1, 12) * 5]),
     "percent": lambda r: r.choice([r.randint(0, 100), r.randint(1, 10) * 10]),
     "pixels": lambda r: r.choice([64, 128, 256, 320, 480, 512, 640, 800, 1024, r.randint(50, 2000)]),  # noqa: E501
-    "phrase": _write(T._PHRASES),
-    "note": _write(T._NOTES),
-    "say": _write(T._SAY),
-    "subject": _write(T._SUBJECT),
-    "event": _write(T._EVENT),
-    "ware": _write(T._WARES),
-    "query": _write(T._QUERY),
-    "song": _write(T._SONGS),
     "book": lambda r: _write(r.choice(_BOOKS.split("|")))(r),
-    "trouble": _write(T._TROUBLE),
-    "sql": _write(T._SQL),
     "language": lambda r: r.choice([*words.T.LANGUAGES, "Portuguese", "Japanese", "Korean",
                                     "Arabic", "Russian", "Danish", "Finnish", "Czech", "English"]),
-    "genre": _choice(T._GENRE),
-    "service": _choice(T._SERVICE),
-    "app": _choice(T._APP),
-    "database": _choice(T._DATABASE),
     "version": lambda r: f"{r.choice(['', 'v'])}{r.randint(0, 9)}.{r.randint(0, 20)}.{r.randint(0, 9)}",  # noqa: E501
     "branch": lambda r: r.choice(["main", "develop", f"feature/{r.choice(values.T.RARE)}",
                                   f"fix/{r.choice(values.T.RARE)}", "release"]),
-    "room": _choice(T._ROOMS),
-    "device": _choice(_DEVICES.split("|")),
-    "restaurant": _choice(_RESTAURANTS.split("|")),
-    "dish": _choice(T._DISHES),
     "word": lambda r: r.choice(T._RARE_WORDS + values.T.RARE),
-    "colour": _choice(words.T.COLOURS),
-    "topic": _choice(T.TOPICS),
     "state": _choice(T._STATES),
     "sky": _choice("sunny cloudy rainy windy foggy snowy clear stormy".split()),
     "rate": lambda r: r.randint(1, 4000) / 1000,
@@ -206,23 +201,6 @@ INTEGERS = {"id", "few", "minutes", "percent", "degrees", "pixels", "amount", "n
 NUMBERS = {"price", "rate"}
 QUOTED = {"phrase", "note", "say", "subject", "song", "book", "trouble", "sql", "query", "event",
           "word"}  # fmt: skip
-
-
-_WRITTEN = {
-    "phrase": T._PHRASES, "note": T._NOTES, "say": T._SAY, "subject": T._SUBJECT, "event": T._EVENT,
-    "ware": T._WARES, "query": T._QUERY, "song": T._SONGS, "book": f"[{_BOOKS}]",
-    "trouble": T._TROUBLE, "sql": T._SQL, "folder": "[" + "|".join(T._FOLDERS) + "]",
-}  # fmt: skip
-_LISTED = {
-    "genre": T._GENRE, "service": T._SERVICE, "app": T._APP, "database": T._DATABASE,
-    "room": T._ROOMS, "device": _DEVICES.split("|"),
-    "restaurant": _RESTAURANTS.split("|"), "dish": T._DISHES,
-    "currency": [m.replace("_", " ") for m in T._MONEY] + T._CODES, "curcode": T._CODES,
-    "colour": words.T.COLOURS, "day": words.T.DAYS, "word": T._RARE_WORDS + values.T.RARE,
-    "topic": T.TOPICS,
-    "language": [*words.T.LANGUAGES, "Portuguese", "Japanese", "Korean", "Arabic", "Russian",
-                 "Danish", "Finnish", "Czech", "English"],
-}  # fmt: skip
 
 
 def regex_of(drawer: str) -> str:

@@ -15,13 +15,12 @@ from random import Random
 from . import (
     choices,
     choices_again,
-    choices_told,
     conversations,
     copying,
     copying_dialogues,
     extraction,
     extraction_everyday,
-    extraction_frames,
+    extraction_layouts,
     extraction_marked,
     extraction_texts,
     facts,
@@ -38,11 +37,8 @@ from . import (
 )
 from .facts import FACTS
 from .grammar import normalise, to_regex
-from .tables import load
 
-choices_everyday = load("choices_everyday")
-choices_more = load("choices_more")
-choices_wide = load("choices_wide")
+choices_everyday, choices_more, choices_wide = choices.everyday, choices.more_asked, choices.wide
 
 
 _NAME = r"\w+(?: \w+)?"
@@ -126,7 +122,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _framed() -> list[tuple[str, list[str]]]:
-    """Return each frame with the phrases that fit it."""
     out: list[tuple[str, list[str]]] = []
     for kind, frames, ending in facts.FRAMES:
         found = [p for fact in FACTS for p in facts.phrases(fact, kind, ending)]
@@ -136,7 +131,6 @@ def _framed() -> list[tuple[str, list[str]]]:
 
 @cache
 def _declined() -> list[tuple[re.Pattern[str], list[re.Pattern[str]]]]:
-    """Return each shape of an off-topic request, and the shape with each phrase that fits."""
     return [
         (
             re.compile(to_regex(shape, OFF_TOPIC)),
@@ -147,7 +141,6 @@ def _declined() -> list[tuple[re.Pattern[str], list[re.Pattern[str]]]]:
 
 
 def _slots_of(tool: tools.Tool) -> dict[str, str]:
-    """Return the expressions of a tool's arguments in normalised text."""
     kinds = {"integer": r"\d+", "string": r"\w+(?: \w+){0,2}"}
     return {key: kinds[param.type] for key, param in tool.params.items()}
 
@@ -205,11 +198,11 @@ def _whole() -> list[re.Pattern[str]]:
         who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
         for ask in choices_more.WHO_ASKS:
             found += [to_regex(ask.replace("{q}", statement), who)]
-    ranks = "|".join(w for m in choices_told.T.MEASURES for w in ", ".join(m[2:]).split(", "))
+    ranks = "|".join(w for m in choices.T.MEASURES for w in ", ".join(m[2:]).split(", "))
     few = r"\w+(?: \w+){0,2}"
     thing = {**NUMBERS, "x": _NAME, "y": _NAME, "u": few, "v": few, "c": f"(?:{ranks})"}
-    for ask in choices_told.T.MEASURED_ASKS:
-        found += [to_regex(ask.replace("{s}", told), thing) for told in choices_told.T.MEASURED]
+    for ask in choices.T.MEASURED_ASKS:
+        found += [to_regex(ask.replace("{s}", told), thing) for told in choices.T.MEASURED]
     return [re.compile(p) for p in found]
 
 
@@ -234,13 +227,11 @@ def _reviewed() -> list[tuple[re.Pattern[str], str]]:
 
 @cache
 def _table_asks() -> list[re.Pattern[str]]:
-    """Return questions about tables, with a group for the name."""
     return [re.compile(to_regex(p, EVERYDAY)) for p in lookup_tables.shapes()]
 
 
 @cache
 def _table_words() -> set[str]:
-    """Return the words of the names in those tables."""
     rng = Random(0)
     found = {*lookup_tables.FIRST, *values.T.RARE, *values.T.GOODS, *values.T.ADJECTIVES, "the"}
     found |= {*values.T.SURNAMES, *words.T.CITIES, *words.T.THINGS, *words.T.COLOURS}
@@ -251,8 +242,6 @@ def _table_words() -> set[str]:
 
 @cache
 def _open_names() -> re.Pattern[str]:
-    """Return a pattern of unlisted names: flights, years, made-up people and firms."""
-
     def one(parts: list[str]) -> str:
         return "(?:" + "|".join(parts) + ")"
 
@@ -276,7 +265,6 @@ def _asks_a_table(text: str) -> bool:
 
 @cache
 def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    """Return patterns of the tasks, and of the sentences with values."""
     fields = {key: r"\w+(?: \w+){0,2}" for make, _ in extraction.KINDS for key in make(Random(0))}
     tasks = [re.compile(r"\b" + to_regex(task) + r"\b") for task in extraction.T.TASKS]
     sentences = [
@@ -292,7 +280,7 @@ _TEXT_MARK = "qqtextqq"
 
 @cache
 def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Pattern[str]]]:
-    """Return frames around a marked sentence (any names, then our names), and the sentences."""
+    """Return frames around a marked sentence, and the sentences."""
     known = {a for aliases in extraction_texts.T.ALIASES.values() for a in aliases.split()}
     known |= set(extraction_everyday.ALIASES)
     known |= {a for aliases in extraction_everyday.ALIASES.values() for a in aliases.split()}
@@ -306,7 +294,7 @@ def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Patte
     named = "schema keys plain prose the quoted typed".split()
     around = {"text": text, **dict.fromkeys(named, r"[\w ]+")}
     whole = {"text": text, **dict.fromkeys(named, keys)}
-    asks = [frames.keys + frames.schemas for frames in extraction_frames.ALL]
+    asks = [frames.keys + frames.schemas for frames in extraction_layouts.ALL]
     frames = [
         (re.compile(to_regex(p, around)), to_regex(p, whole)) for found in asks for p in found
     ]
@@ -345,7 +333,6 @@ def _extracts_widely(text: str) -> bool:
 
 
 def _extracts(text: str) -> bool:
-    """Return True if a task and a sentence of ours make up nearly all of the text."""
     if _extracts_widely(text):
         return True
     covered = 0
@@ -387,9 +374,7 @@ def behind(patterns: list[str], text: str) -> set[str]:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Pause garbage collection: over millions of live objects it takes four times as long as
-    compiling the patterns.
-    """
+    """Pause garbage collection, which would take four times as long as compiling the patterns."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
