@@ -11,7 +11,7 @@ BIG = 2**70
 IDS = [str(token_id) for token_id in range(5000)]
 A_TOOL = {"type": "function", "function": {"name": "f"}}
 
-# (fields beside a good body, the parameter that the error names)
+# (fields added to a good body, the parameter named by the error)
 COMMON: list[tuple[dict[str, Any], str | None]] = [
     ({"model": 5}, "model"),
     ({"stream": "yes"}, "stream"),
@@ -140,7 +140,7 @@ CHAT_ONLY: list[tuple[dict[str, Any], str | None]] = [
     ({"chat_template": "{{ 1 }}"}, "chat_template"),
     ({"chat_template_kwargs": {"chat_template": "x"}}, "chat_template_kwargs.chat_template"),
     ({"chat_template_kwargs": {"tokenize": True}}, "chat_template_kwargs.tokenize"),
-    ({"chat_template_kwargs": {"shout": 5}}, None),  # the template cannot: it takes any value
+    ({"chat_template_kwargs": {"shout": 5}}, None),  # valid: the template accepts any value
     ({"chat_template_kwargs": "x"}, "chat_template_kwargs"),
     ({"best_of": 2}, "best_of"),
 ]

@@ -32,7 +32,7 @@ def tokenizer(tiny_model_dir: Path) -> Tokenizer:
 
 @pytest.fixture
 def make_app(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
-    """Function that starts applications and waits until they are ready, or not."""
+    """Start applications, ready ones by default."""
     with ExitStack() as stack:
 
         def make(
@@ -63,7 +63,7 @@ def http(make_app: MakeApp) -> TestClient:
 
 @pytest.fixture(scope="session")
 def model(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Model folder that recommends greedy sampling, as the built-in model does."""
+    """Model folder with greedy sampling as its recommendation, as the built-in model."""
     folder = tmp_path_factory.mktemp("model") / "tiny"
     shutil.copytree(tiny_model_dir, folder)
     config = {"temperature": 0.0, "eos_token_id": 1}
@@ -83,7 +83,7 @@ def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 
 @pytest.fixture
 def start(model: Path, tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Function that starts a server for one test."""
+    """Start a server for one test."""
     started: list[Server] = []
 
     def make(folder: Path | None = None, **variables: str) -> Server:
@@ -105,7 +105,7 @@ def app() -> Starlette:
 
 @pytest.fixture
 def connect(app: Starlette) -> Iterator[Callable[[], Wire]]:
-    """Function that opens connections on one virtual clock."""
+    """Open connections on one virtual clock."""
     loop = VirtualLoop()
     yield lambda: Wire(loop, app)
     for task in asyncio.all_tasks(loop):

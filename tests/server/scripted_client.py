@@ -1,4 +1,4 @@
-"""An engine client that follows a script and remembers its requests.
+"""Engine client with a script for its answers and a record of its requests.
 
 For everything that a real engine does not do on demand: refuse, stall, die. The rest is tested
 with the real one in `test_real_server.py`.
@@ -60,7 +60,7 @@ class ScriptedClient:
         self.script: Script = self.say
         self.requests: list[GenerationRequest] = []
         self.refusal: Exception | None = None  # raised by `submit`
-        self.ended: list[str] = []  # ids of requests that were closed or whose script ran out
+        self.ended: list[str] = []  # ids of closed and of finished requests
         self.aborted: list[tuple[str, int | None]] = []
         self._running: dict[str, asyncio.Task[None]] = {}
 
@@ -76,7 +76,7 @@ class ScriptedClient:
         return self.info
 
     def expect_request(self) -> AbstractContextManager[None]:
-        """Do nothing: requests are answered at once."""
+        """Announce a request, without effect: requests are answered at once."""
         return nullcontext()
 
     def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
@@ -144,7 +144,7 @@ def _logprob(token_id: int, num_top: int) -> TokenLogprobs:
 
 
 def error_script(error: RequestError, after: list[int] | None = None) -> Script:
-    """A script that fails, after some tokens if they are given."""
+    """Script that fails, after optional tokens."""
 
     async def fail(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
         for token_id in after or []:
@@ -156,6 +156,6 @@ def error_script(error: RequestError, after: list[int] | None = None) -> Script:
 
 
 async def silent_script(request: GenerationRequest) -> AsyncGenerator[TokenDelta, None]:
-    """A script that never answers."""
+    """Script without an answer."""
     await asyncio.Event().wait()
     yield TokenDelta(request_id=request.request_id, index=0)

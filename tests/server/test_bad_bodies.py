@@ -1,4 +1,4 @@
-"""Every wrong body gets a 4xx with an OpenAI error that names the parameter, and harms no other."""
+"""Wrong bodies: each gets a 4xx with an OpenAI error and the name of the parameter."""
 
 from __future__ import annotations
 

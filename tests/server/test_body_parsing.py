@@ -97,7 +97,7 @@ def test_wrong_media_types(http: TestClient, headers: dict[str, str]) -> None:
             b"",
             {"Upgrade": "h2c"},
             "the body is empty; send",
-        ),  # no offer without Connection
+        ),  # an offer needs Connection too
         (b"", {"Upgrade": "h2c", "Connection": "Upgrade, HTTP2-Settings"}, "Upgrade header"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Chat completions: documents, streams, and the requests that reach the engine."""
+"""Chat completions: documents, streams and the engine's requests."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_log_probabilities(http: TestClient) -> None:
     assert b"".join(bytes(entry["bytes"]) for entry in content).decode() == SAID
     assert all(entry["logprob"] == -0.5 for entry in content)
     assert all(len(entry["top_logprobs"]) == 2 for entry in content)
-    assert content[0]["top_logprobs"][1]["logprob"] == -9999.0  # JSON has no infinity
+    assert content[0]["top_logprobs"][1]["logprob"] == -9999.0  # stands for -inf
     streamed = [
         entry
         for chunk in stream(http, logprobs=True, top_logprobs=2)

@@ -90,7 +90,7 @@ def test_reading_pauses_behind_many_requests(wire: Wire) -> None:
         ([GET, b"\r\n"], ["200"]),  # the blank line stops uvicorn's own timer
         ([HALF], ["401"]),
         ([HALF, b"def"], ["401"]),
-        ([HALF, b"defghi"], ["401"]),  # nothing follows the end of the body
+        ([HALF, b"defghi"], ["401"]),  # a complete body
         ([LATE + HALF], ["200", "401"]),  # complete requests are answered first
         ([LATE + HALF.replace(b"/early", b"/v1/x")], ["200", "408"]),
         ([LATE + GET + GET[:9]], ["200", "200", "408"]),
@@ -114,7 +114,7 @@ def test_a_connection_without_a_complete_request_ends(
 
 
 def test_a_client_has_a_minute_for_each_part(wire: Wire) -> None:
-    """Also a client that announced its body with Expect: 100-continue."""
+    """Also after Expect: 100-continue."""
     request = post("") + b"Expect: 100-continue\r\n" + LENGTH + BODY
     parts = [request[:80], *(bytes([byte]) for byte in request[80:])]
     at = request.index(b"\r\n\r\n") + 4 - 80
@@ -135,7 +135,7 @@ def test_a_stalled_head_is_named_in_the_error(wire: Wire) -> None:
 def test_a_client_that_reads_nothing_is_disconnected(wire: Wire, last: bytes) -> None:
     wire.transport.keeps_output = True
     wire.feed(b"GET /much?n=100000 HTTP/1.1\r\nHost: here\r\n\r\n")
-    wire.protocol.pause_writing()  # by the transport, whose buffer is full
+    wire.protocol.pause_writing()  # called by the transport when its buffer is full
     wire.feed(last)
     wire.wait(IDLE_TIMEOUT_S)
     assert not wire.transport.is_aborted
@@ -160,7 +160,7 @@ def test_trailers_are_no_headers(wire: Wire) -> None:
 
 
 def test_an_early_response_ends_an_expected_body(wire: Wire) -> None:
-    """After a response that needs no body, the client may or may not send one."""
+    """After an early response the client may or may not send its body."""
     wire.feed(HALF.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")[:-3])
     received = wire.read()
     assert received.startswith(b"HTTP/1.1 401 ") and b"connection: close" in received

@@ -19,7 +19,7 @@ BODY = {"prompt": "x", "max_tokens": 50}
 
 
 def ask_with(http: TestClient, send: Send, *, stream: bool = True) -> None:
-    """Send a request over a connection that stays open, with `send` for its writes."""
+    """Send a request over a connection with `send` for its writes and without an end."""
     body = json.dumps({**BODY, "stream": stream}).encode()
     arriving = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -163,7 +163,7 @@ def test_too_many_buffered_logprobs_end_the_answer(
     asked = len(engine.requests)
     response = http.post("/v1/completions", json={**echoed, "stream": True})
     assert response.json()["error"]["code"] == "answer_too_large"
-    assert len(engine.requests) == asked  # nothing was computed for it
+    assert len(engine.requests) == asked  # refused before the engine
     fewer = {**echoed, "prompt": [5] * (numbers // 2)}  # two for each but the first
     assert http.post("/v1/completions", json={**fewer, "stream": True}).status_code == 200
 

@@ -22,7 +22,7 @@ NAMES = ("", "server", "yaie", "uvicorn", "uvicorn.error", "uvicorn.access")
 def unconfigured_log() -> Iterator[io.StringIO]:
     """Standard error and output of a process without log set-up.
 
-    No fixture: pytest installs its own streams and handlers after the fixtures.
+    Not a fixture: pytest installs its own streams and handlers after the fixtures.
     """
     out = io.StringIO()
     loggers = [logging.getLogger(name) for name in NAMES]
@@ -47,7 +47,7 @@ def test_all_lines_have_one_format_with_time(config: dict[str, object]) -> None:
     with unconfigured_log() as log:
         logging.config.dictConfig(config)
         configure_logs("info")
-        configure_logs("info")  # as after `server.api`, which is imported before the lifespan
+        configure_logs("info")  # once at import of `server.api`, once in the lifespan
         for name in ("server.service", "yaie.client.process", "uvicorn.error"):
             logging.getLogger(name).info("started")
         access("/v1/models")

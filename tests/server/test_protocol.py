@@ -1,4 +1,4 @@
-"""HTTP of `yaie serve`: upgrade offers, HTTP/2, and bytes that are no request."""
+"""HTTP of `yaie serve`: upgrade offers, HTTP/2 and malformed requests."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_offer_does_not_keep_a_connection_open(wire: Wire) -> None:
 @pytest.mark.parametrize(
     "garbage", [b"GET\r\n\r\n", b"PRI * HTTP/2.1\r\n\r\n", b"\x16\x03\x01\x02"]
 )
-def test_bytes_that_are_no_request_are_refused(wire: Wire, garbage: bytes) -> None:
+def test_malformed_requests_are_refused(wire: Wire, garbage: bytes) -> None:
     wire.feed(garbage)
     assert message_of(wire) == (400, "this is not a valid HTTP/1.1 request")
     assert wire.is_closed

@@ -1,4 +1,4 @@
-"""Connections of `yaie serve` over real sockets, whose buffers the kernel fills."""
+"""Connections of `yaie serve` over real sockets and the kernel's buffers."""
 
 from __future__ import annotations
 
@@ -140,13 +140,13 @@ def test_clients_that_read_nothing_are_disconnected(
 
 
 def test_the_system_buffers_little_of_a_large_response(port: int, served: Starlette) -> None:
-    """Unread parts must stay visible to the server, or slow reading looks like none."""
+    """Otherwise the server could not tell slow reading from a stalled client."""
     with contextlib.closing(socket.socket()) as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", port))
         client.sendall(b"GET /pieces HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
         client.settimeout(WAIT_S)
         response = client.makefile("rb")
-        response.read(1 << 20)  # 16 pieces, after which the server has filled the buffers again
+        response.read(1 << 20)  # 16 pieces; the server then fills the buffers again
         assert served.state.num_pieces < 16 + 32
         assert len(response.read()) > (NUM_PIECES - 16) * 65536

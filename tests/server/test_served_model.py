@@ -21,7 +21,7 @@ from yaie.types import EngineState
 def pair(
     make_app: MakeApp, tiny_model_dir: Path, tokenizer: Tokenizer
 ) -> tuple[TestClient, Service, ScriptedClient]:
-    """A ready service, to which a second model is added."""
+    """Ready service with two models."""
     http, _ = make_app()
     service: Service = http.app.state.service  # type: ignore[attr-defined]
     engine = ScriptedClient(tokenizer.encode("second"))

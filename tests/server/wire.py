@@ -1,7 +1,7 @@
-"""A connection of `HttpProtocol` without a socket, on an event loop whose time is virtual.
+"""Connection of `HttpProtocol` without a socket, on an event loop with virtual time.
 
-Bytes are fed to `data_received`, so a test decides how they are cut. Time advances only when the
-loop would sleep: a minute of silence takes no time.
+A test feeds bytes to `data_received`, cut as it likes. Time advances when the loop would sleep: a
+minute of silence costs microseconds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from server.protocol import HttpProtocol
 
 
 class _SkippingSelector(selectors.DefaultSelector):  # type: ignore[valid-type, misc]
-    """Selector that advances the loop's time instead of waiting."""
+    """Selector with virtual waiting."""
 
     now = 0.0
 
@@ -34,7 +34,7 @@ class _SkippingSelector(selectors.DefaultSelector):  # type: ignore[valid-type, 
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Event loop whose clock skips idle time."""
+    """Event loop with a clock that skips idle time."""
 
     def __init__(self) -> None:
         self._skipping = _SkippingSelector()
@@ -46,13 +46,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class FakeTransport(asyncio.Transport):
-    """Transport that keeps what is written, and delivers input unless reading is paused."""
+    """Transport with a record of its writes; delivers input unless reading is paused."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, protocol: HttpProtocol) -> None:
         super().__init__()
         self.written = bytearray()
         self.is_aborted = False
-        self.keeps_output = False  # as with a client that reads nothing: closing must wait
+        self.keeps_output = False  # as with a stalled client: closing must wait
         self._loop = loop
         self._protocol = protocol
         self.is_paused = self._is_closing = False
@@ -116,9 +116,9 @@ class Wire:
             self.wait(pause_s)
 
     def wait(self, seconds: float = 0.0) -> None:
-        """Let time pass, and everything run that is ready."""
+        """Let time pass and run all ready tasks."""
         self.run(asyncio.sleep(seconds))
-        for _ in range(20):  # tasks that wake each other
+        for _ in range(20):  # tasks wake each other
             self.run(asyncio.sleep(0))
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:

@@ -207,14 +207,14 @@ class ProcessClient:
         self._state_changed = asyncio.Event()
 
     def _unavailable(self) -> EngineUnavailable:
-        reason = f": {self._reason}" if self._reason else ""
+        reason = f" ({self._reason})" if self._reason else ""
         if self._closing:
             return EngineDraining("the engine is stopped or being stopped")
         if self._state is EngineState.STARTING:
-            return EngineStarting(f"the engine is still starting; retry in a moment{reason}")
+            return EngineStarting(f"the engine is starting{reason}; retry in a moment")
         if self._state is EngineState.FAILED:
             return EngineUnavailable(f"the engine could not start{reason}")
-        return EngineDied(f"the engine is down and is being restarted{reason}")
+        return EngineDied(f"the engine is being restarted{reason}; retry in a moment")
 
     # -- supervision ----------------------------------------------------------------------------
 
