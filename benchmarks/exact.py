@@ -49,7 +49,7 @@ def measure_exact(
         threads=threads,
     )
     usual = load_model(config)
-    runners = {
+    executors = {
         "default": choose_executor(usual),
         "exact": choose_executor(load_model(config), exact=True),
     }
@@ -62,19 +62,19 @@ def measure_exact(
         "threads": loaded.threads if loaded else None,
         "model": model,
         "repeats": repeats,
-        "steps": [_measure(workload, runners, repeats) for workload in fitting],
+        "steps": [_measure(workload, executors, repeats) for workload in fitting],
     }
 
 
-def _measure(workload: Workload, runners: dict[str, Executor], repeats: int) -> dict[str, Any]:
+def _measure(workload: Workload, executors: dict[str, Executor], repeats: int) -> dict[str, Any]:
     plan = step_of(workload)
-    for runner in runners.values():
-        runner.execute(plan)
-    turns: dict[str, list[float]] = {name: [] for name in runners}
+    for executor in executors.values():
+        executor.execute(plan)
+    turns: dict[str, list[float]] = {name: [] for name in executors}
     for turn in range(repeats):
-        for name in list(runners)[:: 1 if turn % 2 else -1]:
+        for name in list(executors)[:: 1 if turn % 2 else -1]:
             began = time.perf_counter()
-            runners[name].execute(plan)
+            executors[name].execute(plan)
             turns[name].append(time.perf_counter() - began)
     ratios = [exact / usual for usual, exact in zip(turns["default"], turns["exact"], strict=True)]
     return {

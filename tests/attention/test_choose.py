@@ -9,6 +9,7 @@ import torch
 
 from yaie.attention import choose
 from yaie.attention.choose import choose_backend
+from yaie.errors import ConfigError
 from yaie.kernels import loader
 
 CPU = torch.device("cpu")
@@ -26,7 +27,7 @@ def test_a_missing_library_is_one_warning_with_the_reason(
 ) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler")
     monkeypatch.setattr(loader, "_loader", loader.Loader(loader.AUTO, prebuilt=Path("none")))
-    for _ in range(3):  # it is asked for several times while a model is loaded
+    for _ in range(3):  # chosen several times while a model is loaded
         assert choose_backend(CPU).name == "reference"
     (record,) = caplog.records
     assert record.levelname == "WARNING"
@@ -42,3 +43,12 @@ def test_a_chosen_reference_backend_is_no_warning(
     assert choose_backend(CPU, "reference").name == "reference"
     assert not loader.status().loaded
     assert caplog.records == []
+
+
+@pytest.mark.skipif(loader.load() is None, reason=loader.status().reason)
+def test_backends_are_chosen_by_device_and_setting() -> None:
+    assert choose_backend(CPU).name == "cpu"
+    assert choose_backend(CPU, "cpu").name == "cpu"
+    assert choose_backend(CPU, "reference").name == "reference"
+    with pytest.raises(ConfigError, match="the device is cuda"):
+        choose_backend(torch.device("cuda"), "cpu")

@@ -18,12 +18,10 @@ from tests.attention.dense import dense_attention
 from tests.attention.test_reference import FEATURES, PLAIN, long_prefill
 from tests.attention.trees import RandomTree
 from tests.rounding_sets import ROUNDING_SETS
-from yaie.attention.choose import choose_backend
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.plan import Segment, StepPlan
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
-from yaie.errors import ConfigError
 from yaie.kernels import loader
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool, LayerShape
@@ -36,10 +34,10 @@ NUM_SLOTS = 4096
 
 pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
 
-# Largest error of an output, as a share of the largest value: rounding of the result itself, and
-# of values with 8 or 11 bits when they were stored.
+# Largest error of an output, relative to the largest value: rounding of the result, and of stored
+# values with 8 or 11 bits.
 BOUND = {torch.float32: 1e-5, torch.bfloat16: 2**-8, torch.float16: 2**-11}
-# Products of bytes have queries and weights of 16 bits: 2^-16 of the largest.
+# Byte products use queries and weights of 16 bits: 2^-16 of the largest.
 BOUND_OF_BYTES = 5e-4
 # Products of tiles round weights to bf16: 2^-9 of each. They round query vectors too, which
 # therefore have no more bits here.
@@ -76,7 +74,7 @@ class Case:
 
         spec = self.spec
         self.queries = random_tensor(self.plan.num_rows, spec.num_heads, spec.key_width)
-        # Head after head, as a pool on a CPU lies.
+        # Head by head, as in a pool on a CPU.
         keys = random_tensor(spec.num_kv_heads, self.num_slots, spec.key_width)
         values = random_tensor(spec.num_kv_heads, self.num_slots, spec.value_width)
         self.keys = self._pooled(keys.transpose(0, 1))
@@ -85,7 +83,7 @@ class Case:
 
     def _pooled(self, rows: torch.Tensor) -> StoredRows:
         if self.pool_dtype is torch.int8:
-            # Of very different sizes, so that each must meet its own scale.
+            # Of very different sizes: each needs its own scale.
             return quantize(
                 rows
                 * torch.logspace(-1, 0.5, rows.shape[0] * rows.shape[1]).view(rows.shape[0], -1, 1)
@@ -208,14 +206,14 @@ def test_outputs_are_rounded_as_in_torch(kernels: Library, dtype: torch.dtype) -
         case.values = bits[first : first + width].view(dtype).view(1, 1, width)
         if not case.values.isfinite().all():
             continue
-        # Subnormal bf16 numbers are subnormal in fp32 too: machines may take them for 0.
+        # Subnormal bf16 numbers are subnormal in fp32 too: machines may flush them to 0.
         found, expected = case.found(kernels)[0], case.values[0]
         tiny = expected.abs() < torch.finfo(torch.float32).tiny
         assert torch.equal(found[~tiny], expected[~tiny])
 
 
 @pytest.mark.parametrize("pool_dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int8])
-@pytest.mark.parametrize("rows", [1, 5, 40])  # narrow, tiles where there are, wide
+@pytest.mark.parametrize("rows", [1, 5, 40])  # GEMV-like, tiles if any, GEMM-like
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_non_finite_score_shows(
     kernels: Library, pool_dtype: torch.dtype, rows: int, exact: bool
@@ -318,7 +316,7 @@ def test_written_rows_are_rounded_as_in_torch(
             assert torch.equal(found.scales, expected.scales)
             difference = (found.elements.int() - expected.elements.int()).abs()
             assert int(difference.max()) <= 1
-            # Only what lies in the middle of two bytes may go to either.
+            # Only ties between two bytes may go either way.
             middle = (rows.double() / expected.scales.double()[..., None])[difference > 0]
             assert bool((((middle.abs() % 1) - 0.5).abs() < 1e-4).all())
         else:
@@ -366,14 +364,6 @@ def test_a_forked_child_computes(kernels: Library) -> None:
         os._exit(0 if torch.equal(case.found(kernels, threads=3), expected) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert torch.equal(case.found(kernels, threads=3), expected)
-
-
-def test_backends_are_chosen_by_device_and_setting() -> None:
-    assert choose_backend(CPU).name == "cpu"
-    assert choose_backend(CPU, "cpu").name == "cpu"
-    assert choose_backend(CPU, "reference").name == "reference"
-    with pytest.raises(ConfigError, match="the device is cuda"):
-        choose_backend(torch.device("cuda"), "cpu")
 
 
 def test_a_decode_batch_below_a_shared_prefix() -> None:

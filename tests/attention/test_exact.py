@@ -55,7 +55,7 @@ def alone(plan: StepPlan, row: int, borders: tuple[int, ...] = ()) -> StepPlan:
     )
     return dataclasses.replace(
         plan,
-        token_ids=np.array([row]),  # says whose query it is
+        token_ids=np.array([row]),  # names the query
         positions=plan.positions[row : row + 1],
         slots=plan.slots[row : row + 1],
         written_rows=np.array([0]),

@@ -1,4 +1,4 @@
-"""The planner over random trees: what it selects, in which order, and who may see what.
+"""The planner over random trees: selection, order of rows, and visible keys.
 
 Expectations are derived from the tree alone, row by row, never from the planner's own entries.
 """
@@ -54,7 +54,7 @@ def situations(draw: st.DrawFn) -> Situation:
     tree = RadixTree(512)
     situation = Situation(tree)
     for number, length in enumerate(draw(st.lists(st.integers(1, 5), max_size=8))):
-        # Slots taken and given back in turn, so that later paths lie in several extents.
+        # Allocate and free in turn, so that later paths have several extents.
         cursor = tree.open(f"gone {number}", as_tokens(range(length)))
         situation.cursors = [cursor]
         situation.compute(situation.step(UNLIMITED)[0])
@@ -64,7 +64,7 @@ def situations(draw: st.DrawFn) -> Situation:
         tree.evict(tree.num_cached)
     situation.cursors = []
     for namespace, tokens in draw(st.lists(st.tuples(namespaces, token_lists), max_size=6)):
-        cursor = tree.open(namespace, as_tokens(tokens))  # held from earlier requests
+        cursor = tree.open(namespace, as_tokens(tokens))  # cached from earlier requests
         situation.cursors = [cursor]
         situation.compute(situation.step(UNLIMITED)[0])
         tree.close(cursor)
@@ -161,7 +161,7 @@ def test_every_row_sees_exactly_its_path(situation: Situation, budget: int, over
         assert {places[row] for row in planned.plan.logit_rows.tolist()} == wanted
         for where, index in planned.logit_index.items():
             assert places[planned.plan.logit_rows[index]] == where
-        # Rows without logits are there because they are new: nothing is computed for nothing.
+        # Rows without logits are new: each row has a purpose.
         rows_wanted = set(planned.plan.logit_rows.tolist())
         assert rows_wanted | set(planned.plan.written_rows.tolist()) == set(range(len(places)))
         situation.compute(selection)
@@ -189,10 +189,10 @@ def test_all_at_once_computes_each_distinct_token_once(situation: Situation) -> 
             end = len(above.tokens) if above else 0
     selection, planned = situation.step(UNLIMITED)
     assert set(planned.plan.slots.tolist()) == missing | held_logits
-    # With everything complete, sharing never reads more than everybody alone.
+    # With all complete, sharing never reads more than separate sequences.
     assert planned.plan.kv_tokens_unshared == sum(c.position for c in situation.cursors)
     assert planned.plan.kv_tokens_read <= planned.plan.kv_tokens_unshared
-    # And reads no key twice.
+    # Each key is read once.
     read = [slot for segment in planned.plan.segments for slot in segment.slots.tolist()]
     assert len(read) == len(set(read))
     assert selection.num_rows == len(missing | held_logits)
@@ -250,7 +250,7 @@ def test_prompt_logits_in_chunks(situation: Situation, budget: int, data: st.Dat
         if first >= end:
             break
         selection = RowSelection(budget)
-        # Others leave at least one row, as the scheduler's order sees to in the end.
+        # Others leave at least one row, as the scheduler ensures in the end.
         if budget > 1:
             selection.max_rows = data.draw(st.integers(0, budget - 1))
             for cursor in situation.cursors:
@@ -309,7 +309,7 @@ def test_a_cursor_inside_an_edge_reads_nothing_behind_it() -> None:
 @pytest.mark.parametrize("overhead", [0, 32])
 def test_a_chain_with_the_same_rows_is_one_segment(overhead: int) -> None:
     tree = RadixTree(64)
-    for length in (4, 8, 12):  # a chain of three nodes, each cut by a branch that is held
+    for length in (4, 8, 12):  # a chain of three nodes, each split by a cached branch
         cursor = tree.open("", as_tokens([*range(length), 99]))
         held = Situation(tree, [cursor])
         held.compute(held.step(64)[0])
@@ -333,7 +333,7 @@ def test_paths_deeper_than_recursion(overhead: int, *, computed: bool) -> None:
     assert depth > sys.getrecursionlimit()
     path, branches = [], []
     above = Node(None, 0)
-    for position in range(depth):  # nodes of one token, each with a branch beside the way down
+    for position in range(depth):  # nodes of one token, each with a side branch
         for token, into in ((0, path), (1, branches)):
             node = Node(above, position)
             node.tokens.append(token)

@@ -90,7 +90,7 @@ def test_half_precision_is_rounded_once(dtype: torch.dtype) -> None:
     got = choose_backend(device).prepare(plan, device).attend(spec, queries, keys, values, None)
     assert got.dtype == dtype
     exact = dense_attention(plan, spec, queries, keys, values, sinks=None)
-    # A sum near 0 is as exact as what it adds up.
+    # A sum near 0 is as exact as its terms.
     torch.testing.assert_close(got, exact.to(dtype), atol=1e-6, rtol=2 * torch.finfo(dtype).eps)
 
 

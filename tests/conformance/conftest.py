@@ -52,7 +52,7 @@ class Subject:
         )
 
     @cached_property
-    def runner(self) -> Executor:
+    def executor(self) -> Executor:
         """An executor whose pool all tests of this model share: stale content must not matter."""
         return choose_executor(self.loaded, "reference" if self.device == "torch" else "auto")
 
@@ -83,7 +83,7 @@ def close(got: torch.Tensor, expected: torch.Tensor) -> None:
 
 
 # cpu: the kernel library, which runs some models whole and of others the attention.
-# torch: plain torch on a CPU, which serves where there is no compiler.
+# torch: plain torch on a CPU, as without a compiler.
 _DEVICES = ["cpu", "torch", pytest.param("cuda", marks=pytest.mark.gpu)]
 # A model of each kind, on both devices: a decoder that the library runs whole, windows and
 # softcaps, sinks and experts, keys and values of different widths, learned positions.

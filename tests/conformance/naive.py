@@ -66,7 +66,7 @@ class NaiveCache:
         runs: list[list[Prefix]] = []
         for key in sorted(below):
             grows = runs and runs[-1][-1] == key[:-1] and below[key] == below[runs[-1][-1]]
-            # A row's own key starts a run: the rows above it in the chain do not see it.
+            # A row's own key starts a run: it is invisible to the rows above it in the chain.
             if grows:
                 runs[-1].append(key)
             else:

@@ -19,7 +19,7 @@ from yaie.models.geometry import estimate_pool_shapes, pool_shapes
 
 def run(subject: Subject, cache: NaiveCache, *sequences: list[int]) -> None:
     """Execute one step over these sequences; compare their last logits with the oracle's."""
-    got = subject.runner.execute(cache.plan(sequences))
+    got = subject.executor.execute(cache.plan(sequences))
     expected = [subject.expected(path)[-1] for path in sorted({tuple(s) for s in sequences})]
     close(got, torch.stack(expected))
 
@@ -42,7 +42,7 @@ def test_the_oracle_depends_on_every_token(subject: Subject) -> None:
 def test_alone(subject: Subject) -> None:
     tokens = subject.tokens(61, seed=2)
     plan = NaiveCache(NUM_SLOTS).plan([tokens], all_logits=True)
-    close(subject.runner.execute(plan), subject.expected(tokens))
+    close(subject.executor.execute(plan), subject.expected(tokens))
 
 
 def test_ragged_batch(subject: Subject) -> None:
@@ -134,7 +134,7 @@ def test_step_without_logits(subject: Subject) -> None:
         **{name: getattr(plan, name) for name in plan.__dataclass_fields__}
         | {"logit_rows": nothing}
     )
-    assert subject.runner.execute(silent).shape == (0, VOCAB_SIZE)
+    assert subject.executor.execute(silent).shape == (0, VOCAB_SIZE)
     run(subject, cache, [*tokens, 9])
 
 
@@ -143,4 +143,4 @@ def test_geometry_matches_the_config(subject: Subject) -> None:
     shapes = pool_shapes(loaded.specs)
     assert shapes == estimate_pool_shapes(loaded.model.config)
     assert loaded.metadata.kv_bytes_per_token == bytes_per_token(shapes, loaded.kv_dtype)
-    assert loaded.num_slots * loaded.metadata.kv_bytes_per_token == subject.runner.pool.nbytes
+    assert loaded.num_slots * loaded.metadata.kv_bytes_per_token == subject.executor.pool.nbytes

@@ -52,7 +52,7 @@ class Schedule:
         ready = [cursor for cursor in self.live if selection.add(cursor)[1]]
         cost = FoldingCost(segment_overhead=self.random.choice((0, 32, 10_000)))
         planned = plan_step(selection, cost)
-        logits = self.subject.runner.execute(planned.plan)
+        logits = self.subject.executor.execute(planned.plan)
         for node, entry in selection.entries.items():
             self.tree.mark_computed(node, entry.computed_to)
         places = {(c.node, c.offset - 1): self.tree.tokens(c).tolist() for c in ready}
@@ -66,7 +66,7 @@ class Schedule:
     def _grow(self, cursor: Cursor) -> None:
         if cursor.position < LONGEST:
             with suppress(OutOfSlots):
-                # Few different tokens: cursors meet, part, and walk into what others computed.
+                # Few distinct tokens: cursors meet, part, and enter nodes computed by others.
                 self.tree.append(cursor, self.random.choice((5, 6)))
                 return
         self.tree.close(cursor)
@@ -77,7 +77,7 @@ def test_schedules_through_the_tree(subject: Subject) -> None:
     schedule = Schedule(subject, seed=zlib.crc32(subject.case.name.encode()))
     for _ in range(NUM_STEPS):
         schedule.step()
-    for _ in range(MOST_STEPS - NUM_STEPS):  # a lucky schedule goes on until it is under pressure
+    for _ in range(MOST_STEPS - NUM_STEPS):  # continue until the pool is under pressure
         if schedule.tree.num_evicted_tokens:
             break
         schedule.step()

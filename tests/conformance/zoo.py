@@ -41,7 +41,7 @@ class Case:
     architecture: str
     note: str
     settings: dict[str, Any] = field(default_factory=dict)
-    reach: int | None = None  # tokens back that a logit clearly depends on; None: all
+    reach: int | None = None  # number of last tokens with a clear effect on a logit; None: all
 
     def config(self) -> Any:
         """The transformers config."""
@@ -68,7 +68,7 @@ def _rope(rope_type: str, **parameters: Any) -> dict[str, Any]:
     return {"rope_parameters": {"rope_type": rope_type, "rope_theta": 10000.0, **parameters}}
 
 
-_NO_GROUPS = {"num_key_value_heads": None}  # a family whose configs know no such field
+_NO_GROUPS = {"num_key_value_heads": None}  # a family without such a config field
 _GPT2 = {**_NO_GROUPS, "n_embd": 64, "n_layer": LAYERS, "n_head": 4, "n_positions": 512}
 _EXPERTS = {"num_experts_per_tok": 2}
 _DEEPSEEK = {
@@ -86,7 +86,7 @@ _DEEPSEEK = {
     "num_key_value_heads": 4,
     "head_dim": 8,
 }
-_NEAR = 2 * (WINDOW - 1)  # further back, random layers pass hardly anything on
+_NEAR = 2 * (WINDOW - 1)  # random layers pass on little from further back
 LONGROPE_SWITCH = 96
 
 CASES: tuple[Case, ...] = (

@@ -21,7 +21,7 @@ class Said:
 
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]  # of the tokens, natural
-    margins: tuple[float, ...]  # distance to the runner-up, in logits
+    margins: tuple[float, ...]  # distance to the executor-up, in logits
 
 
 class Oracle:

@@ -36,20 +36,20 @@ NUM_SLOTS = 512
 BOUNDS: dict[KVDtype, float] = {"float16": 1e-3, "bfloat16": 6e-3, "int8": 0.03}
 
 
-def make_runner(folder: Path, kv_dtype: KVDtype, backend: str = "auto") -> Executor:
+def make_executor(folder: Path, kv_dtype: KVDtype, backend: str = "auto") -> Executor:
     config = EngineConfig(
         model=str(folder), dtype="float32", device="cpu", num_slots=NUM_SLOTS, kv_dtype=kv_dtype
     )
     return choose_executor(load_model(config), backend)  # type: ignore[arg-type]
 
 
-def logits_of(runner: Executor, tokens: list[int], *, cuts: tuple[int, ...] = ()) -> torch.Tensor:
+def logits_of(executor: Executor, tokens: list[int], *, cuts: tuple[int, ...] = ()) -> torch.Tensor:
     """Return the logits of every token, computed in chunks that end at `cuts`."""
     cache = NaiveCache(NUM_SLOTS)
     found = []
     for end in (*cuts, len(tokens)):
         plan = cache.plan([tokens[:end]], all_logits=True)
-        found.append(runner.execute(plan)[-(end - sum(map(len, found))) :])
+        found.append(executor.execute(plan)[-(end - sum(map(len, found))) :])
     return torch.cat(found)
 
 
@@ -68,8 +68,8 @@ def test_logits_stay_near_those_of_a_float32_pool(
     builtin: Path, kv_dtype: KVDtype, backend: str
 ) -> None:
     precise, rounded = (
-        make_runner(builtin, "float32", backend),
-        make_runner(builtin, kv_dtype, backend),
+        make_executor(builtin, "float32", backend),
+        make_executor(builtin, kv_dtype, backend),
     )
     for text in TEXTS:
         tokens = load_tokenizer(builtin).encode(text)
@@ -80,31 +80,31 @@ def test_logits_stay_near_those_of_a_float32_pool(
 @pytest.mark.parametrize("backend", ["auto", "reference"])
 def test_a_cache_hit_gives_the_logits_of_one_pass(builtin: Path, backend: str) -> None:
     """A cached prefix is rounded like a new one."""
-    runner = make_runner(builtin, "int8", backend)
+    executor = make_executor(builtin, "int8", backend)
     tokens = load_tokenizer(builtin).encode(TEXTS[0])
-    cold = logits_of(runner, tokens)
+    cold = logits_of(executor, tokens)
     # Some instruction sets round the queries of many rows to bf16, and keep those of few rows:
     # logits then move as far as with keys in bf16.
     library = loader.load() if backend == "auto" else None
     rounds = library is not None and library.instruction_set in ROUNDING_SETS
     bound = BOUNDS["bfloat16"] if rounds else 2e-3
     for cuts in ((len(tokens) // 2,), (1, 2, 3, 40), (len(tokens) - 1,)):
-        assert divergence(logits_of(runner, tokens, cuts=cuts), cold) < bound
+        assert divergence(logits_of(executor, tokens, cuts=cuts), cold) < bound
 
 
 class AloneOracle(Oracle):
     """The engine with one prompt alone; each token comes from a cold cache."""
 
     def __init__(self, folder: Path, kv_dtype: KVDtype) -> None:
-        self.runner = make_runner(folder, kv_dtype)
-        self.vocab_size = self.runner.loaded.vocab_size
+        self.executor = make_executor(folder, kv_dtype)
+        self.vocab_size = self.executor.loaded.vocab_size
         self._said: dict[Prompt, Said] = {}
 
     def says(self, prompt: Prompt) -> Said:
         if prompt not in self._said:
             tokens, logprobs, margins = list(prompt), [], []
             for _ in range(MAX_NEW):
-                logits = self.runner.execute(NaiveCache(NUM_SLOTS).plan([tokens]))[0]
+                logits = self.executor.execute(NaiveCache(NUM_SLOTS).plan([tokens]))[0]
                 best = logits.topk(2)
                 tokens.append(int(best.indices[0]))
                 logprobs.append(float(logits.log_softmax(-1)[tokens[-1]]))
@@ -114,7 +114,7 @@ class AloneOracle(Oracle):
         return self._said[prompt]
 
     def logprobs(self, tokens: Prompt) -> torch.Tensor:
-        return logits_of(self.runner, list(tokens)).log_softmax(-1)
+        return logits_of(self.executor, list(tokens)).log_softmax(-1)
 
 
 @pytest.fixture(scope="module")

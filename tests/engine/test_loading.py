@@ -39,14 +39,14 @@ def config(tmp_path: Path) -> EngineConfig:
 
 def start(config: EngineConfig) -> tuple[LoadedModel, Executor, bool]:
     """Return model, executor, and True if it was restored from packed weights."""
-    runner, writer = load_executor(config)
+    executor, writer = load_executor(config)
     if writer is not None:
         writer.wait()
-    return runner.loaded, runner, runner.loaded.model is None
+    return executor.loaded, executor, executor.loaded.model is None
 
 
-def logits(loaded: LoadedModel, runner: Executor) -> torch.Tensor:
-    return runner.execute(comparison_plan(loaded))
+def logits(loaded: LoadedModel, executor: Executor) -> torch.Tensor:
+    return executor.execute(comparison_plan(loaded))
 
 
 CHANGES = [
@@ -62,12 +62,12 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_restored_weights_compute_the_same(config: EngineConfig, change: dict[str, Any]) -> None:
     config = dataclasses.replace(config, **change)
-    first, first_runner, was_packed = start(config)
+    first, first_executor, was_packed = start(config)
     assert not was_packed
-    expected = logits(first, first_runner)
-    second, second_runner, was_packed = start(config)
+    expected = logits(first, first_executor)
+    second, second_executor, was_packed = start(config)
     assert was_packed
-    assert torch.equal(logits(second, second_runner), expected)
+    assert torch.equal(logits(second, second_executor), expected)
     for field in dataclasses.fields(LoadedModel):
         if field.name != "model":
             assert getattr(second, field.name) == getattr(first, field.name), field.name
@@ -104,18 +104,18 @@ def test_an_unreadable_file_is_packed_again(
         raise OSError("the disk is broken")
 
     monkeypatch.setattr(Entry, "load", fail)
-    loaded, runner, was_packed = start(config)
+    loaded, executor, was_packed = start(config)
     assert not was_packed
-    assert logits(loaded, runner).isfinite().all()
+    assert logits(loaded, executor).isfinite().all()
 
 
 def test_a_tied_head_is_restored(config: EngineConfig, tmp_path: Path) -> None:
     folder = write_tiny_model(tmp_path / "tied", tie_word_embeddings=True)
     config = dataclasses.replace(config, model=str(folder))
     expected = logits(*start(config)[:2])
-    loaded, runner, was_packed = start(config)
+    loaded, executor, was_packed = start(config)
     assert was_packed
-    assert torch.equal(logits(loaded, runner), expected)
+    assert torch.equal(logits(loaded, executor), expected)
 
 
 def test_other_settings_or_weights_are_packed_again(config: EngineConfig) -> None:
@@ -129,10 +129,10 @@ def test_other_settings_or_weights_are_packed_again(config: EngineConfig) -> Non
 def test_a_longer_context_is_packed_again(config: EngineConfig) -> None:
     """The rotary tables in the file are as long as the first start's context."""
     small, *_ = start(dataclasses.replace(config, num_slots=64))
-    large, runner, was_packed = start(dataclasses.replace(config, num_slots=512))
+    large, executor, was_packed = start(dataclasses.replace(config, num_slots=512))
     assert small.max_model_len == 64 < large.max_model_len
     assert not was_packed
-    assert bool(torch.isfinite(logits(large, runner)).all())
+    assert bool(torch.isfinite(logits(large, executor)).all())
 
 
 def test_a_pool_too_small_to_compare_keeps_the_file(
@@ -140,7 +140,7 @@ def test_a_pool_too_small_to_compare_keeps_the_file(
 ) -> None:
     tiny = dataclasses.replace(config, num_slots=8)
     assert not start(tiny)[2]
-    assert not start(config)[2]  # the tiny one has left nothing that another could not use
+    assert not start(config)[2]  # the tiny one left no unusable file
     assert not start(tiny)[2]
     assert start(config)[2]
     assert "unusable" not in caplog.text
@@ -154,10 +154,10 @@ def test_a_damaged_file_is_packed_again(
     content = np.fromfile(path, dtype=np.uint8)
     content[len(content) // 2 :][:768] = 0
     content.tofile(path)
-    loaded, runner, was_packed = start(config)
+    loaded, executor, was_packed = start(config)
     assert not was_packed
     assert "fails its checksum" in caplog.text
-    assert torch.equal(logits(loaded, runner), expected)
+    assert torch.equal(logits(loaded, executor), expected)
     assert start(config)[2]
 
 
@@ -175,10 +175,10 @@ def test_a_file_with_wrong_weights_is_packed_again(
     entry.load(numbers.data)
     numbers[len(numbers) // 2 :] ^= 0x15
     assert cache.write(key, entry.header, [numbers.data], len(numbers), threading.Event())
-    loaded, runner, was_packed = start(config)
+    loaded, executor, was_packed = start(config)
     assert not was_packed
     assert "compute other logits than before" in caplog.text
-    assert torch.equal(logits(loaded, runner), expected)
+    assert torch.equal(logits(loaded, executor), expected)
     assert start(config)[2]
 
 
@@ -237,6 +237,6 @@ def test_a_rejected_model_is_freed_before_the_reload(
         return loaded
 
     monkeypatch.setattr(loading, "load_model", noted)
-    runner, _ = load_executor(config)
+    executor, _ = load_executor(config)
     assert len(first) == 2
-    assert runner.name == "transformers"
+    assert executor.name == "transformers"

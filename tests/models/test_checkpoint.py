@@ -131,7 +131,7 @@ def test_flipped_header_bytes_never_raise_anything_else(folder: Path) -> None:
         damaged[at] = value
         path.write_bytes(damaged)
         try:
-            read_checkpoint(folder)  # a changed letter of a name is found when it is loaded
+            read_checkpoint(folder)  # a changed character of a name is found at load
         except ModelUnsupported as error:
             assert "damaged" in error.message or "serves float32" in error.message
 

@@ -51,9 +51,9 @@ def test_the_check_refuses_batch_dependent_kernels(tmp_path: Path) -> None:
     """The check rejects the default kernels and accepts the batch-invariant ones."""
     loaded = load_case("llama", tmp_path)
     plan = comparison_plan(loaded)
-    runner = choose_executor(loaded)
+    executor = choose_executor(loaded)
     with pytest.raises(ConfigError, match="depend on the batch"):
-        check_exact(runner.execute, plan, runner.execute(plan))
+        check_exact(executor.execute, plan, executor.execute(plan))
     exact = choose_executor(load_case("llama", tmp_path), exact=True)
     check_exact(exact.execute, plan, exact.execute(plan))
 

@@ -25,7 +25,7 @@ from yaie.models.generation import read_default_sampling, read_eos_token_ids
         ({"do_sample": False}, {"temperature": 0.0}),
         ({"do_sample": True, "min_p": 0.1}, {"min_p": 0.1}),
         ({"temperature": "hot", "top_k": True, "top_p": None}, {}),
-        # What no request could ask for is left out, rather than held against every request.
+        # Values invalid in a request are ignored; else every request would fail.
         ({"temperature": -1, "top_p": 0, "top_k": 50.0, "min_p": 2}, {"top_k": 50}),
         ({"top_k": 50.5, "repetition_penalty": [1.1]}, {}),
     ],

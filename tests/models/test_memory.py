@@ -104,7 +104,7 @@ def test_a_container_whose_root_is_its_own_cgroup(
 ) -> None:
     groups = Cgroups(tmp_path, monkeypatch, version)
     groups.limit("", 4000, used=1000)
-    # The last two are the host's names for it, and of a group beside its own.
+    # The last two are the host's names of it and of a sibling.
     for own in ("/", "/docker/0123abcd", "/../sibling"):
         assert groups.free(own) == 3000
 
@@ -196,7 +196,7 @@ def test_released_pages_of_a_file_come_back(tmp_path: Path) -> None:
     for file in (path, other):
         file.write_bytes(content)
     maps = [
-        np.memmap(file, dtype=np.uint8, mode="c").view(np.ndarray)  # copied where it is written to
+        np.memmap(file, dtype=np.uint8, mode="c").view(np.ndarray)  # copied on write
         for file in (path, other)
     ]
     assert all(bytes(mapped) == content for mapped in maps)

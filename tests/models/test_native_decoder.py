@@ -60,8 +60,8 @@ def load_case(name: str, folder: Path, **settings: object) -> LoadedModel:
 
 
 def logits_of(loaded: LoadedModel, **settings: object) -> torch.Tensor:
-    runner = choose_executor(loaded, **settings)  # type: ignore[arg-type]
-    return runner.execute(comparison_plan(loaded))
+    executor = choose_executor(loaded, **settings)  # type: ignore[arg-type]
+    return executor.execute(comparison_plan(loaded))
 
 
 @pytest.mark.parametrize("name", RECOGNISED)
@@ -126,19 +126,19 @@ def test_logits_reuse_memory_unless_it_is_in_use(
     tmp_path: Path,
 ) -> None:
     loaded = load_case("llama", tmp_path)
-    runner, plan = choose_executor(loaded), comparison_plan(loaded)
-    held = runner.execute(plan)
+    executor, plan = choose_executor(loaded), comparison_plan(loaded)
+    held = executor.execute(plan)
     address, expected = held.data_ptr(), held.clone()
     row = held[3]
     del held
-    fewer = runner.execute(replace(plan, logit_rows=plan.logit_rows[::-1][:5].copy()))
+    fewer = executor.execute(replace(plan, logit_rows=plan.logit_rows[::-1][:5].copy()))
     assert torch.equal(fewer, expected.flip(0)[:5])
-    assert torch.equal(row, expected[3])  # one row is enough to hold all
+    assert torch.equal(row, expected[3])  # a view of one row keeps the memory
     del row
     again = fewer.data_ptr()
     assert again != address
     del fewer
-    assert runner.execute(plan).data_ptr() == again
+    assert executor.execute(plan).data_ptr() == again
 
 
 @needs_library
@@ -146,16 +146,16 @@ def test_logits_reuse_memory_unless_it_is_in_use(
 def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
     expected = logits_of(load_case(name, tmp_path), may_pack=False)
     loaded = load_case(name, tmp_path)
-    runner = choose_executor(loaded)
-    assert runner.name == "native"
-    found = runner.execute(comparison_plan(loaded))
+    executor = choose_executor(loaded)
+    assert executor.name == "native"
+    found = executor.execute(comparison_plan(loaded))
     torch.testing.assert_close(found, expected, atol=5e-5, rtol=5e-5)
 
 
 @needs_library
 def test_float16_warns_that_it_is_slow(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    runner = choose_executor(load_case("llama", tmp_path, dtype="float16"))
-    assert runner.name == "transformers"
+    executor = choose_executor(load_case("llama", tmp_path, dtype="float16"))
+    assert executor.name == "transformers"
     told = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert any("--dtype bfloat16" in message for message in told)
 
@@ -167,13 +167,13 @@ def test_a_packed_model_is_independent_of_its_files(name: str, dtype: str, tmp_p
     """Copying another model over its files must not change a running one."""
     save(_CASES[name], _CASES[name].build().to(getattr(torch, dtype)), tmp_path)
     loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256))
-    runner = choose_executor(loaded)
-    assert runner.name == "native"
-    expected = runner.execute(comparison_plan(loaded))
+    executor = choose_executor(loaded)
+    assert executor.name == "native"
+    expected = executor.execute(comparison_plan(loaded))
     weights = tmp_path / "model.safetensors"
     with weights.open("r+b") as file:
         file.write(bytes(weights.stat().st_size))
-    assert torch.equal(runner.execute(comparison_plan(loaded)), expected)
+    assert torch.equal(executor.execute(comparison_plan(loaded)), expected)
 
 
 @needs_library
@@ -200,7 +200,7 @@ def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:
     return logits_of(load_model(EngineConfig(model=str(folder), num_slots=256)))
 
 
-# Steps whose queries are 2 MiB and more in float32: 2,048 wide, from 256 rows on.
+# Steps with queries of at least 2 MiB in float32: 2,048 wide, from 256 rows.
 @needs_library
 @pytest.mark.parametrize(
     ("quantization", "kv_dtype", "shared"),
@@ -225,7 +225,7 @@ def test_a_large_step_rounds_little_more(
     in_small_steps = by_steps(wide_model, shared, 3, dtype="bfloat16", **settings)
     truth = by_steps(wide_model, shared, 3, dtype="float32")
     assert (found - truth).norm() < 1.25 * (in_small_steps - truth).norm()
-    # Or the rows of a large step took the way of small ones.
+    # Proof that large steps take another path.
     moved = (found - in_small_steps).norm() / truth.norm()
     assert (moved > 2e-4) == (instruction_set in ROUNDING_SETS)
 
@@ -233,9 +233,9 @@ def test_a_large_step_rounds_little_more(
 def by_steps(model: Path, shared: int, sequences_in_step: int, **settings: object) -> torch.Tensor:
     """Return the last logits of nine sequences of 41 tokens below a shared prefix."""
     settings |= {"model": str(model), "num_slots": 512}
-    runner = choose_executor(load_model(EngineConfig(**settings)))  # type: ignore[arg-type]
+    executor = choose_executor(load_model(EngineConfig(**settings)))  # type: ignore[arg-type]
     if shared:
-        runner.execute(step_of(Workload("", sequences=1, shared=0, own=shared, rows=shared)))
+        executor.execute(step_of(Workload("", sequences=1, shared=0, own=shared, rows=shared)))
     every = step_of(Workload("", sequences=9, shared=shared, own=41, rows=41))
     found = []
     for first in range(0, 9, sequences_in_step):
@@ -254,7 +254,7 @@ def by_steps(model: Path, shared: int, sequences_in_step: int, **settings: objec
             logit_rows=np.arange(40, count, 41),
             segments=tuple(segments),
         )
-        found.append(runner.execute(step).clone())
+        found.append(executor.execute(step).clone())
     return torch.cat(found)
 
 
@@ -287,8 +287,8 @@ def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_originals_are_freed(tmp_path: Path) -> None:
     loaded = load_case("llama-tied", tmp_path)
     before = sum(p.numel() for p in loaded.model.parameters())
-    runner = choose_executor(loaded)
-    assert runner.name == "native"
+    executor = choose_executor(loaded)
+    assert executor.name == "native"
     assert sum(p.numel() for p in loaded.model.parameters()) < before / 20
 
 
@@ -315,8 +315,8 @@ def test_the_engine_runs_the_original_of_a_refused_one(
 
 
 def test_without_the_library_transformers_runs(tmp_path: Path) -> None:
-    runner = choose_executor(load_case("llama", tmp_path), "reference")
-    assert runner.name == "transformers"
+    executor = choose_executor(load_case("llama", tmp_path), "reference")
+    assert executor.name == "transformers"
 
 
 def test_loading_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -346,6 +346,6 @@ def test_originals_are_released_as_they_are_packed(
     logits_of(load_case("llama", tmp_path, dtype="float32", device="cpu"))
     assert len(in_memory) > 1
     first, *others = in_memory
-    assert first > 0  # the comparison has read them all
+    assert first > 0  # read by the comparison
     assert any(others) is (bytes_between > 1)
     assert resident(tmp_path / "model.safetensors") == 0

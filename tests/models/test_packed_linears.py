@@ -30,10 +30,10 @@ OTHERS = ["gemma2", "gemma3", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt",
 def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
     loaded = load_case(name, tmp_path)
     expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
-    runner = choose_executor(loaded)
-    assert runner.name == "transformers"
+    executor = choose_executor(loaded)
+    assert executor.name == "transformers"
     assert any(isinstance(module, PackedLinear) for module in loaded.model.modules())
-    found = runner.execute(comparison_plan(loaded))
+    found = executor.execute(comparison_plan(loaded))
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
@@ -52,10 +52,10 @@ def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
 def test_float16_stays_with_transformers(name: str, tmp_path: Path) -> None:
     loaded = load_case(name, tmp_path, dtype="float16")
     expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
-    runner = choose_executor(loaded)
-    assert runner.name == "transformers"
+    executor = choose_executor(loaded)
+    assert executor.name == "transformers"
     assert not any(isinstance(module, PackedLinear) for module in loaded.model.modules())
-    found = runner.execute(comparison_plan(loaded))
+    found = executor.execute(comparison_plan(loaded))
     torch.testing.assert_close(found, expected, atol=0, rtol=0)
 
 
@@ -93,9 +93,9 @@ def test_a_model_without_packable_layers_is_not_run(
 def test_quantized_weights_are_computed_as_integers(kind: str, tmp_path: Path) -> None:
     loaded = load_case("olmo2", tmp_path, quantization=kind)
     expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
-    runner = choose_executor(loaded)
+    executor = choose_executor(loaded)
     assert not any(isinstance(module, QuantizedLinear) for module in loaded.model.modules())
-    found = runner.execute(comparison_plan(loaded))
+    found = executor.execute(comparison_plan(loaded))
     assert 0 < (found - expected).norm() / expected.norm() < 0.25
 
 

@@ -114,9 +114,9 @@ def test_the_kernels_agree_with_dequantized_weights(
         twin = load_case(name, tmp_path, kind)
         expected = choose_executor(twin, may_pack=False).execute(comparison_plan(twin))
     loaded = load_case(name, tmp_path, kind)
-    runner = choose_executor(loaded)
-    assert runner.name == "native"
-    found = runner.execute(comparison_plan(loaded))
+    executor = choose_executor(loaded)
+    assert executor.name == "native"
+    found = executor.execute(comparison_plan(loaded))
     assert relative_error(found, expected) < 0.03
     assert 0 < relative_error(found, plain) < 0.2
 
@@ -128,13 +128,13 @@ def test_models_run_by_transformers_are_quantized_too(name: str, kind: str, tmp_
     assert any(isinstance(module, QuantizedLinear) for module in loaded.model.modules())
     found = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
     plain = load_case(name, tmp_path, None)
-    runner = choose_executor(plain, may_pack=False)
-    original = runner.execute(comparison_plan(plain))
+    executor = choose_executor(plain, may_pack=False)
+    original = executor.execute(comparison_plan(plain))
     for layer_name, layer in loaded.model.named_modules():
         if isinstance(layer, QuantizedLinear) and layer.quantized is not None:
             weight = plain.model.get_submodule(layer_name).weight
             weight.data.copy_(layer.quantized.dequantize(torch.float32))  # a tied one too
-    expected = runner.execute(comparison_plan(plain))
+    expected = executor.execute(comparison_plan(plain))
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
     assert relative_error(found, original) > 1e-3
 

@@ -217,9 +217,9 @@ def test_the_kernel_library_computes_quantized(kind: Kind, dtype: str, tmp_path:
     quantized, dequantized = write_pair(CASE["qwen3"], kind, tmp_path)
     loaded = load(quantized, dtype=dtype)
     expected = logits_of_dequantized(dequantized, loaded)
-    runner = choose_executor(loaded)
-    assert runner.name == "native"
-    found = runner.execute(comparison_plan(loaded))
+    executor = choose_executor(loaded)
+    assert executor.name == "native"
+    found = executor.execute(comparison_plan(loaded))
     assert (found - expected).norm() < 0.2 * expected.norm()
 
 
@@ -290,10 +290,10 @@ def test_joint_projections_of_different_formats_are_dequantized(
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     loaded = load(quantized)
     expected = logits_of_dequantized(dequantized, loaded)
-    runner = choose_executor(loaded)
-    assert runner.name == "native"
+    executor = choose_executor(loaded)
+    assert executor.name == "native"
     assert "quantized weights are held as float32" in caplog.text
-    found = runner.execute(comparison_plan(loaded))
+    found = executor.execute(comparison_plan(loaded))
     assert (found - expected).norm() < 0.2 * expected.norm()
 
 

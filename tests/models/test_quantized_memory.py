@@ -102,9 +102,9 @@ def test_packed(kind: str, tmp_path: Path, planned: list[int]) -> None:
     wide = {"hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4}
     folder = make_llama(tmp_path, torch.bfloat16, **wide, vocab_size=256)
     loaded = load(folder, quantization=kind)
-    runner = choose_executor(loaded)
-    assert isinstance(runner, NativeExecutor)
-    tensors = [each for each in runner.decoder.held if isinstance(each, torch.Tensor)]
+    executor = choose_executor(loaded)
+    assert isinstance(executor, NativeExecutor)
+    tensors = [each for each in executor.decoder.held if isinstance(each, torch.Tensor)]
     tables = bytes_of([each for each in tensors if each.shape[0] == loaded.max_model_len])
     # Of the mappings that weights lie in, what no tensor shows is never touched.
     shown = sum({each.data_ptr(): each.nbytes for each in tensors}.values())
@@ -119,9 +119,9 @@ def test_an_original_that_runs_after_all_is_not_packed(
     forward = NativeDecoder.execute
     monkeypatch.setattr(NativeDecoder, "execute", lambda self, plan: -forward(self, plan))
     config = EngineConfig(model=str(folder), num_slots=256, quantization="int4")
-    runner, _ = load_executor(config)
-    loaded = runner.loaded
-    assert runner.name == "transformers"
+    executor, _ = load_executor(config)
+    loaded = executor.loaded
+    assert executor.name == "transformers"
     assert loaded.model is not None
     assert planned[-1] == loaded.metadata.weight_bytes == held(loaded.model) > planned[0]
 

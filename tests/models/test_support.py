@@ -158,7 +158,7 @@ def test_ropes_that_depend_on_the_position_alone(rope_type: str) -> None:
             },
             16_384,
         ),
-        (  # ... and others the stretched one alone
+        (  # ... and others the scaled one alone
             {
                 "max_position_embeddings": 16_384,
                 "rope_scaling": {"type": "linear", "factor": 4.0},

@@ -52,9 +52,9 @@ class EngineCore:
 
         Raises `StartupError`.
         """
-        self._saver: PackedWeightsWriter | None = None
+        self._writer: PackedWeightsWriter | None = None
         if executor is None:
-            executor, self._saver = load_executor(config)
+            executor, self._writer = load_executor(config)
         self.executor = executor
         loaded = executor.loaded
         self._config = config
@@ -220,12 +220,12 @@ class EngineCore:
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
         """Wait for the packed weights of a first start; False on a timeout."""
-        return self._saver is None or self._saver.wait(timeout_s)
+        return self._writer is None or self._writer.wait(timeout_s)
 
     def close(self) -> None:
         """Free the model and the pool; abandon packed weights that are not on disk yet."""
-        if self._saver is not None:
-            self._saver.close()
+        if self._writer is not None:
+            self._writer.close()
         del self.executor, self._sampler
 
     def _audit_when_idle(self) -> None:
