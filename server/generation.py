@@ -1,8 +1,8 @@
 """`Generation`: one API call while it runs, as pieces of text per choice.
 
-Made by `Service.open`; the endpoint must close it. The engine client pushes deltas into it. A
-reader takes all that arrived since its last call, so that a slow HTTP client costs few writes and
-a fast one has no delay.
+Made by `Service.open`; the endpoint must close it. The engine client pushes deltas into it. The
+reader takes everything since its last call: few writes for a slow HTTP client, no delay for a
+fast one.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
 
 logger = logging.getLogger(__name__)
 
-# Deltas of a choice that may wait for a slow HTTP client; beyond it the request is ended.
+# Deltas of a choice in wait for a slow HTTP client; beyond it the request is ended.
 MAX_UNREAD_DELTAS = 16_384
-# Tokens, and log-probabilities of others in their places, that a call may hold: half a KiB each.
+# Tokens and log-probabilities (half a KiB each) held for a call.
 MAX_HELD_NUMBERS = 2**20
 # Tokens that become text before other requests and probes get their turn on the event loop.
 TOKENS_IN_A_ROW = 256
@@ -101,7 +101,7 @@ class Generation:
     async def next(self) -> dict[int, TextPiece]:
         """Wait for pieces and return them by choice; empty when all are done.
 
-        Raises the error that ended the request, after the pieces that came before it.
+        Raises the request's error, after the pieces before it.
         """
         while not self.is_done:
             if self._error is not None and not (self._unread and self._has_given):
@@ -145,7 +145,7 @@ class Generation:
             self._wake.set()
 
     async def close(self) -> None:
-        """End what still runs and report the outcome. Safe to call twice."""
+        """End running sequences and report the outcome. Safe to call twice."""
         if self._closed:
             return
         self._closed = True
@@ -164,7 +164,7 @@ class Generation:
         await self._wake.wait()
 
     def _push(self, prompt: int, delta: TokenDelta) -> None:
-        """Add a delta; the sink of the engine client, which must not raise."""
+        """Add a delta. This is the sink of the engine client and must not raise."""
         if self._error is not None:
             return
         try:
@@ -198,7 +198,7 @@ class Generation:
         self._check_bounds(delta, unread[0])
 
     def _check_bounds(self, delta: TokenDelta, num_unread: int) -> None:
-        """Raise if the call holds more than it may, with `num_unread` deltas of the choice."""
+        """Raise if the call, with `num_unread` deltas of the choice, exceeds a limit."""
         num_logprobs = _num_logprobs(delta.logprobs)
         if delta.prompt_logprobs is not None:
             self._kept_numbers += _num_logprobs(filter(None, delta.prompt_logprobs))

@@ -97,7 +97,7 @@ class Translator:
             tools=tools,
             add_generation_prompt=body.add_generation_prompt is not False,
             template_kwargs=template_kwargs,
-            most_tokens=self._info.max_model_len,
+            max_tokens=self._info.max_model_len,
         )
         limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
         self._check_prompt(prompt, "messages", body, sampling.max_tokens, limit_name)

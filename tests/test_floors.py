@@ -36,6 +36,7 @@ FLOORS = {
     "yaie.llm": 7,
     "yaie.prompts": 7,
     "yaie.outputs": 7,
+    "yaie.progress": 7,
     "yaie.cli": 7,
     "yaie.bench": 7,
     "yaie": 7,  # the package itself hands out names of all floors, when they are asked for
@@ -203,7 +204,7 @@ def test_pure_files_do_no_input_or_output(name: str) -> None:
         for name in modules()
         if floor_of(name) in (0, 1, 6)
         or name.startswith(("server", "yaie.cli"))
-        or name in ("yaie", "yaie.llm", "yaie.prompts", "yaie.outputs")
+        or name in ("yaie", "yaie.llm", "yaie.prompts", "yaie.outputs", "yaie.progress")
     ],
 )
 def test_entry_points_and_clients_import_no_torch(name: str) -> None:

@@ -1,7 +1,7 @@
-"""`LLM`: a model in this process, from Python.
+"""`LLM`: a model in this process.
 
-Prompts or conversations in, answers out, in order; batching and prefix sharing happen by
-themselves. Used by programs, by the command line and by the benchmarks.
+Takes prompts or conversations and returns answers in order; batching and prefix sharing are
+automatic. Used by programs, by the command line and by the benchmarks.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import difflib
 import itertools
 import logging
 import os
-import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -27,6 +26,7 @@ from yaie.engine.validation import validate_request
 from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
 from yaie.models.folder import open_folder
 from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece, make_output, take_piece
+from yaie.progress import progress_bar
 from yaie.prompts import (
     Message,
     Prompt,
@@ -45,13 +45,12 @@ __all__ = ["LLM", "CompletionOutput", "RequestOutput", "StreamPiece"]
 
 logger = logging.getLogger(__name__)
 
-PROGRESS_FROM = 8  # prompts; shorter lists are done before a bar has been read
-UNBOUNDED_QUEUE = LARGEST_COUNT  # the caller holds its list anyway: there is nobody to send away
+UNBOUNDED_QUEUE = LARGEST_COUNT  # the caller holds its list of prompts in any case
 
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """What all requests of one call have in common."""
+    """Settings shared by the requests of one call."""
 
     cache_salt: str
     priority: int
@@ -62,13 +61,13 @@ class LLM:
 
     `model` is "builtin", a folder or a Hugging Face repository id; `settings` are the fields of
     `EngineConfig` (`dtype`, `num_slots`, `max_model_len`, ...); `tokenizer` is a folder or a
-    loaded one, where the model's own is not wanted.
+    loaded one, in place of the model's own.
 
-    Several threads may call the same `LLM` at once: their requests run in the same batches. Steps
-    are computed by the threads that wait, with the kernel library's and torch's threads to help;
-    no request advances while nobody waits. After the first load of a model on a CPU a thread
-    writes its packed weights to disk, which `close()` cuts short. Ctrl-C ends the requests of the
-    interrupted call after the step in progress, and the `LLM` stays usable.
+    Several threads may call the same `LLM` at once: their requests run in the same batches. The
+    waiting threads compute the steps, with the help of the kernel library's and torch's threads,
+    so requests advance only while a caller waits. After the first load of a model on a CPU a
+    thread writes its packed weights to disk; `close()` cuts that short. Ctrl-C ends the requests of
+    the interrupted call after the step in progress, and the `LLM` stays usable.
 
     Raises `StartupError`: `ConfigError`, `ModelNotFound`, `ModelUnsupported`, `NotEnoughMemory`.
     """
@@ -82,7 +81,7 @@ class LLM:
     ) -> None:
         named = {"model": _name_of(model)}
         config = _engine_config({"max_waiting": UNBOUNDED_QUEUE, **settings, **named})
-        if not isinstance(tokenizer, Tokenizer):  # read first: it fails sooner than weights do
+        if not isinstance(tokenizer, Tokenizer):  # first: it fails sooner than the weights
             folder = open_folder(config.model)  # a refused model may have no tokenizer at all
             tokenizer = load_tokenizer(Path(tokenizer or folder.path))
         self._tokenizer = tokenizer
@@ -93,12 +92,12 @@ class LLM:
         self._client = LocalClient(core)
         self._is_open = True
         self._numbers = itertools.count()
-        # What no request could ask for was left out when the model was read.
+        # The loader has dropped recommended values that no request may have.
         self._default_sampling = SamplingParams(**core.info.default_sampling)  # type: ignore[arg-type]
 
     @property
     def info(self) -> EngineInfo:
-        """What was loaded: architecture, dtype, device, context, pool, ..."""
+        """Properties of the loaded model: architecture, dtype, device, context, pool, ..."""
         return self._info
 
     @property
@@ -108,11 +107,11 @@ class LLM:
 
     @property
     def default_sampling(self) -> SamplingParams:
-        """What is used where a call names no `SamplingParams`: the model's own advice, if any."""
+        """Parameters of calls without `SamplingParams`: the model's recommendation, if any."""
         return self._default_sampling
 
     def get_tokenizer(self) -> Tokenizer:
-        """The tokenizer, for counting and for making prompts of token ids."""
+        """Return the tokenizer, for counting tokens and for prompts of token ids."""
         return self._tokenizer
 
     def generate(
@@ -124,14 +123,15 @@ class LLM:
         cache_salt: str = "",
         priority: int = 0,
     ) -> list[RequestOutput]:
-        """Continue each prompt; one output per prompt, in order. One prompt gives a list of one.
+        """Continue each prompt; return one output per prompt, in order.
 
         A prompt is text, a list of token ids, or a mapping with the key "prompt" or
-        "prompt_token_ids". `sampling_params` is one for all or one for each. Every prompt is
-        checked before any runs: `InvalidRequest` names the index of the first wrong one. Where
-        the engine itself fails on a request, that output says so in `error`, with finish reason
-        "error", and the others are not touched. `progress` shows a bar for lists of 8 or more
-        on a terminal.
+        "prompt_token_ids"; a single one returns a list of one. `sampling_params` is one for all or
+        one for each. `progress` shows a bar for lists of 8 or more on a terminal.
+
+        Every prompt is checked before any runs: `InvalidRequest` names the index of the first
+        wrong one. If the engine fails on a request, its output has the finish reason "error" and
+        the cause in `error`; the others are not affected.
         """
         self._require_open()
         listed = list_prompts(prompts)
@@ -155,10 +155,16 @@ class LLM:
     ) -> list[RequestOutput]:
         """Answer a conversation, or each of a list of them, through the model's chat template.
 
-        Messages are in OpenAI's form. Without `sampling_params` an answer is as long as the
-        model makes it. Raises as `generate` does.
+        Messages are in OpenAI's form. Without `sampling_params` the model decides about the length
+        of an answer. Raises as `generate` does.
         """
         self._require_open()
+        if isinstance(messages, str):
+            raise InvalidRequest(
+                "chat takes a list of messages, not text; give [{'role': 'user', 'content': text}],"
+                " or call generate(text)",
+                param="messages",
+            )
         listed = [messages] if is_conversation(messages) else list(messages)
         read = []
         for index, conversation in enumerate(listed):
@@ -179,11 +185,11 @@ class LLM:
         cache_salt: str = "",
         priority: int = 0,
     ) -> Generator[StreamPiece, None, None]:
-        """Continue one prompt or conversation; yields what each step adds, as it comes.
+        """Continue one prompt or conversation; yield the text of each step as it comes.
 
-        With `n` > 1 the pieces of all sequences come interleaved; `index` tells them apart.
-        Leaving the loop ends the request. Raises `InvalidRequest` at once for a wrong prompt,
-        `RequestFailed` while iterating where the engine fails on it.
+        With `n` > 1 the pieces of all sequences are interleaved; `index` is their sequence.
+        Leaving the loop ends the request. Raises `InvalidRequest` at once for a wrong prompt, and
+        `RequestFailed` while iterating if the engine fails on it.
         """
         self._require_open()
         if is_conversation(prompt):
@@ -192,8 +198,8 @@ class LLM:
         else:
             if _holds_prompts(prompt):
                 raise InvalidRequest(
-                    "stream takes one prompt or one conversation, in which each message has a"
-                    " role; for a list of them there are generate and chat",
+                    "stream takes one prompt or one conversation of messages with a role;"
+                    " for a list of them call generate or chat",
                     param="prompt",
                 )
             read = self._reader.read_prompt(prompt)
@@ -203,21 +209,29 @@ class LLM:
         return self._stream(request)
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
-        """Wait until the packed weights of a model's first start are on disk, or cannot be.
+        """Wait until the packed weights of a model's first start are on disk, or failed.
 
-        A program that ends sooner leaves none, and its next start packs them anew. Returns at once
-        where there is nothing to write; False if there still is after `timeout_s`.
+        A program that ends sooner packs them again at its next start. Returns True at once if
+        there is nothing to write, False if writing goes on after `timeout_s`.
         """
         return self._client.wait_until_saved(timeout_s)
 
     def close(self) -> None:
         """Free the model and its memory; later calls raise `EngineUnavailable`.
 
-        Waits for a step in progress. Called in a signal's handler in the middle of its own
-        thread's step, it returns at once and the model is freed at the end of that step.
+        Waits for a step in progress. In a signal handler during a step of the same thread it
+        returns at once, and the model is freed at the end of that step.
         """
         self._is_open = False
         self._client.close()
+
+    def __repr__(self) -> str:
+        info = self._info
+        closed = "" if self._is_open else ", closed"
+        return (
+            f"LLM({info.model!r}, dtype={info.dtype!r}, device={info.device!r}, "
+            f"num_slots={info.num_slots}{closed})"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -240,7 +254,7 @@ class LLM:
     def _request(
         self, read: ReadPrompt, sampling: SamplingParams, common: _Common
     ) -> GenerationRequest:
-        """A request that the engine will take. Raises `InvalidRequest`."""
+        """Return a request that the engine will take. Raises `InvalidRequest`."""
         request = GenerationRequest(
             request_id=f"llm-{next(self._numbers)}",
             prompt_token_ids=read.token_ids,
@@ -266,7 +280,7 @@ class LLM:
         num_done = 0
         with (
             contextlib.closing(self._grow(answers)) as deltas,
-            _progress_bar(len(read), progress) as show_done,
+            progress_bar(len(read), progress) as show_done,
         ):
             for delta in deltas:
                 if answers[delta.request_id].is_over:
@@ -318,7 +332,10 @@ class LLM:
 
 
 def _engine_config(settings: dict[str, Any]) -> EngineConfig:
-    """Raises `ConfigError` for an unknown name, a wrong type or a value out of range."""
+    """Return the settings, checked.
+
+    Raises `ConfigError` for an unknown name, a wrong type or a value out of range.
+    """
     for name in settings:
         if name not in ENGINE_SETTINGS:
             near = difflib.get_close_matches(name, ENGINE_SETTINGS, n=1)
@@ -336,7 +353,7 @@ def _name_of(model: object) -> str:
 
 
 def _holds_prompts(prompt: object) -> bool:
-    """Whether this is a list of prompts or conversations, and not of token ids."""
+    """Return True for a list of prompts or conversations, False for one of token ids."""
     if not isinstance(prompt, list | tuple):
         return False
     return any(isinstance(item, str | list | tuple | Mapping) for item in prompt)
@@ -365,25 +382,3 @@ def _one_for_each(
                 param="sampling_params",
             )
     return samplings
-
-
-@contextlib.contextmanager
-def _progress_bar(count: int, wanted: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error; yields the function that is told how many prompts are done."""
-    if not wanted or count < PROGRESS_FROM or not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    bar = Progress(
-        BarColumn(),
-        MofNCompleteColumn(),
-        "prompts",
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
-        task = bar.add_task("", total=count)
-        yield lambda done: bar.update(task, completed=done)

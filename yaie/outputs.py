@@ -54,7 +54,7 @@ class RequestOutput:
 
     @property
     def stop_reason(self) -> str | int | None:
-        """Stop string or stop token id that ended the first sequence, if any."""
+        """Stop string or stop token id at the end of the first sequence, if any."""
         return self.choices[0].stop_reason
 
     @property
@@ -70,7 +70,7 @@ class RequestOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamPiece:
-    """Text and tokens that one step added to one sequence of a stream."""
+    """Text and tokens of one step of one sequence of a stream."""
 
     request_id: str
     index: int
@@ -83,7 +83,7 @@ class StreamPiece:
 
 
 def make_output(answer: Answer, prompt: str | None) -> RequestOutput:
-    """Return the whole answer to `prompt`, which is None for a prompt of token ids."""
+    """Return the whole answer to `prompt` (None for a prompt of token ids)."""
     request = answer.request
     return RequestOutput(
         request_id=request.request_id,
@@ -111,7 +111,7 @@ def _make_completion(answer: Answer, index: int) -> CompletionOutput:
 
 
 def take_piece(answer: Answer, index: int) -> StreamPiece:
-    """Return everything of one sequence that was not taken before, for the caller of a stream."""
+    """Return the rest of one sequence since the last call, for the caller of a stream."""
     piece = answer.take(index)
     return StreamPiece(
         request_id=answer.request.request_id,

@@ -1,4 +1,4 @@
-"""What callers of `LLM` may ask with, made into token ids; faults name the prompt's index."""
+"""Prompts and conversations of `LLM`'s callers as token ids. Errors name the prompt's index."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from yaie.text.tokenizer import Tokenizer
 Prompt = str | Sequence[int] | Mapping[str, Any]
 Message = Mapping[str, Any]
 
-_BYTES = (bytes, bytearray)  # they iterate as whole numbers, but are meant as text
+_BYTES = (bytes, bytearray)  # they iterate as integers but are meant as text
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPrompt:
-    """A prompt as text, where it was text, and as the engine takes it."""
+    """A prompt as text and as token ids."""
 
-    text: str | None
+    text: str | None  # None for a prompt of token ids
     token_ids: tuple[int, ...]
 
 
 class PromptReader:
-    """Reads prompts and conversations for one tokenizer. Calls may come from any thread."""
+    """Encoder of prompts and conversations for one tokenizer. Any thread may call it."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._template = ChatTemplate(tokenizer)
 
     def read_prompt(self, prompt: object) -> ReadPrompt:
-        """Text, token ids, or a mapping with either. Raises `InvalidRequest`."""
+        """Read text, token ids, or a mapping with either. Raises `InvalidRequest`."""
         if isinstance(prompt, Mapping):
-            token_ids = prompt.get("prompt_token_ids")  # None is the same as not there
+            token_ids = prompt.get("prompt_token_ids")  # None is the same as a missing key
             prompt = prompt.get("prompt") if token_ids is None else token_ids
         if isinstance(prompt, str):
             return ReadPrompt(prompt, tuple(self._tokenizer.encode(prompt)))
@@ -54,7 +54,7 @@ class PromptReader:
         tools: Sequence[Mapping[str, Any]] | None,
         template_kwargs: Mapping[str, Any] | None,
     ) -> ReadPrompt:
-        """Messages in OpenAI's form, through the model's template. Raises `InvalidRequest`."""
+        """Render messages in OpenAI's form by the model's template. Raises `InvalidRequest`."""
         if not is_conversation(conversation):
             raise InvalidRequest(
                 "a conversation must be a list of messages, each a mapping with a role",
@@ -65,14 +65,14 @@ class PromptReader:
 
 
 def is_conversation(value: object) -> TypeGuard[Sequence[Message]]:
-    """Whether this is a list of messages, rather than a prompt or several conversations."""
+    """Return True for a list of messages, False for a prompt or several conversations."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         return False
     return len(value) > 0 and all(isinstance(item, Mapping) and "role" in item for item in value)
 
 
 def list_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
-    """A list of prompts, whichever of the forms it came in. Raises `InvalidRequest`."""
+    """Return prompts in any of their forms as a list. Raises `InvalidRequest`."""
     if isinstance(prompts, str | Mapping):
         return [prompts]
     if not isinstance(prompts, Iterable) or isinstance(prompts, _BYTES):
@@ -82,13 +82,13 @@ def list_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
         )
     listed = list(prompts)
     if listed and all(_is_token_id(item) for item in listed):
-        return [listed]  # one prompt, given as its token ids
+        return [listed]  # one prompt of token ids
     return listed
 
 
 @contextlib.contextmanager
 def naming_index(index: int, count: int) -> Iterator[None]:
-    """Where there are several prompts, let an `InvalidRequest` say which one is wrong."""
+    """Add the prompt's index to an `InvalidRequest`, if there are several prompts."""
     try:
         yield
     except InvalidRequest as error:
@@ -99,14 +99,14 @@ def naming_index(index: int, count: int) -> Iterator[None]:
 
 
 def _is_token_id(item: object) -> bool:
-    """Whether this is one whole number. Arrays have `__index__` too, and are prompts."""
+    """Return True for one integer. Arrays have `__index__` too, and are prompts."""
     return hasattr(item, "__index__") and getattr(item, "ndim", 0) == 0
 
 
 def _as_token_ids(token_ids: Iterable[Any]) -> tuple[int, ...]:
-    """Plain ints; the whole numbers of array libraries become them."""
-    with contextlib.suppress(TypeError):  # of a single number, or a fraction of an array library
+    """Return token ids as ints, also those of array libraries."""
+    with contextlib.suppress(TypeError):  # for a number, or a float of an array library
         listed = list(token_ids)
         if all(_is_token_id(token_id) for token_id in listed):
             return tuple(map(operator.index, listed))
-    raise InvalidRequest("token ids must be whole numbers", param="prompt")
+    raise InvalidRequest("token ids must be integers", param="prompt")

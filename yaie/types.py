@@ -6,11 +6,12 @@ converted to token ids above this layer.
 
 from __future__ import annotations
 
+import difflib
 import enum
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from yaie.errors import RequestError
+from yaie.errors import InvalidRequest, RequestError
 from yaie.sampling_fields import Biases, Bool, Kind, Real, Texts, TokenIds, Whole, reject
 
 MAX_LOGPROBS = 20
@@ -27,7 +28,8 @@ class SamplingParams:
     plain ones.
 
     Raises:
-        InvalidRequest: a value has the wrong type or is out of range; `param` names the field.
+        InvalidRequest: a field is unknown, or a value has the wrong type or is out of range;
+            `param` names the field.
     """
 
     n: Annotated[int, Whole(1, MAX_SEQUENCES_PER_REQUEST)] = 1
@@ -51,6 +53,15 @@ class SamplingParams:
     prompt_logprobs: Annotated[int | None, Whole(0, MAX_LOGPROBS)] = None
     skip_special_tokens: Annotated[bool, Bool()] = True
     include_stop_str_in_output: Annotated[bool, Bool()] = False
+
+    def __new__(cls, **values: object) -> SamplingParams:
+        """Raise `InvalidRequest` with the nearest name for an unknown field."""
+        for name in values:
+            if name not in cls.__dataclass_fields__:
+                near = difflib.get_close_matches(name, cls.__dataclass_fields__, n=1, cutoff=0.5)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise InvalidRequest(f"{name} is not a sampling parameter{hint}", param=name)
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         for name, each in SAMPLING_FIELDS.items():

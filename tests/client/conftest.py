@@ -1,11 +1,15 @@
-"""Coroutine tests: each runs in an event loop of its own."""
+"""Coroutine tests, each in an event loop of its own, and a local client over a scripted core."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Iterator
 
 import pytest
+
+from tests.client.local_calls import Core
+from yaie.client.local import LocalClient
 
 LIMIT_S = 200  # a test that hangs ends here and shows the line
 
@@ -23,3 +27,15 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
     asyncio.run(limited())
     return True
+
+
+@pytest.fixture
+def core() -> Core:
+    return Core()
+
+
+@pytest.fixture
+def client(core: Core) -> Iterator[LocalClient]:
+    client = LocalClient(core)
+    yield client
+    client.close()

@@ -1,4 +1,4 @@
-"""How the engine core is loaded into a process."""
+"""Loading of the engine core into a process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ VARIABLE = "OMP_WAIT_POLICY"
     ("has_torch", "before", "after"),
     [
         (False, None, "PASSIVE"),
-        (False, "ACTIVE", "ACTIVE"),  # somebody wants it so
+        (False, "ACTIVE", "ACTIVE"),  # set by the user
         (True, None, None),  # too late to change anything
     ],
 )
-def test_torchs_threads_are_told_not_to_spin_before_they_are_there(
+def test_torch_threads_are_passive_unless_set_or_too_late(
     tiny_model_dir: Path,
     monkeypatch: pytest.MonkeyPatch,
     has_torch: bool,
@@ -44,7 +44,7 @@ def test_torchs_threads_are_told_not_to_spin_before_they_are_there(
     assert found == [after]
 
 
-def test_an_llm_loads_its_engine_before_anything_else_imports_torch(tiny_model_dir: Path) -> None:
+def test_an_llm_loads_its_engine_before_torch_is_imported(tiny_model_dir: Path) -> None:
     script = (
         "import sys, types\n"
         "def load(config):\n"

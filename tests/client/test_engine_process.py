@@ -270,7 +270,7 @@ def test_the_process_ends_with_its_parent(kind: str) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 async def test_an_idle_process_sleeps() -> None:
-    """Neither it nor its parent is scheduled while there is nothing to do."""
+    """It is not scheduled without work."""
     async with running() as client:
         await drawn(client, ask("warm"))
         assert client.pid is not None

@@ -1,4 +1,4 @@
-"""Streamed text equals the text of all tokens at once, and holds no half characters."""
+"""Streamed text equals the text of all tokens at once, without half characters."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def test_a_prompt_that_ends_inside_a_character(
 
 @pytest.mark.parametrize("text", ["a🙂", "🙂🙂", "a é你", "你你你", "你好，世界", "the"])
 @pytest.mark.parametrize("num_special", [0, 3, 9])
-def test_a_space_behind_a_prompt_of_rare_characters_is_kept(
+def test_a_space_after_a_prompt_of_rare_characters_is_kept(
     sentencepiece_like: Tokenizer, text: str, num_special: int
 ) -> None:
-    """What is looked back at may begin inside a character, or be special tokens."""
+    """The context may begin inside a character, or be special tokens."""
     special = min(sentencepiece_like.special_ids)
     prompt = [*sentencepiece_like.encode(text), *[special] * num_special]
     own = [sentencepiece_like.fast.token_to_id("▁the")]
@@ -113,10 +113,10 @@ def test_a_run_of_broken_bytes_is_not_held_for_ever(sentencepiece_like: Tokenize
 
 
 @pytest.mark.parametrize("num_before", [0, 1, 5])
-def test_bytes_that_fit_nowhere_break_nothing_else(
+def test_invalid_bytes_leave_other_characters_whole(
     sentencepiece_like: Tokenizer, num_before: int
 ) -> None:
-    """Any tokens may come, at a high temperature or by a bias: words and whole characters stay."""
+    """Any token may come, at a high temperature or by a bias; words and characters stay whole."""
     cuts = random.Random(9)
     ids = {t: i for t, i in sentencepiece_like.fast.get_vocab().items() if len(t) > 1 or t in "fox"}
     raw = [ids[f"<0x{byte:02X}>"] for byte in (0x41, 0x80, 0xE2, 0x82, 0xAC, 0xFF)]
@@ -132,14 +132,14 @@ def test_bytes_that_fit_nowhere_break_nothing_else(
 
 
 def test_broken_bytes_are_shown_once(sentencepiece_like: Tokenizer) -> None:
-    """Shown when too many were held, they are not shown again with what follows."""
+    """Bytes shown because too many were held are not shown again with later text."""
     id_of = sentencepiece_like.fast.token_to_id
     detokenizer = make_detokenizer(sentencepiece_like, ())
     text = detokenizer.push([id_of("<0xFF>")] * 33 + [id_of("f")]) + detokenizer.flush()
     assert text == "\ufffd" * 33 + "f"
 
 
-def test_special_tokens_are_left_out_unless_asked_for(byte_level: Tokenizer) -> None:
+def test_special_tokens_are_skipped_by_default(byte_level: Tokenizer) -> None:
     ids = byte_level.encode("a<|im_end|>b")
     assert make_detokenizer(byte_level, ()).push(ids) == "ab"
     assert make_detokenizer(byte_level, (), False).push(ids) == "a<|im_end|>b"

@@ -1,4 +1,4 @@
-"""Tokenizers load without torch, give text back, and say what single tokens are."""
+"""Tokenizers: loading without torch, round trips, bytes of single tokens, lower bounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_token_bytes_join_to_the_text(byte_level: Tokenizer, sentencepiece_like:
     assert byte_level.token_bytes(10**6) == b""
 
 
-def test_what_the_tokenizer_knows(byte_level: Tokenizer) -> None:
+def test_ids_and_names_of_tokens(byte_level: Tokenizer) -> None:
     assert byte_level.is_byte_level
     assert byte_level.eos_token_id == byte_level.fast.token_to_id("<|im_end|>")
     assert byte_level.bos_token_id is None
@@ -44,7 +44,7 @@ def test_what_the_tokenizer_knows(byte_level: Tokenizer) -> None:
     assert byte_level.vocab_size > 256
 
 
-def test_half_a_surrogate_is_refused(byte_level: Tokenizer) -> None:
+def test_an_unpaired_surrogate_is_refused(byte_level: Tokenizer) -> None:
     with pytest.raises(InvalidRequest, match="surrogate"):
         byte_level.encode("\ud800")
 
@@ -78,11 +78,13 @@ def test_other_threads_run_while_a_text_is_encoded(byte_level: Tokenizer) -> Non
     st.booleans(),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_least_number_of_tokens_is_one(byte_level: Tokenizer, text: str, nfc: bool) -> None:
+def test_the_lower_bound_never_exceeds_the_token_count(
+    byte_level: Tokenizer, text: str, nfc: bool
+) -> None:
     byte_level.fast.normalizer = normalizers.NFC() if nfc else None
     try:
         num_tokens = len(byte_level.encode(text))
-        byte_level.encode(text, most_tokens=num_tokens)
+        byte_level.encode(text, max_tokens=num_tokens)
     finally:
         byte_level.fast.normalizer = None
 
@@ -92,34 +94,26 @@ def test_a_text_that_cannot_fit_is_not_encoded(byte_level: Tokenizer) -> None:
     with pytest.raises(
         ContextLengthExceeded, match=r"prompt\[2\] has at least \d+ tokens"
     ) as caught:
-        byte_level.encode(text, most_tokens=100, name="prompt[2]")
+        byte_level.encode(text, max_tokens=100, name="prompt[2]")
     assert caught.value.param == "prompt[2]"
-    assert len(byte_level.encode(text, most_tokens=10**6)) > 1000
+    assert len(byte_level.encode(text, max_tokens=10**6)) > 1000
 
 
-def test_combining_marks_take_no_quadratic_time(byte_level: Tokenizer) -> None:
-    """Marks out of their canonical order must be sorted: a run of them once held all threads."""
-
-    def least_s(num_marks: int) -> float:
-        text, taken = "a" + "\u0301\u0316" * num_marks, []
-        for _ in range(3):
-            began = time.process_time()
-            byte_level._least_tokens(text)
-            taken.append(time.process_time() - began)
-        return min(taken)
-
+@pytest.mark.timeout(60)
+def test_a_million_combining_marks_are_no_load(byte_level: Tokenizer) -> None:
+    """Marks out of their canonical order are sorted; in quadratic time this takes hours."""
     byte_level.fast.normalizer = normalizers.NFC()
     try:
-        assert least_s(32_000) < 40 * least_s(4_000)  # 8 times the marks; 64 if quadratic
+        assert byte_level._least_tokens("a" + "\u0301\u0316" * 500_000) > 1000
     finally:
         byte_level.fast.normalizer = None
 
 
-def test_tokens_that_take_in_spaces_have_no_length(tmp_path: Path) -> None:
+def test_tokens_that_absorb_spaces_have_no_length(tmp_path: Path) -> None:
     tokenizer = load_tokenizer(write_byte_level(tmp_path))
     tokenizer.fast.add_tokens([AddedToken("<wide>", lstrip=True)])
     text = " " * 10_000 + "<wide>"
-    assert len(tokenizer.encode(text, most_tokens=10)) == 1
+    assert len(tokenizer.encode(text, max_tokens=10)) == 1
 
 
 def test_texts_whose_bytes_may_be_dropped_have_no_length(tmp_path: Path) -> None:
@@ -128,7 +122,7 @@ def test_texts_whose_bytes_may_be_dropped_have_no_length(tmp_path: Path) -> None
     drops = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
     spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [drops, spec["pre_tokenizer"]]}
     (folder / "tokenizer.json").write_text(json.dumps(spec))
-    assert len(load_tokenizer(folder).encode(" " * 10_000 + "a", most_tokens=10)) == 1
+    assert len(load_tokenizer(folder).encode(" " * 10_000 + "a", max_tokens=10)) == 1
 
 
 def test_truncation_in_the_file_is_not_obeyed(tmp_path: Path) -> None:
@@ -157,10 +151,10 @@ def test_old_vocabularies_are_converted(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnsupported, match=r"holds no tokenizer\.json"):
+    with pytest.raises(ModelUnsupported, match=r"has no tokenizer\.json"):
         load_tokenizer(tmp_path)
     (tmp_path / "tokenizer.model").write_bytes(b"no SentencePiece at all")
-    with pytest.raises(ModelUnsupported, match="could be converted") as refused:
+    with pytest.raises(ModelUnsupported, match="could not be converted") as refused:
         load_tokenizer(tmp_path)
     is_readable = importlib.util.find_spec("sentencepiece") is not None
     assert ("pip install sentencepiece" in refused.value.message) is not is_readable

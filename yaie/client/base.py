@@ -1,7 +1,7 @@
 """`EngineClient`: the engine as the server sees it.
 
-Implemented by `ProcessClient`, whose engine is a supervised child process. `LLM` has no event
-loop: its `LocalClient` gives out the same `Submission`s and is stepped by the threads that wait.
+Implemented by `ProcessClient` over a supervised child process. `LLM` works without an event loop:
+its `LocalClient` returns the same `Submission`s and is stepped by the waiting threads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class EngineClient(Protocol):
 
     @property
     def num_restarts(self) -> int:
-        """Number of times that the engine died and was started again."""
+        """Number of restarts after a death of the engine."""
 
     async def start(self) -> None:
         """Begin to start the engine and return at once; `state` changes when it is ready."""
@@ -44,14 +44,14 @@ class EngineClient(Protocol):
         """Wait until the engine is ready. Raises `StartupError` or `EngineUnavailable`."""
 
     def expect_request(self) -> AbstractContextManager[None]:
-        """Announce a request that is being read, so that a burst starts in one step."""
+        """Surround the reading of a request, so that a burst starts in one step."""
 
     def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
         """Send a request; `sink` gets its deltas on the event loop and must not raise.
 
         A delta with an error ends the whole request, also when the engine dies. Raises
-        `EngineUnavailable` if no engine is ready, `InvalidRequest` if the id is in use or a value
-        cannot be sent.
+        `EngineUnavailable` unless the engine is ready, `InvalidRequest` if the id is in use or a
+        value cannot be sent.
         """
 
     async def close(self) -> None:

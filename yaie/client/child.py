@@ -55,10 +55,10 @@ class EngineProcess(asyncio.Protocol):
         *,
         module: str = WORKER_MODULE,
     ) -> EngineProcess:
-        """Start a process that loads `config`; `on_message` gets its messages, on this loop.
+        """Start a process to load `config`; `on_message` gets its messages, on this loop.
 
-        Raises `OSError` if no process can be started, and the errors of `encode` for a setting
-        that cannot be sent.
+        Raises `OSError` if the process cannot be started, and the errors of `encode` for a setting
+        without a wire form.
         """
         start = encode(Start(config, logger.getEffectiveLevel()))
         process = cls(on_message)

@@ -1,8 +1,8 @@
-"""`LocalClient`: the engine in this process, stepped by the threads that wait for it.
+"""`LocalClient`: the engine in this process, stepped by the waiting threads.
 
-Used by `LLM`. A thread that waits while no other thread steps the core steps it itself, for all;
-the others sleep until that step is done. So one thread at a time touches the core, requests
-advance only while a caller waits, and a run with one caller is repeated exactly.
+Used by `LLM`. One of the waiting threads steps the core, for all; the others sleep until that step
+is done. So one thread at a time touches the core, requests advance only while a caller waits, and
+a run with one caller is repeatable.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class LocalClient:
     def __init__(self, core: Core) -> None:
         self._loop: EngineLoop | None = EngineLoop(core)
         self._changed = threading.Condition()
-        self._stepper: int | None = None  # the thread that steps
+        self._stepper: int | None = None  # the stepping thread
         self._close_after_step: EngineLoop | None = None
         self._submissions = Submissions()
-        # Commands for the loop, in order; obeyed by the thread that steps next.
+        # Commands for the loop, in order; obeyed by the next step.
         self._commands: deque[Callable[[EngineLoop], None]] = deque()
         self._failure = ""
         self._stats = core.stats
@@ -44,7 +44,7 @@ class LocalClient:
     def prepare(self, request: GenerationRequest, sink: Sink) -> Submission:
         """Make the handle of a request, to be sent by `send`.
 
-        `sink` gets its deltas in the thread that steps, while that holds the client's lock.
+        `sink` gets its deltas in the stepping thread, under the client's lock.
         """
         return Submission(self._submissions.number(request), sink, self._abort)
 
@@ -72,7 +72,7 @@ class LocalClient:
         self._commands.append(partial(EngineLoop.abort, request_id=request_id, index=index))
 
     def wait_until(self, holds: Callable[[], object]) -> None:
-        """Wait until `holds()`; step the engine while no other thread does.
+        """Wait until `holds()`; step the engine unless another thread does.
 
         Raises `EngineUnavailable` once closed, `EngineDied` if a step failed, now or earlier.
         """
@@ -87,10 +87,10 @@ class LocalClient:
                 self._step()
 
     def close_submissions(self, submissions: Sequence[Submission]) -> None:
-        """End those that are open within one step; their sink gets no further delta.
+        """End the open ones within one step; their sink gets no further delta.
 
-        Computes nothing if all have ended, and raises no error of the engine, so that it can clean
-        up after any error.
+        Steps only if one is open. Errors of the engine are left to the next caller, so that this
+        can clean up after any error.
         """
         with interrupts_held_back():
             with self._changed:
@@ -114,8 +114,8 @@ class LocalClient:
     def close(self) -> None:
         """Wait for a step in progress, then close the core; callers that wait get an error.
 
-        The thread that steps comes here in a signal handler and cannot wait for itself: the core
-        is closed at the end of its step, after this has returned.
+        The stepping thread itself can come here, in a signal handler. It cannot wait for itself:
+        the core is then closed at the end of its step, after this has returned.
         """
         with self._changed:
             loop, self._loop = self._loop, None  # no thread begins another step
@@ -145,7 +145,7 @@ class LocalClient:
         return EngineDied(f"{self._failure}; this LLM cannot go on, make a new one")
 
     def _step(self) -> None:
-        """Compute one step in this thread, which has set `_stepper`."""
+        """Compute one step in this thread, after setting `_stepper`."""
         deltas: list[TokenDelta] = []
         try:
             loop = self._require_open()
@@ -179,7 +179,7 @@ class LocalClient:
 
 
 class HeldInterrupts:
-    """A Ctrl-C that may be waiting to be raised."""
+    """Record of a Ctrl-C within a block."""
 
     interrupted = False
 
@@ -190,10 +190,10 @@ class HeldInterrupts:
 
 @contextlib.contextmanager
 def interrupts_held_back() -> Iterator[HeldInterrupts]:
-    """Raise `KeyboardInterrupt` of a Ctrl-C inside at the end, so that no step is cut in two.
+    """Delay the `KeyboardInterrupt` of a Ctrl-C to the end of the block, to keep steps whole.
 
-    Does nothing outside the main thread, where no Ctrl-C arrives, inside another such block, and
-    in a program that handles interrupts in its own way.
+    Has no effect outside the main thread, which alone gets a Ctrl-C, inside another such block, and
+    in a program with an interrupt handler of its own.
     """
     held = HeldInterrupts()
     if (

@@ -1,7 +1,7 @@
-"""`ProcessClient`: the engine in a child process that is restarted if it dies or hangs.
+"""`ProcessClient`: the engine in a child process, restarted if it dies or hangs.
 
-The server's client of the engine. Everything here runs on one asyncio event loop, which never
-waits for a step. Nothing here imports torch.
+The server's client of the engine. It runs on one asyncio event loop, which never waits for a
+step, and imports no torch.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ STACK_DUMP_S = 0.2  # between the signal for it and the kill; a signal handler w
 
 
 class Spawn(Protocol):
-    """A function that starts an engine process; `EngineProcess.spawn` is one."""
+    """A function to start an engine process, such as `EngineProcess.spawn`."""
 
     def __call__(
         self, config: EngineConfig, on_message: Callable[[ToParent], None]
     ) -> Awaitable[EngineProcess]:
-        """Start a process that loads `config` and sends its messages to `on_message`."""
+        """Start a process to load `config`, with its messages going to `on_message`."""
 
 
 class ProcessClient:
     """One engine in a supervised child process. Implements `EngineClient`.
 
-    `stall_s` is the longest time in which the engine may leave a message unanswered. After it the
-    engine counts as hung: it writes its stacks to standard error, is killed and restarted. So is
-    an engine that takes far longer to load than it did at first.
+    `stall_s` is the time limit for a reply of the engine. After it the engine counts as hung: it
+    writes its stacks to standard error, is killed and restarted. So is an engine with a far longer
+    load than its first one.
 
-    A first start that fails is final (`FAILED`). A later death leads to a restart, after a pause
-    that doubles from 0.1 s to 30 s until an engine answers a request or lives for 30 s.
+    A first start that fails is final (`FAILED`). A later death leads to a restart, after a pause.
+    Pauses double from 0.1 s to 30 s until an engine answers a request or lives for 30 s.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class ProcessClient:
 
     @property
     def num_restarts(self) -> int:
-        """Number of times that the engine died and was started again."""
+        """Number of restarts after a death of the engine."""
         return self._num_restarts
 
     @property
@@ -126,8 +126,8 @@ class ProcessClient:
     async def wait_ready(self, timeout_s: float | None = None) -> EngineInfo:
         """Wait until the engine is ready.
 
-        Raises the `StartupError` of an engine that cannot start, `EngineStarting` after
-        `timeout_s`, `EngineUnavailable` if the client is closed.
+        Raises `StartupError` if the engine cannot start, `EngineStarting` after `timeout_s`,
+        `EngineUnavailable` if the client is closed.
         """
         try:
             async with asyncio.timeout(timeout_s):
@@ -145,15 +145,15 @@ class ProcessClient:
         return self._info
 
     def expect_request(self) -> AbstractContextManager[None]:
-        """Announce a request that is being read, so that a burst starts in one step."""
+        """Surround the reading of a request, so that a burst starts in one step."""
         return self._burst.expect_request()
 
     def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
         """Send a request; `sink` gets its deltas on the event loop and must not raise.
 
         A delta with an error ends the whole request, also when the engine dies. Raises
-        `EngineUnavailable` if no engine is ready, `InvalidRequest` if the id is in use or a value
-        cannot be sent.
+        `EngineUnavailable` unless the engine is ready, `InvalidRequest` if the id is in use or a
+        value cannot be sent.
         """
         child = self._child
         if self._state is not EngineState.READY or child is None:

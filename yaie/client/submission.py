@@ -1,4 +1,4 @@
-"""`Submission`: the handle on a request that a client has sent to the engine.
+"""`Submission`: the handle on a request in the engine.
 
 Both clients give one to the caller and push the request's deltas into the caller's sink, once.
 `Submissions` routes the deltas of a step to the handles that are still open.

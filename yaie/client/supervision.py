@@ -15,14 +15,14 @@ RELOAD_TIMEOUT_FACTOR = 10  # a reload hangs if it takes this many times as long
 
 
 class Timer(Protocol):
-    """A call that is due later."""
+    """A pending call."""
 
     def cancel(self) -> None:
         """Drop the call."""
 
 
 class Clock(Protocol):
-    """Time in seconds, and calls that are due later."""
+    """Time in seconds, and delayed calls."""
 
     def time(self) -> float:
         """Return a monotonic time."""
@@ -73,19 +73,19 @@ class BackOff:
 class StallWatch:
     """Calls `on_stall` when the engine leaves a message unanswered for `limit_s`.
 
-    Silence counts from the first unanswered message. So callers that leave one after the other,
-    each within the limit, do not hide a hung engine.
+    Silence counts from the first unanswered message, so callers who leave one after the other
+    within the limit do not hide a hung engine.
     """
 
     def __init__(self, clock: Clock, limit_s: float, on_stall: Callable[[], object]) -> None:
         self._clock = clock
         self._limit_s = limit_s
         self._on_stall = on_stall
-        self._awaiting_since: float | None = None  # None: no reply is pending
+        self._awaiting_since: float | None = None  # None: nothing is pending
         self._timer: Timer | None = None
 
     def expect_reply(self) -> None:
-        """Note that a reply is pending, from now on if it was not before."""
+        """Note a pending reply, from now on unless one was pending before."""
         if self._awaiting_since is not None:
             return
         self._awaiting_since = self._clock.time()
@@ -93,11 +93,11 @@ class StallWatch:
             self._timer = self._clock.call_later(self._limit_s, self._check)
 
     def replied(self) -> None:
-        """Note a reply; no other is pending until the next `expect_reply`."""
+        """Note a reply; none is pending until the next `expect_reply`."""
         self._awaiting_since = None
 
     def stop(self) -> None:
-        """Expect nothing, until the next `expect_reply`."""
+        """Wait for none until the next `expect_reply`."""
         self._awaiting_since = None
         if self._timer is not None:
             self._timer.cancel()
@@ -116,10 +116,7 @@ class StallWatch:
 
 
 class LoadWatch:
-    """Calls `on_stall` when a reload takes far longer than the first load did.
-
-    The first load has no limit: nothing is known about its length.
-    """
+    """Calls `on_stall` when a reload takes far longer than the first load, which has no limit."""
 
     def __init__(self, clock: Clock, least_s: float, on_stall: Callable[[float], object]) -> None:
         self._clock = clock
@@ -143,7 +140,7 @@ class LoadWatch:
         self.stop()
 
     def stop(self) -> None:
-        """Expect nothing, until the next `begin`."""
+        """Cancel the time limit of the present load."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -46,7 +46,7 @@ class Core(Protocol):
 
 
 class EngineLoop:
-    """A core together with the errors of requests that it did not take."""
+    """A core, and the errors of refused requests."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -81,10 +81,10 @@ class EngineLoop:
         self.core.abort(request_id, index)
 
     def step(self) -> list[TokenDelta]:
-        """Compute one step, if there is work, and return everything there is to report.
+        """Compute one step, if there is work, and return all deltas.
 
         The error of one sequence ends its whole request: the other sequences are aborted at once.
-        Raises if the step itself fails; the core is of no further use then.
+        Raises if the step itself fails; the core is unusable then.
         """
         deltas = self.core.step() if self.core.has_work else []
         for delta in deltas:

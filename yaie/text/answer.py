@@ -1,7 +1,7 @@
 """`Answer`: the answer to one request, put together from the engine's deltas.
 
-The server and `LLM` both use it, so that they cut text at the same character and count alike.
-The engine knows stop tokens. Stop strings are found here, and the caller aborts the sequence.
+The server and `LLM` both use it, so they cut text at the same character and count alike. The
+engine checks stop tokens. Stop strings are found here, and the caller aborts the sequence.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from yaie.types import (
     Usage,
 )
 
-# Tokens of a sequence that may wait to be decoded: decoding many at once costs less per token,
-# but it must not hold up an event loop.
+# Maximum number of undecoded tokens of a sequence. Many at once cost less per token, but decoding
+# must not hold up an event loop.
 MAX_UNDECODED_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPiece:
-    """Text and tokens of one sequence that were not taken before."""
+    """Text and tokens of one sequence since the last piece."""
 
     text: str = ""
     token_ids: tuple[int, ...] = ()
@@ -61,14 +61,14 @@ class SequenceText:
         self._is_end_taken = False
 
     def push(self, delta: TokenDelta) -> bool:
-        """Add a delta; return True if a stop string ended a sequence that the engine goes on with.
+        """Add a delta; return True if a stop string ended a sequence still running in the engine.
 
-        A delta after the end, of a sequence that is being aborted, is ignored.
+        A delta after the end, of a sequence being aborted, is ignored.
         """
         if self.finish_reason is not None:
             return False
         token_ids, stop = delta.token_ids, None
-        # A sequence that its stop token ended does not show that token.
+        # A stop token at the end is not shown.
         hides_last = (
             delta.stop_token_id is not None
             and token_ids[-1:] == (delta.stop_token_id,)
@@ -114,8 +114,8 @@ class SequenceText:
     def _scan(self, token_ids: tuple[int, ...]) -> tuple[int, str | None]:
         """Decode tokens up to a stop string; return the number of tokens read, and the string.
 
-        Token by token: the token that completes a stop string must not depend on the size of a
-        delta, and none of the first `min_tokens` ends the text.
+        Token by token: the token at the end of a stop string must not depend on the size of a
+        delta, and the first `min_tokens` tokens cannot end the text.
         """
         for place, token_id in enumerate(token_ids):
             piece = self._detokenizer.push((token_id,))
@@ -132,7 +132,7 @@ class SequenceText:
             self._undecoded = []
 
     def _flush(self) -> str | None:
-        """At the end, add the text that was held back; return the stop string found in it."""
+        """Add the text held back, at the end; return the stop string found in it."""
         self._decode()
         may_stop = self.num_tokens >= self._sampling.min_tokens
         safe, stop = self._stops.push(self._detokenizer.flush(), may_stop=may_stop)

@@ -1,8 +1,8 @@
-"""Conversations become prompts through the model's own chat template.
+"""`ChatTemplate`: conversations to prompts, through the model's own chat template.
 
-Used by `LLM.chat` and by the server. transformers renders the template in a sandbox; a template
-never comes from a request. Roles, contents and tool calls are checked first, and take one form;
-other fields of a message reach the template as they are.
+Used by `LLM.chat` and by the server. transformers renders the template in a sandbox; requests
+cannot bring a template. Roles, contents and tool calls are checked and normalized first; other
+fields of a message reach the template unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_TOOLS = 512
 MAX_RENDERED_CHARS = 32 * 1024 * 1024
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
-# Arguments of transformers' renderer: as template variables they would change what it does.
+# Arguments of transformers' renderer; as template variables they would change its behaviour.
 _RESERVED = frozenset(
     (
         "self", "conversation", "conversations", "messages", "tools", "documents",
@@ -33,7 +33,7 @@ _RESERVED = frozenset(
 )  # fmt: skip
 
 
-# A template is a program: it trips over shapes of messages that it does not know.
+# A template is a program and fails on shapes of messages that it does not know.
 _TEMPLATE_FAULTS = (
     TypeError,
     ValueError,
@@ -45,7 +45,7 @@ _TEMPLATE_FAULTS = (
 
 
 class ChatTemplate:
-    """Renders conversations for one tokenizer. Stateless; calls may come from any thread."""
+    """Renderer of conversations for one tokenizer. Stateless; any thread may call it."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -56,20 +56,20 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = True,
         template_kwargs: Mapping[str, Any] | None = None,
-        most_tokens: int | None = None,
+        max_tokens: int | None = None,
     ) -> list[int]:
-        """The prompt's token ids for a conversation in OpenAI's form.
+        """Return the prompt's token ids for a conversation in OpenAI's form.
 
-        Raises `InvalidRequest` naming the field, `UnsupportedParameter` for images and audio, and
-        `ContextLengthExceeded` where it is certain before encoding that there are too many.
+        Raises `InvalidRequest` with the name of the field, `UnsupportedParameter` for images and
+        audio, and `ContextLengthExceeded` if a lower bound already exceeds `max_tokens`.
         """
         text = self.render_text(messages, tools, add_generation_prompt, template_kwargs)
         return self._tokenizer.encode(
-            text, add_special_tokens=False, most_tokens=most_tokens, name="messages"
+            text, add_special_tokens=False, max_tokens=max_tokens, name="messages"
         )
 
     def reads(self, name: str) -> bool:
-        """Whether the template mentions this variable."""
+        """Return True if the template mentions this variable."""
         return name in str(self._tokenizer.hf.chat_template or "")
 
     def render_text(
@@ -79,10 +79,10 @@ class ChatTemplate:
         add_generation_prompt: bool = True,
         template_kwargs: Mapping[str, Any] | None = None,
     ) -> str:
-        """As `render`, before the text is encoded."""
-        if (instead := self._tokenizer.why_no_chat_template) is not None:
+        """Return the prompt's text. Raises as `render` does."""
+        if (fault := self._tokenizer.chat_template_fault) is not None:
             raise InvalidRequest(
-                f"this model has {instead}; give it a prompt instead of messages "
+                f"this model has {fault}; give it a prompt instead of messages "
                 "(/v1/completions, LLM.generate, yaie run --raw)",
                 param="messages",
             )
@@ -106,8 +106,8 @@ class ChatTemplate:
             )
         except TemplateSyntaxError as error:
             raise InvalidRequest(
-                f"the model's chat template is broken, whatever the messages: {_short(error)}; "
-                "give it a prompt instead, or mend the template",
+                f"the model's chat template is broken: {_short(error)}; "
+                "give it a prompt instead, or repair the template",
                 param="messages",
             ) from error
         except TemplateError as error:
@@ -147,7 +147,7 @@ def _check_sizes(
 
 
 def _check_shapes(tools: object, template_kwargs: object) -> None:
-    """A template would trip over these with words that name neither."""
+    """Raise for wrong types here: the errors of a template would name neither argument."""
     if template_kwargs is not None and not isinstance(template_kwargs, Mapping):
         raise InvalidRequest("chat_template_kwargs must be an object", param="chat_template_kwargs")
     if tools is not None and (isinstance(tools, str) or not isinstance(tools, Sequence)):
@@ -158,7 +158,7 @@ def _check_shapes(tools: object, template_kwargs: object) -> None:
 
 
 def _plain_message(message: Mapping[str, Any], at: int) -> dict[str, Any]:
-    """A message as templates expect it: content as one string, tool arguments as an object."""
+    """Return a message as templates expect it: content as a string, arguments as an object."""
     where = f"messages[{at}]"
     if not isinstance(message, Mapping):
         raise InvalidRequest(f"{where} must be an object", param=where)
@@ -196,7 +196,7 @@ def _plain_content(content: object, where: str) -> str:
             raise InvalidRequest(f"{where}[{at}] must be an object", param=f"{where}[{at}]")
         kind = part.get("type")
         if kind == "refusal" and isinstance(part.get("refusal"), str):
-            texts.append(part["refusal"])  # what an assistant said instead of an answer
+            texts.append(part["refusal"])  # an assistant's refusal
             continue
         if kind != "text":
             raise UnsupportedParameter(
@@ -225,8 +225,7 @@ def _plain_tool_calls(calls: object, where: str) -> list[dict[str, Any]]:
             )
         arguments = function.get("arguments", {})
         if isinstance(arguments, str):
-            # A model may have written what is no JSON, or no object, which templates go through;
-            # the conversation goes on all the same.
+            # A model may have written invalid JSON, or a list or number; templates get it as text.
             with contextlib.suppress(ValueError, RecursionError):
                 read = json.loads(arguments or "{}")
                 arguments = read if isinstance(read, dict) else arguments

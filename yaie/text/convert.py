@@ -1,7 +1,7 @@
-"""Write `tokenizer.json` for a model folder that has only an older form of tokenizer.
+"""Conversion of an older form of tokenizer to `tokenizer.json`.
 
-Run by `load_tokenizer` as a child process (`python -m yaie.text.convert FROM TO`), because
-transformers' converters need torch to be imported and the server must not hold it.
+`load_tokenizer` runs it as a child process (`python -m yaie.text.convert FROM TO`), because
+transformers' converters import torch and the server must not.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 import sys
 from pathlib import Path
 
-# What reads each form, as packages are imported and installed. None of it comes with YAIE.
+# Packages that read each form, by module name and by distribution name. YAIE requires none.
 _SENTENCEPIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
 _READERS = {
     "tokenizer.model": _SENTENCEPIECE,
@@ -20,7 +20,7 @@ _READERS = {
 
 
 def main() -> int:
-    """Convert; the last line on stderr says why when it fails."""
+    """Convert; on failure the last line on stderr is the reason."""
     source, target = sys.argv[1:3]
     from transformers import AutoTokenizer
 
@@ -30,8 +30,8 @@ def main() -> int:
         )
         tokenizer.save_pretrained(target)
     except Exception as error:  # whatever a converter raises is the reason to report
-        # transformers tries one reader after another, and names the last.
-        print(_what_is_missing(Path(source)) or " ".join(str(error).split()), file=sys.stderr)
+        # transformers tries several readers and names the last.
+        print(_missing_packages_hint(Path(source)) or " ".join(str(error).split()), file=sys.stderr)
         return 1
     if not (Path(target) / "tokenizer.json").is_file():
         print(f"{type(tokenizer).__name__} has no fast form", file=sys.stderr)
@@ -39,8 +39,8 @@ def main() -> int:
     return 0
 
 
-def _what_is_missing(folder: Path) -> str:
-    """Why a form in this folder could not be read, and what to do; empty if it could."""
+def _missing_packages_hint(folder: Path) -> str:
+    """Return a hint on the packages that a form in this folder needs; empty if they are there."""
     for form, readers in _READERS.items():
         found = next(folder.glob(form), None)
         missing = [package for module, package in readers.items() if not _is_installed(module)]

@@ -1,8 +1,8 @@
-"""Text from tokens as they come: never half a character, never a token's cost twice.
+"""Incremental detokenization: whole characters only, each token decoded once.
 
-One `Detokenizer` per sequence, fed by `SequenceText`. Byte-level tokenizers (most of today's) are
-decoded by an incremental UTF-8 decoder over the tokens' bytes; all others through the DecodeStream
-of the `tokenizers` library.
+`SequenceText` has one `Detokenizer` per sequence. Byte-level tokenizers (most of today's) use an
+incremental UTF-8 decoder over the tokens' bytes; all others use the DecodeStream of the
+`tokenizers` library.
 """
 
 from __future__ import annotations
@@ -16,32 +16,30 @@ from tokenizers.decoders import DecodeStream
 
 from yaie.text.tokenizer import Tokenizer
 
-# Tokens of the prompt that a stream decoder sees before the first new one, so that it knows
-# whether a word goes on; and the most it may hold back before it must say something.
-_CONTEXT_TOKENS = 6
-_MAX_HELD_TOKENS = 32
+_CONTEXT_TOKENS = 6  # of the prompt, for a stream decoder to see that a word goes on
+_MAX_HELD_TOKENS = 32  # without text from the stream decoder
 
 
 class Detokenizer(Protocol):
-    """Turns one sequence's tokens into text."""
+    """Decoder of one sequence's tokens."""
 
     def push(self, token_ids: Sequence[int]) -> str:
-        """Take more tokens; return the text that is certain now."""
+        """Add tokens; return the text certain now."""
 
     def flush(self) -> str:
-        """At the end: the text still held back, unfinished characters as U+FFFD."""
+        """Return the text still held back, at the end; unfinished characters as U+FFFD."""
 
 
 def make_detokenizer(
     tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool = True
 ) -> Detokenizer:
-    """The detokenizer for a sequence that continues `prompt_token_ids`."""
+    """Return the detokenizer of a continuation of `prompt_token_ids`."""
     kind = ByteDetokenizer if tokenizer.is_byte_level else StreamDetokenizer
     return kind(tokenizer, prompt_token_ids, skip_special_tokens)
 
 
 class ByteDetokenizer:
-    """For byte-level tokenizers; its text equals that of decoding all tokens at once."""
+    """Decoder for byte-level tokenizers; its text equals that of decoding all tokens at once."""
 
     def __init__(
         self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool
@@ -49,26 +47,26 @@ class ByteDetokenizer:
         self._token_bytes = tokenizer.token_bytes
         self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        # A prompt may end inside a character: its last bytes wait for the rest.
+        # A prompt may end inside a character, which the sequence completes.
         tail = b"".join(map(self._token_bytes, prompt_token_ids[-4:]))[-4:]
         self._decoder.decode(tail)
-        self._has_own_bytes = False  # so far only the prompt's can be unfinished
+        self._has_own_bytes = False  # until then an unfinished character is the prompt's
 
     def push(self, token_ids: Sequence[int]) -> str:
-        """Take more tokens; return the text that is certain now."""
+        """Add tokens; return the text certain now."""
         kept = (token_id for token_id in token_ids if token_id not in self._skipped)
         own_bytes = b"".join(map(self._token_bytes, kept))
         self._has_own_bytes = self._has_own_bytes or bool(own_bytes)
         return self._decoder.decode(own_bytes)
 
     def flush(self) -> str:
-        """At the end: unfinished characters as U+FFFD, but nothing that is all the prompt's."""
+        """Return an unfinished character as U+FFFD, unless all of it is the prompt's."""
         rest = self._decoder.decode(b"", final=True)
         return rest if self._has_own_bytes else ""
 
 
 class StreamDetokenizer:
-    """For tokenizers whose text of a token depends on its neighbours."""
+    """Decoder for tokenizers whose text of a token depends on its neighbours."""
 
     def __init__(
         self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool
@@ -76,18 +74,18 @@ class StreamDetokenizer:
         self._fast = tokenizer.fast
         self._skip_special_tokens = skip_special_tokens
         self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
-        self._shown = self._context(prompt_token_ids)  # the last whose text is out
+        self._shown = self._context(prompt_token_ids)  # the last tokens with published text
         self._held: list[int] = []
         self._restart()
 
     def push(self, token_ids: Sequence[int]) -> str:
-        """Take more tokens; return the text that is certain now."""
+        """Add tokens; return the text certain now."""
         pieces = []
         for token_id in token_ids:
             self._held.append(token_id)
             try:
                 piece = self._stream.step(self._fast, token_id)
-            except Exception:  # plain Exception: what is out would be another text by now
+            except Exception:  # of this class: the text so far would have been another
                 pieces.append(self.flush())
                 continue
             if piece is not None:
@@ -98,12 +96,12 @@ class StreamDetokenizer:
         return "".join(pieces)
 
     def flush(self) -> str:
-        """The text still held back, unfinished characters as U+FFFD."""
+        """Return the text still held back, unfinished characters as U+FFFD."""
         if not self._held:
             return ""
         text = self._decode(self._shown + self._held)
         while not text.startswith(before := self._decode(self._shown)):
-            # A byte that fits nowhere breaks the characters before it, and those are out.
+            # An invalid byte breaks the characters before it, and those are published.
             del self._shown[-1]
             text = self._decode(self._shown + self._held)
         self._take_held()
@@ -115,7 +113,7 @@ class StreamDetokenizer:
         self._held = []
 
     def _context(self, token_ids: Sequence[int]) -> list[int]:
-        """The last of them that have text."""
+        """Return the last tokens with text."""
         shown = (token for token in reversed(token_ids) if token not in self._skipped)
         return list(islice(shown, _CONTEXT_TOKENS))[::-1]
 
@@ -125,7 +123,7 @@ class StreamDetokenizer:
                 self._shown = self._shown[first:]
                 break
         while self._decode(self._shown).endswith("\ufffd"):
-            del self._shown[-1]  # the stream would show a broken or unfinished end as new text
+            del self._shown[-1]  # the stream would repeat a broken or unfinished end as new text
         self._stream = DecodeStream(ids=self._shown, skip_special_tokens=self._skip_special_tokens)
 
     def _decode(self, ids: list[int]) -> str:

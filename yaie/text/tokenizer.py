@@ -1,8 +1,8 @@
-"""Token ids from text and back, without torch.
+"""`Tokenizer`: token ids from text and back, without torch.
 
-One `Tokenizer` per model, loaded by the front doors; the engine never sees text. The work is done
-by the `tokenizers` library, in calls that release the interpreter lock; any thread may make them.
-Folders that hold no `tokenizer.json` are converted once, in a child process (`convert.py`).
+The server and `LLM` load one per model; the engine never sees text. The `tokenizers` library does
+the work and releases the interpreter lock; any thread may call it. A folder without
+`tokenizer.json` is converted at each load, in a child process (`convert.py`).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def tokens_of(name: str, number: int | str) -> str:
 
 
 class Tokenizer:
-    """A model's tokenizer: encoding, decoding, and what single tokens stand for."""
+    """A model's tokenizer: encoding, decoding, and the bytes of single tokens."""
 
     def __init__(self, hf: Any, path: Path) -> None:
         self.hf = hf  # transformers' wrapper: special tokens and the chat template
         self.path = path
         self.fast: FastTokenizer = hf.backend_tokenizer
-        # Set once, before any thread uses it: a prompt is never cut or padded.
+        # Set before any thread uses it: a prompt is never truncated or padded.
         self.fast.no_truncation()
         self.fast.no_padding()
         self._bytes: dict[int, bytes] = {}
@@ -48,39 +48,39 @@ class Tokenizer:
         self,
         text: str,
         add_special_tokens: bool = True,
-        most_tokens: int | None = None,
+        max_tokens: int | None = None,
         name: str = "prompt",
     ) -> list[int]:
-        """The token ids of `text`.
+        """Return the token ids of `text`.
 
-        Raises `InvalidRequest` for text that UTF-8 cannot hold, and `ContextLengthExceeded` for
-        text that is certain to have more than `most_tokens`: megabytes would take long to encode.
-        `name` is the text's in errors.
+        Raises `InvalidRequest` for text that UTF-8 cannot hold, and, before the long encoding of
+        megabytes, `ContextLengthExceeded` for text that certainly has more than `max_tokens`.
+        `name` is the text's name in errors.
         """
         try:
             text.encode()
         except UnicodeEncodeError:
             raise InvalidRequest(
-                "the text holds half of a surrogate pair, which is no character; send valid Unicode"
+                "the text has an unpaired surrogate, which is not a character; send valid Unicode"
             ) from None
-        if most_tokens is not None and (least := self._least_tokens(text)) > most_tokens:
+        if max_tokens is not None and (least := self._least_tokens(text)) > max_tokens:
             raise ContextLengthExceeded(
-                f"this model's maximum context length is {most_tokens} tokens, but "
+                f"this model's maximum context length is {max_tokens} tokens, but "
                 f"{tokens_of(name, f'at least {least}')}; shorten the prompt",
                 param=name,
             )
-        # Encoding one text alone would keep the interpreter lock: no other thread could run.
+        # The call for a single text would keep the interpreter lock.
         batch = self.fast.encode_batch_fast([text], add_special_tokens=add_special_tokens)
         ids: list[int] = batch[0].ids
         return ids
 
     def _least_tokens(self, text: str) -> int:
-        """A number of tokens that `text` has at least; 0 where that cannot be told."""
+        """Return a lower bound of the number of tokens in `text`; 0 if there is none."""
         if not self._keeps_all_bytes:
             return 0
         normalizer = self.fast.normalizer
         if isinstance(normalizer, normalizers.NFC):
-            # Not by unicodedata, whose time grows with the square of a run of combining marks.
+            # unicodedata is quadratic in the length of a run of combining marks.
             text = normalizer.normalize_str(text)
         elif normalizer is not None:
             return 0
@@ -88,12 +88,12 @@ class Tokenizer:
 
     @cached_property
     def _keeps_all_bytes(self) -> bool:
-        """Whether each byte of a text is in one of its tokens."""
+        """True if the tokens of a text hold all of its bytes."""
         if not self.is_byte_level:
             return False
         added = self.fast.get_added_tokens_decoder().values()
         if any(token.lstrip or token.rstrip for token in added):
-            return False  # such a token takes in any number of spaces
+            return False  # such a token absorbs any number of spaces
         cutters = self.fast.pre_tokenizer.__getstate__() if self.fast.pre_tokenizer else b""
         kinds = {kind.decode() for kind in re.findall(rb'"type":\s*"(\w+)"', cutters)}
         if b"Removed" in cutters or not kinds <= _CUTTERS_THAT_KEEP_ALL:
@@ -102,7 +102,7 @@ class Tokenizer:
 
     @cached_property
     def _longest_token(self) -> int:
-        """Bytes of the longest token: a character of a byte-level token is one byte."""
+        """Bytes of the longest token; a character of a byte-level token is one byte."""
         added = (token.content for token in self.fast.get_added_tokens_decoder().values())
         return max(
             max(map(len, self.fast.get_vocab(with_added_tokens=False)), default=1),
@@ -110,12 +110,12 @@ class Tokenizer:
         )
 
     def decode(self, ids: list[int] | tuple[int, ...], skip_special_tokens: bool = True) -> str:
-        """The text of `ids` as a whole; unfinished characters become U+FFFD."""
+        """Return the text of `ids` as a whole; unfinished characters become U+FFFD."""
         text: str = self.fast.decode(list(ids), skip_special_tokens=skip_special_tokens)
         return text
 
     def token_bytes(self, token_id: int) -> bytes:
-        """What one token adds to the text, as bytes; empty for an id that is no token."""
+        """Return one token's part of the text as bytes; empty for an unknown id."""
         found = self._bytes.get(token_id)
         if found is None:
             found = self._bytes[token_id] = self._bytes_of(token_id)
@@ -128,7 +128,7 @@ class Tokenizer:
         if self.is_byte_level:
             try:
                 return bytes(_BYTE_OF_CHAR[char] for char in token)
-            except KeyError:  # an added token is written as it is
+            except KeyError:  # an added token is plain text
                 return str(token).encode()
         if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
             return bytes([int(token[3:5], 16)])
@@ -136,12 +136,12 @@ class Tokenizer:
 
     @cached_property
     def is_byte_level(self) -> bool:
-        """Whether text is the plain concatenation of the tokens' bytes."""
+        """True if text is the concatenation of the tokens' bytes."""
         return isinstance(self.fast.decoder, decoders.ByteLevel)
 
     @cached_property
     def special_ids(self) -> frozenset[int]:
-        """Tokens that `skip_special_tokens` leaves out."""
+        """Tokens that `skip_special_tokens` omits."""
         added = self.fast.get_added_tokens_decoder()
         return frozenset(token_id for token_id, token in added.items() if token.special)
 
@@ -152,24 +152,24 @@ class Tokenizer:
 
     @property
     def eos_token_id(self) -> int | None:
-        """The token that ends a text, where the tokenizer names one."""
+        """End-of-text token, if the tokenizer names one."""
         token_id: int | None = self.hf.eos_token_id
         return token_id
 
     @property
     def bos_token_id(self) -> int | None:
-        """The token that begins a text, where the tokenizer names one."""
+        """Begin-of-text token, if the tokenizer names one."""
         token_id: int | None = self.hf.bos_token_id
         return token_id
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether conversations can be rendered."""
-        return self.why_no_chat_template is None
+        """True if conversations can be rendered."""
+        return self.chat_template_fault is None
 
     @cached_property
-    def why_no_chat_template(self) -> str | None:
-        """What the model has instead of a chat template; None where it has one."""
+    def chat_template_fault(self) -> str | None:
+        """Description of a missing or unusable chat template; None if it is usable."""
         template = self.hf.chat_template
         if not template:
             return "no chat template"
@@ -177,21 +177,21 @@ class Tokenizer:
             names = ", ".join(map(repr, sorted(template)))
             return f"no chat template called 'default', only {names[:200]}"
         if not isinstance(template, str | dict):
-            return f"a chat template that is no text but {str(template)[:80]!r}"
+            return f"a chat template that is not text: {str(template)[:80]!r}"
         return None
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
     """Load the tokenizer of the model folder `path`.
 
-    Raises `ModelUnsupported` when there is none, or none that the `tokenizers` library can run.
+    Raises `ModelUnsupported` if it is missing or unsupported by the `tokenizers` library.
     """
     path = Path(path)
     if (path / TOKENIZER).is_file():
         return Tokenizer(_read(path), path)
     if not any(file for form in OLDER_FORMS for file in path.glob(form)):
         raise ModelUnsupported(
-            f"{path} holds no tokenizer.json, nor any file that one could be made from "
+            f"{path} has no tokenizer.json and no file that can be converted to one "
             f"({', '.join(OLDER_FORMS)}); copy the model's tokenizer into it"
         )
     with tempfile.TemporaryDirectory(prefix="yaie-tokenizer-") as converted:
@@ -207,19 +207,19 @@ def load_tokenizer(path: Path) -> Tokenizer:
         except subprocess.TimeoutExpired:
             raise ModelUnsupported(
                 f"the tokenizer in {path} was not converted within {_CONVERT_LIMIT_S} s; "
-                "save it as tokenizer.json and try again"
+                "save it as tokenizer.json and retry"
             ) from None
         if done.returncode != 0:
             reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
             raise ModelUnsupported(
-                f"{path} holds no tokenizer.json, and no other tokenizer in it could be "
-                f"converted to one: {reason[0]}"
+                f"{path} has no tokenizer.json, and its tokenizer could not be converted to one: "
+                f"{reason[0]}"
             )
         return Tokenizer(_read(Path(converted)), path)
 
 
 def _read(path: Path) -> Any:
-    # Not AutoTokenizer: it imports the model configurations, and those import torch.
+    # AutoTokenizer would import the model configurations, and those import torch.
     try:
         return PreTrainedTokenizerFast.from_pretrained(str(path), local_files_only=True)
     except Exception as error:  # the Rust reader raises plain Exception
@@ -227,7 +227,7 @@ def _read(path: Path) -> Any:
 
 
 def _byte_of_char() -> dict[str, int]:
-    """The byte-level alphabet: printable bytes stand for themselves, the others are moved up."""
+    """Return the byte-level alphabet: printable bytes are themselves, the others move up."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     moved = [byte for byte in range(256) if byte not in printable]
     chars = {chr(byte): byte for byte in printable}
