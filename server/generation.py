@@ -31,8 +31,8 @@ from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
 
 logger = logging.getLogger(__name__)
 
-# Deltas of a choice in wait for a slow HTTP client; beyond it the request is ended.
-MAX_UNREAD_DELTAS = 16_384
+# Tokens of a choice in wait for a slow HTTP client; beyond it the request is ended.
+MAX_UNREAD_TOKENS = 16_384
 # Tokens and log-probabilities (half a KiB each) held for a call.
 MAX_HELD_NUMBERS = 2**20
 # Tokens that become text before other requests and probes get their turn on the event loop.
@@ -64,7 +64,7 @@ class Generation:
         self._on_close = on_close
         self._submissions: list[Submission] = []
         self._num_finished = 0  # choices
-        self._unread: dict[int, list[int]] = {}  # number of deltas and of tokens, by choice
+        self._unread: dict[int, int] = {}  # number of tokens, by choice
         self._unread_numbers = self._kept_numbers = 0
         self._wake = asyncio.Event()
         self._error: YaieError | None = None
@@ -182,36 +182,26 @@ class Generation:
         self._wake.set()
 
     def _add(self, prompt: int, delta: TokenDelta) -> None:
-        answer = self.answers[prompt]
-        was_finished = answer.finish_reason(delta.index) is not None
+        answer, index = self.answers[prompt], delta.index
+        if answer.finish_reason(index) is not None:
+            return  # the last delta of a sequence that was aborted
         if answer.push(delta):
-            self._submissions[prompt].abort(delta.index)
-        if was_finished:  # the last delta of a sequence that was aborted
-            return
-        reason = answer.finish_reason(delta.index)
+            self._submissions[prompt].abort(index)
+        reason = answer.finish_reason(index)
         if reason is not None:
             self._num_finished += 1
             self._reasons.add(reason)
-        unread = self._unread.setdefault(prompt * self.call.sampling.n + delta.index, [0, 0])
-        unread[0] += 1
-        unread[1] += len(delta.token_ids)
-        self._check_bounds(delta, unread[0])
-
-    def _check_bounds(self, delta: TokenDelta, num_unread: int) -> None:
-        """Raise if the call, with `num_unread` deltas of the choice, exceeds a limit."""
-        num_logprobs = _num_logprobs(delta.logprobs)
-        if delta.prompt_logprobs is not None:
-            self._kept_numbers += _num_logprobs(filter(None, delta.prompt_logprobs))
-        if not self.call.stream:  # all of it is kept until the answer is written
-            self._kept_numbers += num_logprobs
-        if self._kept_numbers > MAX_HELD_NUMBERS:
-            raise self._too_large()
+        num_tokens = len(delta.token_ids)
+        choice = prompt * self.call.sampling.n + index
+        num_unread = self._unread[choice] = self._unread.get(choice, 0) + num_tokens
+        if delta.logprobs or delta.prompt_logprobs is not None:
+            self._add_logprobs(delta)
         if not self.call.stream:
             return
-        self._unread_numbers += len(delta.token_ids) + num_logprobs
-        if num_unread > MAX_UNREAD_DELTAS:
+        self._unread_numbers += num_tokens
+        if num_unread > MAX_UNREAD_TOKENS:
             raise ClientTooSlow(
-                f"{MAX_UNREAD_DELTAS} pieces of a choice were not read; the request was ended"
+                f"{MAX_UNREAD_TOKENS} tokens of a choice were not read; the request was ended"
             )
         if self._unread_numbers > MAX_HELD_NUMBERS:
             raise ClientTooSlow(
@@ -219,8 +209,20 @@ class Generation:
                 "the request was ended"
             )
 
+    def _add_logprobs(self, delta: TokenDelta) -> None:
+        """Count log-probabilities; raise if too many are kept until the answer is written."""
+        num_logprobs = _num_logprobs(delta.logprobs)
+        if self.call.stream:
+            self._unread_numbers += num_logprobs
+        else:
+            self._kept_numbers += num_logprobs
+        if delta.prompt_logprobs is not None:
+            self._kept_numbers += _num_logprobs(filter(None, delta.prompt_logprobs))
+        if self._kept_numbers > MAX_HELD_NUMBERS:
+            raise self._too_large()
+
     async def _take(self, choices: Iterable[int] | None = None) -> dict[int, TextPiece]:
-        """Take the text of `choices`, by default of those with unread deltas."""
+        """Take the text of `choices`, by default of the unread ones."""
         self._measure()
         unread, self._unread, self._unread_numbers = self._unread, {}, 0
         pieces: dict[int, TextPiece] = {}
@@ -244,7 +246,7 @@ class Generation:
 
     def _measure(self) -> None:
         """Observe the latency of the deltas since the last call."""
-        num_tokens = max((tokens for _, tokens in self._unread.values()), default=0)
+        num_tokens = max(self._unread.values(), default=0)
         if not num_tokens:
             return
         now = time.monotonic()

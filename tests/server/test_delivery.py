@@ -125,10 +125,10 @@ def test_unread_deltas_are_bounded_for_each_choice(
 
     engine.script = all_at_once
     num_tokens = len(engine.answer)
-    monkeypatch.setattr(generation, "MAX_UNREAD_DELTAS", num_tokens)
+    monkeypatch.setattr(generation, "MAX_UNREAD_TOKENS", num_tokens)
     response = http.post("/v1/completions", json={**BODY, "n": 8, "stream": True})
     assert response.text.endswith("data: [DONE]\n\n")
-    monkeypatch.setattr(generation, "MAX_UNREAD_DELTAS", num_tokens - 1)
+    monkeypatch.setattr(generation, "MAX_UNREAD_TOKENS", num_tokens - 1)
     response = http.post("/v1/completions", json={**BODY, "n": 8, "stream": True})
     assert response.json()["error"]["code"] == "client_too_slow"
     # A whole answer is read at its end only.

@@ -49,6 +49,7 @@ class SequenceText:
         self.finish_reason: FinishReason | None = None
         self.stop_reason: str | int | None = None
         self._sampling = sampling
+        self._has_stops = bool(sampling.stop)
         self._detokenizer = make_detokenizer(
             tokenizer, prompt_token_ids, sampling.skip_special_tokens
         )
@@ -68,14 +69,12 @@ class SequenceText:
         if self.finish_reason is not None:
             return False
         token_ids, stop = delta.token_ids, None
-        # A stop token at the end is not shown.
-        hides_last = (
-            delta.stop_token_id is not None
-            and token_ids[-1:] == (delta.stop_token_id,)
-            and not self._sampling.include_stop_str_in_output
-        )
-        shown = token_ids[:-1] if hides_last else token_ids
-        if self._sampling.stop:
+        shown = token_ids
+        if delta.stop_token_id is not None:
+            shown = self._without_stop_token(delta)
+            if delta.stop_token_id in self._sampling.stop_token_ids:
+                self.stop_reason = delta.stop_token_id
+        if self._has_stops:
             num_scanned, stop = self._scan(shown)
             if stop is not None:
                 token_ids = token_ids[:num_scanned]
@@ -85,16 +84,22 @@ class SequenceText:
                 self._decode()
         self.num_tokens += len(token_ids)
         self._token_ids += token_ids
-        self._logprobs += delta.logprobs[: len(token_ids)]
+        if delta.logprobs:
+            self._logprobs += delta.logprobs[: len(token_ids)]
         if stop is None and delta.finish_reason is not None:
             stop = self._flush()
-        if stop is not None:
-            self.finish_reason, self.stop_reason = "stop", stop
-            return delta.finish_reason is None
-        self.finish_reason = delta.finish_reason
-        if delta.stop_token_id in self._sampling.stop_token_ids:
-            self.stop_reason = delta.stop_token_id
-        return False
+        if stop is None:
+            self.finish_reason = delta.finish_reason
+            return False
+        self.finish_reason, self.stop_reason = "stop", stop
+        return delta.finish_reason is None
+
+    def _without_stop_token(self, delta: TokenDelta) -> tuple[int, ...]:
+        """Return the tokens to show: not the stop token that ended the sequence."""
+        is_last = delta.token_ids[-1:] == (delta.stop_token_id,)
+        if is_last and not self._sampling.include_stop_str_in_output:
+            return delta.token_ids[:-1]
+        return delta.token_ids
 
     def take(self) -> TextPiece:
         """Return everything since the last call."""
