@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 MAX_UNREAD_TOKENS = 16_384
 # Tokens and log-probabilities (half a KiB each) held for a call.
 MAX_HELD_NUMBERS = 2**20
-# Tokens that become text before other requests and probes get their turn on the event loop.
+# Tokens made into text before other requests and probes get their turn on the event loop.
 TOKENS_IN_A_ROW = 256
 
 
@@ -184,7 +184,7 @@ class Generation:
     def _add(self, prompt: int, delta: TokenDelta) -> None:
         answer, index = self.answers[prompt], delta.index
         if answer.finish_reason(index) is not None:
-            return  # the last delta of a sequence that was aborted
+            return  # the last delta of an aborted sequence
         if answer.push(delta):
             self._submissions[prompt].abort(index)
         reason = answer.finish_reason(index)

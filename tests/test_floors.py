@@ -71,6 +71,7 @@ PURE = (
     "yaie.engine.validation",
     "yaie.engine.sampling_state",
     "yaie.text.stops",
+    "yaie.client.submission",
 )
 IMPURE_IMPORTS = {
     *("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub", "msgspec"),

@@ -82,7 +82,7 @@ class LLM:
         named = {"model": _name_of(model)}
         config = _engine_config({"max_waiting": UNBOUNDED_QUEUE, **settings, **named})
         if not isinstance(tokenizer, Tokenizer):  # first: it fails sooner than the weights
-            folder = open_folder(config.model)  # a refused model may have no tokenizer at all
+            folder = open_folder(config.model)  # a refused model may lack a tokenizer
             tokenizer = load_tokenizer(Path(tokenizer or folder.path))
         self._tokenizer = tokenizer
         self._reader = PromptReader(tokenizer)
@@ -92,7 +92,7 @@ class LLM:
         self._client = LocalClient(core)
         self._is_open = True
         self._numbers = itertools.count()
-        # The loader has dropped recommended values that no request may have.
+        # The loader has dropped recommended values out of a request's range.
         self._default_sampling = SamplingParams(**core.info.default_sampling)  # type: ignore[arg-type]
 
     @property

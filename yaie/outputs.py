@@ -30,7 +30,7 @@ class RequestOutput:
     """
 
     request_id: str
-    prompt: str | None  # None for a prompt that was given as token ids
+    prompt: str | None  # None for a prompt of token ids
     prompt_token_ids: tuple[int, ...]
     choices: tuple[CompletionOutput, ...]
     usage: Usage
@@ -102,7 +102,7 @@ def _make_completion(answer: Answer, index: int) -> CompletionOutput:
         index=index,
         text=piece.text,
         token_ids=piece.token_ids,
-        # An error ends the whole request, also the sequences that had not ended.
+        # An error ends the whole request, also its running sequences.
         finish_reason=piece.finish_reason or "error",
         stop_reason=piece.stop_reason,
         logprobs=piece.logprobs if answer.request.sampling.logprobs is not None else None,

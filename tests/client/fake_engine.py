@@ -180,7 +180,7 @@ class FakeEngine:
 
 
 async def settle() -> None:
-    """Let everything happen that needs no time to pass."""
+    """Run all callbacks that are due now."""
     for _ in range(20):
         await asyncio.sleep(0)
 

@@ -1,4 +1,4 @@
-"""Requests that arrive together reach an idle engine together; no other request waits."""
+"""Requests that arrive together reach an idle engine together; others are sent at once."""
 
 from __future__ import annotations
 

@@ -20,6 +20,6 @@ def llm(tiny_model_dir: Path) -> Iterator[LLM]:
 
 
 def is_idle(llm: LLM) -> bool:
-    """Return True if a request leaves nothing but its cache."""
+    """Return True if only the cache is left of all requests."""
     stats = llm.stats
     return (stats.num_running, stats.num_waiting, stats.num_live_slots) == (0, 0, 0)

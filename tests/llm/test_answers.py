@@ -27,7 +27,7 @@ def test_greedy_answers_equal_those_of_transformers(llm: LLM, tiny_model_dir: Pa
             torch.tensor([ids]), do_sample=False, max_new_tokens=12, min_new_tokens=12
         )
         # min_new_tokens forbids the end token in transformers and ignore_eos does not here:
-        # compared up to the first end token, where the model likes one.
+        # compared up to the first end token, if any.
         drawn, wanted = list(output.token_ids), expected[0, len(ids) :].tolist()
         end = drawn.index(1) if 1 in drawn else 12
         assert drawn[:end] == wanted[:end]
@@ -96,7 +96,7 @@ def test_a_stop_string_ends_the_text_and_the_work(llm: LLM) -> None:
     assert output.usage.completion_tokens == len(output.token_ids) < 12
     assert is_idle(llm)
     assert llm.stats.num_aborted == before.num_aborted + 1
-    # The step in which the stop string is found is the last one computed.
+    # The step of the stop string is the last one computed.
     assert llm.stats.rows_computed - before.rows_computed <= len(output.token_ids) + 1
     kept = SamplingParams(
         temperature=0.0,

@@ -145,7 +145,7 @@ def test_options_of_a_wrong_type_are_refused_by_name(
 
 @pytest.mark.parametrize("written", ["5", "null", "[1]", '"x"'])
 def test_tool_arguments_that_are_no_object_stay_text(chat: ChatTemplate, written: str) -> None:
-    """Templates iterate over their items, or print them; a number has none."""
+    """Templates iterate over their items, or print them; a number has no items."""
     calls = _plain_tool_calls([{"function": {"name": "f", "arguments": written}}], "here")
     assert calls[0]["function"]["arguments"] == written
 

@@ -80,12 +80,12 @@ def test_a_prompt_that_ends_inside_a_character(
     smile = [raw[bytes([byte])] for byte in "🙂".encode()]
     detokenizer = make_detokenizer(byte_level, byte_level.encode("is") + smile[:2])
     assert detokenizer.push(smile[2:]) == "🙂"
-    # What the prompt left unfinished is no text of an answer that says nothing.
+    # The unfinished character of the prompt is not text of an empty answer.
     detokenizer = make_detokenizer(byte_level, smile[:2])
     assert detokenizer.push(byte_level.encode("<|im_end|>")) + detokenizer.flush() == ""
     detokenizer = make_detokenizer(byte_level, smile[:2])
     assert detokenizer.push(smile[2:3]) + detokenizer.flush() == "\ufffd"
-    # The other kind cannot say what the bytes are, but never shows the prompt again.
+    # The other kind cannot know the bytes, but never shows the prompt again.
     ids = sentencepiece_like.encode("the 🙂")
     detokenizer = make_detokenizer(sentencepiece_like, ids[:-1])
     assert "the" not in detokenizer.push(ids[-1:]) + detokenizer.flush()

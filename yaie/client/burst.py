@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from yaie.client.supervision import Clock, Timer
 
-MAX_DELAY_S = 0.05  # for a request that is ready, and for one that is still being read
+MAX_DELAY_S = 0.05  # for a request that is ready, and for one still being read
 
 
 class Burst:
@@ -20,7 +20,7 @@ class Burst:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._expected: dict[object, float] = {}  # time at which each began to be read
+        self._expected: dict[object, float] = {}  # start times of their reading
         self._delayed: list[Callable[[], None]] = []
         self._timer: Timer | None = None
 

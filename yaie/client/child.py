@@ -120,7 +120,7 @@ class EngineProcess(asyncio.Protocol):
             self._process.send_signal(signal.SIGUSR1)
 
     def kill(self) -> None:
-        """End the process at once; do nothing if it has ended."""
+        """End the process at once, unless it has ended."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()

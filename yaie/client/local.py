@@ -118,7 +118,7 @@ class LocalClient:
         the core is then closed at the end of its step, after this has returned.
         """
         with self._changed:
-            loop, self._loop = self._loop, None  # no thread begins another step
+            loop, self._loop = self._loop, None  # prevents another step
             if self._stepper == threading.get_ident():
                 self._close_after_step = loop or self._close_after_step
                 return

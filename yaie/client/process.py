@@ -1,7 +1,7 @@
 """`ProcessClient`: the engine in a child process, restarted if it dies or hangs.
 
 The server's client of the engine. It runs on one asyncio event loop, which never waits for a
-step, and imports no torch.
+step, and does not import torch.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class ProcessClient:
         return self._child.pid if self._child is not None else None
 
     async def start(self) -> None:
-        """Begin to start the engine and return at once. A second call changes nothing."""
+        """Begin to start the engine and return at once. A second call has no effect."""
         if self._supervision is None and not self._closing:
             self._supervision = asyncio.create_task(self._supervise(), name="yaie-supervision")
 
@@ -247,7 +247,7 @@ class ProcessClient:
         self._load_watch.begin()
         try:
             child = await self._spawn(self._config, self._receive)
-        except Exception as error:  # also for a setting that cannot be sent
+        except Exception as error:  # also for a setting without a wire form
             self._load_watch.stop()
             reason = f"no engine process could be started: {type(error).__name__}: {error}"
             return reason, False, Failed("StartupError", reason, 1)
@@ -265,7 +265,7 @@ class ProcessClient:
             self._stats = EngineStats()
         if self._state is EngineState.STALLED:
             cause = self._reason
-        # An engine that dies as soon as it is ready would otherwise be reloaded without a pause.
+        # Without this an engine dying as soon as it is ready would be reloaded without a pause.
         was_steady = self._has_answered or (
             self._ready_at is not None and self._clock.time() - self._ready_at >= MAX_BACK_OFF_S
         )

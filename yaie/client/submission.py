@@ -37,7 +37,7 @@ class Submission:
             self._send_abort(self, index)
 
     def close(self) -> None:
-        """End the whole request within one step; the sink gets no further delta."""
+        """End the whole request within one step, without a further delta for the sink."""
         if self.is_open:
             self.is_open = False
             self._send_abort(self, None)

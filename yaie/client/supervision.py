@@ -81,7 +81,7 @@ class StallWatch:
         self._clock = clock
         self._limit_s = limit_s
         self._on_stall = on_stall
-        self._awaiting_since: float | None = None  # None: nothing is pending
+        self._awaiting_since: float | None = None  # None: none is pending
         self._timer: Timer | None = None
 
     def expect_reply(self) -> None:
@@ -93,11 +93,11 @@ class StallWatch:
             self._timer = self._clock.call_later(self._limit_s, self._check)
 
     def replied(self) -> None:
-        """Note a reply; none is pending until the next `expect_reply`."""
+        """Note a reply; the next one is pending from the next `expect_reply`."""
         self._awaiting_since = None
 
     def stop(self) -> None:
-        """Wait for none until the next `expect_reply`."""
+        """Pause until the next `expect_reply`."""
         self._awaiting_since = None
         if self._timer is not None:
             self._timer.cancel()
@@ -116,7 +116,7 @@ class StallWatch:
 
 
 class LoadWatch:
-    """Calls `on_stall` when a reload takes far longer than the first load, which has no limit."""
+    """Calls `on_stall` when a reload takes far longer than the first load did."""
 
     def __init__(self, clock: Clock, least_s: float, on_stall: Callable[[float], object]) -> None:
         self._clock = clock

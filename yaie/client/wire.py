@@ -1,6 +1,6 @@
 """Messages between a client and the engine process, and their framing.
 
-A message is one frame: four bytes of length (big-endian), then msgpack. Nothing is pickled, so
+A message is one frame: four bytes of length (big-endian), then msgpack. Pickle is not used, so
 bytes can only become the plain values below. Used by `child` (parent) and `worker`.
 """
 
@@ -132,7 +132,7 @@ def encode(message: ToChild | ToParent) -> bytes:
 def split_prompt_logprobs(message: Deltas) -> Iterator[Deltas | PromptPart]:
     """Yield `message` as it is sent: the logprobs of long prompts first, in parts.
 
-    The parent decodes a frame at a time on its event loop, so no frame may be large.
+    The parent decodes a frame at a time on its event loop, so every frame must be small.
     """
     deltas = list(message.deltas)
     for place, delta in enumerate(deltas):

@@ -36,7 +36,7 @@ class Core(Protocol):
         """Compute one step."""
 
     def use_idle_moment(self) -> bool:
-        """Prepare later steps for a millisecond or two; return False if there is nothing to do."""
+        """Prepare later steps for a millisecond or two; return False if it has all been done."""
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
         """Wait for packed weights that are being written to disk; return False on timeout."""
@@ -61,7 +61,7 @@ class EngineLoop:
         """Give a request to the core; a fault becomes the request's error in the next step."""
         try:
             self.core.add(request)
-        except Exception as error:  # whatever it is, the other requests go on
+        except Exception as error:  # of any kind: the other requests go on
             self.refuse(request.request_id, request.submission, error)
 
     def refuse(self, request_id: str, submission: int, error: Exception) -> None:

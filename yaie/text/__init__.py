@@ -1,1 +1,1 @@
-"""Text: tokenizers, chat templates, incremental detokenizing, stop strings. No torch."""
+"""Text: tokenizers, chat templates, incremental detokenizing, stop strings. Without torch."""

@@ -33,7 +33,7 @@ _RESERVED = frozenset(
 )  # fmt: skip
 
 
-# A template is a program and fails on shapes of messages that it does not know.
+# A template is a program and fails on unknown shapes of messages.
 _TEMPLATE_FAULTS = (
     TypeError,
     ValueError,

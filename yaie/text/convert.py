@@ -10,7 +10,7 @@ import importlib
 import sys
 from pathlib import Path
 
-# Packages that read each form, by module name and by distribution name. YAIE requires none.
+# Packages that read each form, by module name and by distribution name. YAIE does not require them.
 _SENTENCEPIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
 _READERS = {
     "tokenizer.model": _SENTENCEPIECE,
@@ -29,7 +29,7 @@ def main() -> int:
             source, local_files_only=True, trust_remote_code=False, use_fast=True
         )
         tokenizer.save_pretrained(target)
-    except Exception as error:  # whatever a converter raises is the reason to report
+    except Exception as error:  # any error of a converter is the reason to report
         # transformers tries several readers and names the last.
         print(_missing_packages_hint(Path(source)) or " ".join(str(error).split()), file=sys.stderr)
         return 1

@@ -47,7 +47,7 @@ class ByteDetokenizer:
         self._token_bytes = tokenizer.token_bytes
         self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        # A prompt may end inside a character, which the sequence completes.
+        # A prompt may end inside a character; the sequence completes it.
         tail = b"".join(map(self._token_bytes, prompt_token_ids[-4:]))[-4:]
         self._decoder.decode(tail)
         self._has_own_bytes = False  # until then an unfinished character is the prompt's

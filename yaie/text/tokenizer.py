@@ -75,7 +75,7 @@ class Tokenizer:
         return ids
 
     def _least_tokens(self, text: str) -> int:
-        """Return a lower bound of the number of tokens in `text`; 0 if there is none."""
+        """Return a lower bound of the number of tokens in `text`; 0 if unknown."""
         if not self._keeps_all_bytes:
             return 0
         normalizer = self.fast.normalizer
