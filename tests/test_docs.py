@@ -21,7 +21,7 @@ TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page 
 
 _LINK = re.compile(r"\]\(([^)#\s]+)?(#[^)\s]*)?\)")
 _CODE = re.compile(r"```[^\n]*\n(.*?)```|`([^`\n]+)`", re.DOTALL)
-_PATH = re.compile(r"(?<![\w/.-])(?:yaie|server|tests|docs|scripts|benchmarks|training)/[\w./-]+")
+_PATH = re.compile(r"(?<![\w/.-])(?:yaie|server|tests|docs|benchmarks|training)/[\w./-]+")
 _VARIABLE = re.compile(r"\bYAIE_[A-Z][A-Z_]*\b")
 
 
