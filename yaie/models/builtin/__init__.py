@@ -1,7 +1,7 @@
 """The demonstration model that ships with the package, served under the name `builtin`.
 
-The folder is an ordinary Hugging Face model folder (see its README.md) and is loaded by the same
-code as any other model; this file only says where it lies. `training/builtin` makes it.
+The folder is an ordinary Hugging Face model folder (see its README.md), loaded like any other
+model; this module holds its path. `training/builtin` of the repository makes it.
 """
 
 from pathlib import Path
