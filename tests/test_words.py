@@ -25,7 +25,7 @@ HOUSE_WORDS = {
     r"cut tails|tails": "top-k, top-p and min-p truncation",
     r"weighs all": "full-vocabulary sampling",
     r"gives? way|victim standing": "is preempted, priority order",
-    r"dear(er|est)?": "expensive",
+    r"dear(er|est)? (request|one|prompt)s?": "expensive",
     r"wish(es)?": "option",
     r"front doors?": "client, entry point",
     r"last words": "final message",
@@ -116,7 +116,9 @@ def test_documents_and_kernels_use_the_terms_of_the_field() -> None:
 
 
 def test_docstrings_open_with_a_verb_or_a_noun() -> None:
-    found = [f"{place} {text.splitlines()[0]}" for place, text in docstrings() if OPENERS.match(text)]
+    found = [
+        f"{place} {text.splitlines()[0]}" for place, text in docstrings() if OPENERS.match(text)
+    ]
     assert not found, "\n".join(found)
 
 
@@ -131,4 +133,7 @@ def test_docstrings_name_their_subjects(words: set[str], limit: float) -> None:
 def test_a_house_word_would_be_found() -> None:
     lines = iter([(7, "# the tails are cut anew"), (8, "# top-k truncation")])
     found = house_words(ROOT / "yaie/x.py", lines)
-    assert [line.split("; write")[0] for line in found] == ["yaie/x.py:7: 'tails'", "yaie/x.py:7: 'anew'"]
+    assert [line.split("; write")[0] for line in found] == [
+        "yaie/x.py:7: 'tails'",
+        "yaie/x.py:7: 'anew'",
+    ]

@@ -134,7 +134,7 @@ def test_a_one_off_saves_packed_weights_for_the_next(
     assert len(list(tmp_path.glob("*.packed"))) == 1
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux heeds RLIMIT_AS")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux obeys RLIMIT_AS")
 def test_too_little_memory_is_exit_code_4(environment: dict[str, str]) -> None:
     command = f"ulimit -v 1000000; {sys.executable} -m yaie.cli run --local x </dev/null"
     done = in_a_shell(command, environment)
