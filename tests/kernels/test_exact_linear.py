@@ -57,7 +57,7 @@ def differing(layer: Layer, inputs: int, store: str) -> list[int]:
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("kind", WEIGHTS)
-@pytest.mark.parametrize("inputs", [64, 101, 1000])
+@pytest.mark.parametrize("inputs", [64, 101, pytest.param(1000, marks=pytest.mark.integration)])
 def test_any_number_of_rows_gives_the_same_bits(
     kernels: Library, inputs: int, kind: str, threads: int
 ) -> None:

@@ -29,6 +29,11 @@ needs_library = pytest.mark.skipif(
 )
 
 
+def more(*names: str) -> list[Any]:
+    """Return further models for the integration level."""
+    return [pytest.param(name, marks=pytest.mark.integration) for name in names]
+
+
 def load_case(name: str, folder: Path, kind: str | None) -> LoadedModel:
     save(_CASES[name], _CASES[name].build(), folder)
     return load_model(EngineConfig(model=str(folder), num_slots=256, quantization=kind))  # type: ignore[arg-type]
@@ -102,7 +107,9 @@ def multiply_rounded(self: QuantizedLinear, x: torch.Tensor) -> torch.Tensor:
 
 @needs_library
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["llama", "llama-tied", "qwen2", "qwen3", "granite", "phi3"])
+@pytest.mark.parametrize(
+    "name", ["llama-tied", "qwen3", *more("llama", "qwen2", "granite", "phi3")]
+)
 def test_the_kernels_agree_with_dequantized_weights(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,7 +129,7 @@ def test_the_kernels_agree_with_dequantized_weights(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["gemma2", "gpt-oss", "olmo2", "qwen3-moe"])
+@pytest.mark.parametrize("name", ["gemma2", *more("gpt-oss", "olmo2", "qwen3-moe")])
 def test_models_run_by_transformers_are_quantized_too(name: str, kind: str, tmp_path: Path) -> None:
     loaded = load_case(name, tmp_path, kind)
     assert any(isinstance(module, QuantizedLinear) for module in loaded.model.modules())

@@ -50,6 +50,16 @@ KEPT = [
     Kind("awq", 4, 32, symmetric=False),
     Kind("awq", 4, symmetric=False),
 ]
+# One of each layout in the default suite; test_unpacking.py covers the packings.
+IN_DEFAULT = (KEPT[0], KEPT[6], KEPT[8], KEPT[11], KEPT[13])
+
+
+def leveled(kind: Kind, *values: Any, default: tuple[Kind, ...] = IN_DEFAULT) -> Any:
+    """Mark the kinds outside of `default` as integration tests."""
+    marks = () if kind in default else pytest.mark.integration
+    return pytest.param(kind, *values, marks=marks)
+
+
 # ... and those that are dequantized.
 DEQUANTIZED = [
     (Kind("int-quantized", 8, symmetric=False), "8 bits with zero points"),
@@ -108,7 +118,7 @@ def linears(loaded: LoadedModel) -> list[str]:
     return [n for n, m in loaded.model.named_modules() if isinstance(m, QuantizedLinear)]
 
 
-@pytest.mark.parametrize("kind", KEPT, ids=str)
+@pytest.mark.parametrize("kind", map(leveled, KEPT), ids=str)
 @pytest.mark.parametrize("family", ["llama", pytest.param("qwen3", marks=pytest.mark.integration)])
 def test_weights_that_stay_quantized(family: str, kind: Kind, tmp_path: Path) -> None:
     loaded = check(CASE[family], kind, tmp_path)
@@ -116,7 +126,14 @@ def test_weights_that_stay_quantized(family: str, kind: Kind, tmp_path: Path) ->
     assert loaded.metadata.quantization == f"int{kind.bits}"
 
 
-@pytest.mark.parametrize(("kind", "reason"), DEQUANTIZED, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        leveled(kind, reason, default=(DEQUANTIZED[0][0], DEQUANTIZED[5][0], DEQUANTIZED[7][0]))
+        for kind, reason in DEQUANTIZED
+    ],
+    ids=str,
+)
 def test_weights_without_a_kernel_are_dequantized(
     kind: Kind, reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
