@@ -118,7 +118,7 @@ def linears(loaded: LoadedModel) -> list[str]:
     return [n for n, m in loaded.model.named_modules() if isinstance(m, QuantizedLinear)]
 
 
-@pytest.mark.parametrize("kind", map(leveled, KEPT), ids=str)
+@pytest.mark.parametrize("kind", [leveled(kind) for kind in KEPT], ids=str)
 @pytest.mark.parametrize("family", ["llama", pytest.param("qwen3", marks=pytest.mark.integration)])
 def test_weights_that_stay_quantized(family: str, kind: Kind, tmp_path: Path) -> None:
     loaded = check(CASE[family], kind, tmp_path)
