@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from random import Random
 
-from . import values, words
 from .grammar import articles, expand, written
 from .tables import load
+from .values import values, words
 
 T = load("choices")
 everyday = load("choices_everyday")

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from . import extraction_everyday, values, words
+from . import extraction_everyday
 from .grammar import expand
 from .tables import load
+from .values import values, words
 
 T = load("conversations")
 

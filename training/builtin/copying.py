@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import values, words
 from .grammar import expand
 from .tables import load
+from .values import values, words
 
 T = load("copying")
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import copying, values
+from . import copying
 from .copying import item
 from .extraction import aside, filled_lines
 from .grammar import expand
 from .tables import load
+from .values import values
 
 T = load("copying_dialogues")
 

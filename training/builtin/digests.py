@@ -13,7 +13,16 @@ from importlib import import_module
 from random import Random
 from typing import Any
 
-from . import conversations, extraction_marked, facts, noise, systems, systems_everyday, tools_more
+from . import (
+    conversations,
+    extraction_marked,
+    facts,
+    noise,
+    systems,
+    systems_everyday,
+    tools_more,
+    values,
+)
 from .facts import FACTS
 from .tables import FOLDER
 
@@ -63,6 +72,8 @@ def digests(name: str, samples: int) -> list[str]:
 
 def _find(name: str) -> Generator:
     module, function = name.split(".")
+    if module in ("values", "words"):
+        return getattr(values, module)[function]
     generate: Generator = getattr(import_module(f"training.builtin.{module}"), function)
     return generate
 

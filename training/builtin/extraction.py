@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from random import Random
 
-from . import extraction_everyday, extraction_marked, values, words
+from . import extraction_everyday, extraction_marked
 from . import extraction_layouts as layouts
 from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand
 from .tables import load
+from .values import values, words
 
 T = load("extraction")
 

@@ -9,44 +9,21 @@ with listed values.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from . import values, words
-from .extraction_everyday import DRAW, LAST, shown, without_article
+from . import extraction_everyday
+from .extraction_everyday import shown, without_article
 from .grammar import articles, to_regex
+from .recipes import Recipes
+from .values import values
 
 Value = str | int | float
 FOLDER = Path(__file__).resolve().parent / "data" / "texts_to_read"
 _MARK = re.compile(r"\{([a-z0-9_/]+): ([^{}]+)\}")
 
-DRAWERS: dict[str, Callable[[Random], Value]] = {
-    "person": lambda r: DRAW["full"](r) if r.random() < 0.75 else values.person(r),
-    "first": lambda r: DRAW["first"](r) if r.random() < 0.8 else values.first_name(r),
-    "surname": lambda r: r.choice(LAST) if r.random() < 0.8 else values.surname(r),
-    "titled": DRAW["titledteacher"],
-    "town": DRAW["town"],
-    "country": DRAW["country"],
-    "firm": values.firm,
-    "street": DRAW["street"],
-    "email": DRAW["email"],
-    "phone": values.phone,
-    "code": values.code,
-    "small": lambda r: r.randint(2, 30),
-    "count": lambda r: r.randint(1, 150),
-    "number": values.number,
-    "hundreds": lambda r: r.randint(100, 999),
-    "price": DRAW["money"],
-    "time": values.time,
-    "date": values.date,
-    "day": lambda r: r.choice(words.T.DAYS),
-    "month": lambda r: r.choice(words.T.MONTHS),
-    "year": lambda r: r.randint(1850, 2030),
-    "colour": lambda r: r.choice(words.T.COLOURS),
-    "percent": lambda r: r.randint(1, 99),
-}
+DRAWERS = Recipes("extraction_marked", extraction_everyday.DRAW)
 
 
 @dataclass(frozen=True)

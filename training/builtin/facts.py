@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from . import words
 from .grammar import expand, inflect
 from .tables import FOLDER, load
+from .values import words
 
 T = load("facts")
 _Q = load("fact_questions")

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from . import values, words
 from .grammar import expand
 from .tables import load
+from .values import values, words
 
 T = load("systems_everyday")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from random import Random
 
-from . import words
 from .grammar import expand
 from .tables import load
+from .values import words
 
 T = load("noise")
 

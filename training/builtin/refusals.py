@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from random import Random
 
-from . import words
 from .grammar import expand, inflect
 from .tables import load
+from .values import words
 
 T = load("refusals")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from . import words
 from .grammar import expand
 from .tables import load
+from .values import words
 
 T = load("sums")
 

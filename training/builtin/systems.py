@@ -6,36 +6,21 @@ rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 
-from . import words
 from .facts import FACTS
 from .grammar import expand
-from .tables import load
+from .recipes import Recipes
+from .values import words
 
-T = load("systems")
-
-ATTRIBUTES: dict[str, Callable[[Random], str]] = {
-    "room": lambda r: str(r.randint(1, 499)), "desk": lambda r: str(r.randint(1, 99)),
-    "code": lambda r: str(r.randint(1000, 9999)), "colour": lambda r: r.choice(words.T.COLOURS),
-    "city": words.city, "pet": lambda r: r.choice(words.T.ANIMALS),
-    "fruit": lambda r: r.choice(words.T.FRUITS), "job": lambda r: r.choice(words.T.JOBS),
-    "badge": words.invented, "day": lambda r: r.choice(words.T.DAYS),
-    "password": words.invented, "phone": lambda r: str(r.randint(100, 999)),
-}  # fmt: skip
+_DRAW = Recipes("systems", words)
+T = _DRAW.T
 
 
 def rule(rng: Random) -> str:
     """Return a sentence of filler."""
-    text = expand(rng.choice(T.RULES), rng, {
-        "k": str(rng.randint(2, 60)), "city": words.city(rng), "company": words.company(rng),
-        "day": rng.choice(words.T.DAYS), "month": rng.choice(words.T.MONTHS),
-        "thing": words.thing(rng),
-        "colour": rng.choice(words.T.COLOURS), "name": words.person(rng),
-        "job": rng.choice(words.T.JOBS),
-        "animal": rng.choice(words.T.ANIMALS),
-    })  # fmt: skip
+    pattern = rng.choice(T.RULES)
+    text = expand(pattern, rng, _DRAW.slots("rule_slots", rng))
     return text[:1].upper() + text[1:] + "."
 
 
@@ -48,8 +33,8 @@ def records(rng: Random, n: int) -> tuple[list[str], list[tuple[str, str]]]:
         if name.split()[0] in people:
             continue
         people.add(name.split()[0])
-        attribute = rng.choice(sorted(ATTRIBUTES))
-        value = ATTRIBUTES[attribute](rng)
+        attribute = rng.choice(T.ATTRIBUTES)
+        value = str(_DRAW[attribute](rng))
         slots = {"a": attribute, "n": name, "v": value}
         line = expand(T.RECORD, rng, slots)
         lines.append(line[:1].upper() + line[1:] + ".")

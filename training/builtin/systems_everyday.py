@@ -16,14 +16,13 @@ from . import (
     extraction,
     extraction_layouts,
     extraction_marked,
-    values,
-    words,
 )
 from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand
 from .lookup_tables import FIRST, T, Table
 from .tables import load
+from .values import values, words
 
 Pair = tuple[str, str]
 

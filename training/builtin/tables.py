@@ -9,6 +9,7 @@ A file holds sections. `=== NAME KIND` begins one; the kind says what its lines 
     groups          lists of strings by key; `# key` begins each
     pairs           strings by key, `key: string`
     rows, tuples    a list of JSON values, or of tuples
+    recipes         lists of lines by name, see `recipes.py`
     map             JSON values by key, `["key", value]`; in a `map of tuples` each is a tuple
 """
 
@@ -65,6 +66,8 @@ def parse_table(kind: str, lines: list[str]) -> Any:
             return parse_groups(lines)
         case "pairs":
             return dict(line.split(": ", 1) for line in lines)
+        case "recipes":
+            return parse_recipes(lines)
         case "rows":
             return [json.loads(line) for line in lines]
         case "tuples":
@@ -85,3 +88,16 @@ def parse_groups(lines: list[str]) -> dict[str, list[str]]:
         else:
             current.append(line)
     return groups
+
+
+def parse_recipes(lines: list[str]) -> dict[str, list[str]]:
+    """Return the lines of each recipe: one behind its name, or several indented below it."""
+    recipes: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in lines:
+        if line.startswith("    "):
+            current.append(line[4:])
+        else:
+            name, _, text = line.partition(":")
+            current = recipes.setdefault(name, [text[1:]] if text else [])
+    return recipes

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from . import values, words
 from .grammar import articles, expand
-from .tables import load
+from .recipes import Recipes
+from .values import values
 
-T = load("tools")
+DRAW = Recipes("tools", values)
+T = DRAW.T
 
 Message = dict[str, Any]
 
@@ -40,47 +41,18 @@ class Tool:
     results: list[tuple[str, str]]
 
 
-def _text(rng: Random) -> str:
-    return articles(expand(
-        T.TEXT,
-        rng,
-        {"n": words.person(rng), "a": rng.choice(words.T.ANIMALS), "t": rng.choice(words.T.THINGS),
-         "i": words.invented(rng), "k": str(rng.randint(1, 23)), "f": rng.choice(words.T.FRUITS),
-         "c": words.city(rng)},
-    ))  # fmt: skip
+@DRAW.add
+def text(rng: Random) -> str:
+    """Return a short message."""
+    return articles(expand(T.TEXT, rng, DRAW.slots("text_slots", rng)))
 
 
-def _query(rng: Random) -> str:
-    return articles(expand(
-        T.QUERY,
-        rng,
-        {"t": rng.choice(words.T.THINGS), "f": rng.choice(words.T.FRUITS), "c": words.city(rng),
-         "a": rng.choice(words.T.ANIMALS), "i": words.invented(rng), "j": rng.choice(words.T.JOBS),
-         "w": rng.choice(words.T.WORLD), "w2": rng.choice(words.T.WORLD), "n": words.person(rng),
-         "k": str(rng.randint(2, 900)), "c2": words.city(rng), "i2": words.invented(rng),
-         "l": rng.choice(words.T.LANGUAGES)},
-    ))  # fmt: skip
+@DRAW.add
+def query(rng: Random) -> str:
+    """Return a search query."""
+    return articles(expand(T.QUERY, rng, DRAW.slots("query_slots", rng)))
 
 
-DRAW: dict[str, Callable[[Random], str | int]] = {
-    "city": values.place,
-    "query": _query,
-    "minutes": lambda r: r.randint(1, 90),
-    "name": values.person,
-    "text": _text,
-    "song": lambda r: f"{words.invented(r).capitalize()} {r.choice(words.T.COLOURS)}",
-    "text2": lambda r: r.choice(words.T.THINGS + words.T.ANIMALS + words.T.FRUITS),
-    "language": lambda r: r.choice(words.T.LANGUAGES),
-    "source": lambda r: r.choice(["euros", "dollars", "pounds", "yen", "francs"]),
-    "target": lambda r: r.choice(["rupees", "kronor", "pesos", "lira", "zloty"]),
-    **dict.fromkeys(["amount", "a", "b"], lambda r: r.randint(1, 999)),
-    "path": lambda r: f"{words.invented(r)}.{r.choice(['txt', 'md', 'csv', 'log'])}",
-    "product": words.thing,
-    "people": lambda r: r.randint(1, 20),
-    "time": lambda r: f"{r.randint(11, 22)}:{r.choice(['00', '30'])}",
-    "day": lambda r: r.choice(words.T.DAYS),
-    "room": lambda r: r.choice([*T.ROOMS, words.invented(r)]),
-}
 _INTEGERS = {"minutes", "amount", "a", "b", "people"}
 
 
@@ -193,14 +165,8 @@ def sample(rng: Random, pool: list[Tool] = TOOLS) -> tuple[list[dict[str, Any]],
     ]
     if rng.random() < 0.45:
         result, answer = rng.choice(tool.results)
-        extra = {
-            "sky": rng.choice("sunny cloudy rainy windy foggy snowy".split()),
-            "clock": f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}",
-            "word": words.invented(rng),
-            "place": values.place(rng),
-            "mail": words.email(rng),
-            "number": _number(drawn, answer, rng),
-        }
+        extra = DRAW.slots("result_slots", rng)
+        extra["number"] = _number(drawn, answer, rng)
         for name, value in {**slots, **extra}.items():
             result = result.replace("{" + name + "}", value)
             answer = answer.replace("{" + name + "}", value)

@@ -9,27 +9,15 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from . import tools, tools_everyday, values, words
+from . import tools, tools_everyday
 from .extraction_texts import DRAW
 from .grammar import articles, expand
-from .tables import load
+from .recipes import Recipes
 from .tools import Message, Tool
+from .values import values
 
-T = load("tools_more")
-
-_DRAW = {
-    **DRAW,
-    "symbol": lambda r: "".join(r.choice("ABCDEFGHKLMNPRSTUVXZ") for _ in range(r.randint(2, 4))),
-    "path": lambda r: f"{values.word(r)}.{r.choice('txt md csv log json pdf'.split())}",
-    "expression": lambda r: f"{r.randint(2, 99)} {r.choice('+-*/')} {r.randint(2, 99)}",
-    "topic": lambda r: r.choice([values.word(r), r.choice(words.T.WORLD)]),
-    "pick": lambda r: r.choice([values.word(r), values.title(r)]),
-    "percent": lambda r: r.randint(0, 100),
-    "lengths": lambda r: r.choice("km miles metres feet inches yards".split()),
-    "weights": lambda r: r.choice("kg pounds grams ounces stones tons".split()),
-}
-
-
+_DRAW = Recipes("tools_more", DRAW)
+T = _DRAW.T
 TOOLS = tools.parse(T.TOOLS, _DRAW, T.INTEGERS)
 
 # Made-up tools: what is done, to what, and the ways to say each parameter.

@@ -32,11 +32,10 @@ from . import (
     tools,
     tools_everyday,
     tools_more,
-    values,
-    words,
 )
 from .facts import FACTS
 from .grammar import normalise, to_regex
+from .values import values, words
 
 choices_everyday, choices_more, choices_wide = choices.everyday, choices.more_asked, choices.wide
 
@@ -54,7 +53,7 @@ OFF_TOPIC = {
     **dict.fromkeys(["day", "month", "fruit", "animal", "k"], r"\w+"),
     **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.T.WORLD) + ")"),
 }
-LOOKUPS = {"a": "(?:" + "|".join(systems.ATTRIBUTES) + ")", "n": _NAME, "v": _NAME}
+LOOKUPS = {"a": "(?:" + "|".join(systems.T.ATTRIBUTES) + ")", "n": _NAME, "v": _NAME}
 EVERYDAY = {
     "a": "(?:" + "|".join(k.names for k in lookup_tables.ATTRIBUTES.values()) + ")",
     **dict.fromkeys("nk", r"(\w+(?: \w+){0,3}?)"),
