@@ -16,6 +16,7 @@ from yaie.errors import InvalidRequest
 from yaie.llm import LLM
 
 
+@pytest.mark.integration
 def test_every_figure_of_the_tree_is_compared_with_a_goal() -> None:
     report = measure_tree(scale=0.01)
     figures = {figure["name"]: figure for figure in report["figures"]}

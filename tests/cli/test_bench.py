@@ -28,6 +28,7 @@ def small_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "measure_tree", functools.partial(tree.measure_tree, scale=0.01))
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("small_tree")
 def test_a_terminal_shows_a_table_with_goals(
     notes: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -45,6 +46,7 @@ def test_a_terminal_shows_a_table_with_goals(
     assert json.loads(capsys.readouterr().out)["benchmark"] == "tree"
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("small_tree", "notes")
 def test_a_pipe_gets_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["bench", "tree", "--quick"]) == 0

@@ -128,6 +128,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
     return made
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("part", range(2))
 def test_answers_do_not_depend_on_the_batch(subject: Subject, part: int) -> None:
     stats = run_schedules(subject, range(5000 + 20 * part, 5020 + 20 * part))
