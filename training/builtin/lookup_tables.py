@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
 from .grammar import expand
+from .recipes import Recipes
 from .tables import load
 from .values import values, words
 
@@ -17,143 +17,34 @@ T = load("systems_everyday")
 Pair = tuple[str, str]
 
 
-def _code(rng: Random) -> str:
-    return "".join(rng.choice("ABCDEFGHKLMNPRSTWX") for _ in range(rng.choice([1, 1, 2])))
+FIRST = sorted({*values.T.FIRST_NAMES, *words.T.NAMES})
+NAMES = Recipes("lookup_kinds", values)
+VALUES = Recipes("lookup_attributes", NAMES)
 
 
-def _named(names: list[str]) -> Callable[[Random], str]:
-    return lambda rng: rng.choice(names)
+@NAMES.add
+def first(rng: Random) -> str:
+    """Return a first name, each as likely as the others."""
+    return rng.choice(FIRST)
 
 
 class Kind(NamedTuple):
-    """The first column: names, header and article."""
+    """The first column: its header, the article of its names, and if they are people's."""
 
-    draw: Callable[[Random], str]
     header: str
-    article: str = "the "
-    person: bool = False
-
-
-def _combined(header: str, article: str, heads: str, kinds: str, singles: str) -> Kind:
-    """Return a kind whose names have two words, shared with many others, or sometimes one word."""
-    first, second, alone = heads.split(), kinds.split(), singles.split()
-
-    def draw(rng: Random) -> str:
-        if alone and rng.random() < 0.3:
-            return rng.choice(alone)
-        return f"{rng.choice(first)} {rng.choice(second)}"
-
-    return Kind(draw, header, f"{article.strip()} " if article.strip() else "")
-
-
-FIRST = sorted({*values.T.FIRST_NAMES, *words.T.NAMES})
-_LANDMARKS = "Oak Lake River Garden Tower Sun Moon Rose Harbour Forest Mill Castle Bridge Star"
-KINDS = {
-    **{key: _combined(*text.split(" =")) for key, text in T.KINDS.items()},
-    "person": Kind(lambda r: r.choice(FIRST), "name", "", person=True),
-    "doctor": Kind(lambda r: f"Dr. {r.choice(values.T.SURNAMES)}", "doctor", "", person=True),
-    "pet": Kind(_named("Rex Bella Luna Milo Coco Max Daisy Simba Nala Rocky Toby Molly Oscar Lucky "
-                       "Pepper Ginger Felix Fluffy Bruno Misty Shadow Biscuit Tiger".split()),
-                "pet", "", person=True),
-    "show": Kind(lambda r: f"{r.choice(values.T.ADJECTIVES).capitalize()} "
-                 f"{r.choice(values.T.RARE).capitalize()}", "title", ""),
-    "book": Kind(lambda r: f"{r.choice(values.T.RARE).capitalize()} and "
-                 f"{r.choice(values.T.RARE).capitalize()}" if r.random() < 0.4 else
-                 f"The {r.choice(values.T.RARE).capitalize()}", "title", ""),
-    "room": Kind(lambda r: f"{r.choice(_LANDMARKS.split())} {r.choice(['Room', 'Room', 'Suite'])}",
-                 "room"),
-    "machine": Kind(lambda r: r.choice(values.T.RARE) if r.random() < 0.7 else
-                    f"{r.choice('web mail build test print file db gpu'.split())}-"
-                    f"{r.randint(1, 20)}", "server", ""),
-    "branch": Kind(lambda r: f"{r.choice(words.T.CITIES)} office", "office"),
-    "goods": Kind(lambda r: f"{r.choice(values.T.ADJECTIVES + words.T.COLOURS)} "
-                  f"{r.choice(values.T.GOODS + words.T.THINGS)}" if r.random() < 0.7 else
-                  r.choice(values.T.GOODS + words.T.THINGS), "product"),
-    "flight": Kind(lambda r: f"flight {_code(r)}{r.choice(['', ' '])}{r.randint(10, 999)}",
-                   "flight", ""),
-    "carrier": Kind(lambda r: f"{values.firm(r)}", "carrier", ""),
-    "company": Kind(lambda r: f"{values.firm(r)}", "company", ""),
-    "trip": Kind(lambda r: f"{r.choice(['trip', 'trip', 'tour', 'cruise'])} to "
-                 f"{r.choice(words.T.CITIES)}", "trip"),
-    "year": Kind(lambda r: f"{r.randint(1850, 1999)}", "year", ""),
-    "chapter": Kind(lambda r: r.choice("installation|first steps|metrics|caching|evictions|queues|"
-                                       "tool calls|streaming|benchmarks|errors|testing|security|"
-                                       "logging|releases|glossary|sampling|schemas|namespaces"
-                                       .split("|")) + " chapter", "chapter"),
-}  # fmt: skip
-
-
-def _whole(low: int, high: int) -> Callable[[Random], str]:
-    return lambda rng: str(rng.randint(low, high))
-
-
-def _room(rng: Random) -> str:
-    roll = rng.random()
-    if roll < 0.7:
-        return str(rng.randint(1, 60) if roll < 0.35 else rng.randint(100, 499))
-    return f"{rng.choice('ABCDEFG')}{rng.choice(['', '', '-', '.'])}{rng.randint(1, 320)}"
-
-
-def _price(rng: Random) -> str:
-    if rng.random() < 0.5:
-        return str(rng.randint(2, 60) if rng.random() < 0.6 else rng.randint(60, 900))
-    cents = rng.choice([50, 20, 90, 95, 99, 80, 40, 75, rng.randint(10, 99)])
-    return f"{rng.randint(1, 49)}.{cents}"
-
-
-def _clock(rng: Random) -> str:
-    return f"{rng.randint(6, 22):02d}:{rng.choice('00 15 30 45 05 20 50'.split())}"
+    article: str
+    person: bool
 
 
 class Attribute(NamedTuple):
-    """A column: values, alternative names, and the question word that it answers."""
+    """A column: alternative names, and the question word that it answers."""
 
-    draw: Callable[[Random], str]
     names: str
-    tells: str = ""  # where, call, cost, many or when
+    tells: str  # where, call, cost, many, when, or ""
 
 
-ATTRIBUTES = {
-    "room": Attribute(_room, "room|room number", "where"),
-    "desk": Attribute(_whole(1, 140), "desk|desk number", "where"),
-    "phone": Attribute(lambda r: values.phone(r) if r.random() < 0.4 else str(r.randint(100, 9999)),
-                       "phone|phone number|telephone number", "call"),
-    "extension": Attribute(_whole(10, 999), "extension|extension number", "call"),
-    "price": Attribute(_price, "price", "cost"),
-    "fee": Attribute(_price, "fee", "cost"),
-    "rate": Attribute(lambda r: f"{r.randint(0, 9)}.{r.randint(1, 99)}", "rate|interest rate"),
-    "stock": Attribute(_whole(0, 250), "stock", "many"),
-    "capacity": Attribute(_whole(2, 180), "capacity", "many"),
-    "shelf": Attribute(_room, "shelf|shelf number", "where"),
-    "code": Attribute(lambda r: values.code(r) if r.random() < 0.5 else str(r.randint(1000, 9999)),
-                      "code"),
-    "time": Attribute(_clock, "time|starting time", "when"),
-    "day": Attribute(_named(words.T.DAYS), "day", "when"),
-    "month": Attribute(_named(words.T.MONTHS), "month", "when"),
-    "rack": Attribute(_room, "rack|rack number", "where"),
-    "address": Attribute(lambda r: f"10.0.{r.randint(0, 20)}.{r.randint(1, 250)}", "address"),
-    "laptop": Attribute(values.code, "laptop"),
-    "policy": Attribute(_whole(1000, 99999), "policy|policy number"),
-    "gate": Attribute(_room, "gate|gate number", "where"),
-    "floor": Attribute(_whole(0, 30), "floor", "where"),
-    "counter": Attribute(_whole(1, 60), "counter|counter number", "where"),
-    "locker": Attribute(_whole(1, 300), "locker|locker number"),
-    "bed": Attribute(_room, "bed|bed number", "where"),
-    "seat": Attribute(lambda r: f"{r.randint(1, 30)}{r.choice('ABCDEFGH')}", "seat|seat number"),
-    "bay": Attribute(_room, "bay|bay number", "where"),
-    "table": Attribute(_whole(1, 60), "table|table number"),
-    "number": Attribute(_whole(1, 99), "number"),
-    "box": Attribute(_room, "box|box number", "where"),
-    "reel": Attribute(_whole(1, 900), "reel|reel number"),
-    "owner": Attribute(lambda r: f"{r.choice(FIRST)} {r.choice(values.T.SURNAMES)}", "owner"),
-    "author": Attribute(lambda r: f"{r.choice(FIRST)} {r.choice(values.T.SURNAMES)}", "author"),
-    "guide": Attribute(_named(FIRST), "guide"),
-    "duration": Attribute(_whole(1, 40), "duration|number of days"),
-    "pitch": Attribute(_room, "pitch|pitch number", "where"),
-    "ticket": Attribute(_whole(100, 9999), "ticket|ticket number"),
-    "page": Attribute(_whole(1, 400), "page|page number"),
-    "studio": Attribute(_room, "studio", "where"),
-}  # fmt: skip
+KINDS = {key: Kind(*row) for key, row in NAMES.T.KINDS.items()}
+ATTRIBUTES = {key: Attribute(*row) for key, row in VALUES.T.ATTRIBUTES.items()}
 
 # {n}: the name with its article, {k}: without, {a}: what is asked.
 ENDS = ["[, please|, thanks|, thank you]", " [today|now|again|exactly|please]"]
@@ -205,15 +96,15 @@ class Table:
     def _name(self, kind: str, rng: Random) -> str:
         if kind == "person":
             if self.full_names:
-                return f"{rng.choice(FIRST)} {rng.choice(values.T.SURNAMES)}"
+                return str(NAMES.full(rng))
             if rng.random() < 0.08:
                 return values.made_up(rng).capitalize()
-        return self.kind.draw(rng)
+        return str(NAMES[kind](rng))
 
     def _value(self, attribute: str, rng: Random, style: float) -> str:
         if attribute in ("price", "fee") and style < 0.4:
             return str(rng.randint(1, 99))
-        return ATTRIBUTES[attribute].draw(rng)
+        return str(VALUES[attribute](rng))
 
     def shown(self, name: str) -> str:
         return self.kind.article + name

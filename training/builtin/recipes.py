@@ -93,7 +93,7 @@ class Recipes:
             self._steps[name] = _steps(self._lines[name], self)
         return self._steps[name]
 
-    def slots(self, name: str, rng: Random, **known: str) -> dict[str, str]:
+    def slots(self, name: str, rng: Random, /, **known: str) -> dict[str, str]:
         """Return the values of a recipe whose lines name them."""
         drawn: Known = dict(known)
         for key, _, write in self._compiled(name):

@@ -21,23 +21,17 @@ from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand
 from .lookup_tables import FIRST, T, Table
-from .tables import load
+from .recipes import Recipes
 from .values import values, words
 
 Pair = tuple[str, str]
 
 
+_DRAW = Recipes("systems_everyday_texts", values)
+
+
 def _filled(pattern: str, rng: Random, name: str) -> str:
-    hour = rng.randint(7, 10)
-    slots = {
-        "name": name, "city": rng.choice(words.T.CITIES), "day": rng.choice(words.T.DAYS),
-        "month": rng.choice(words.T.MONTHS), "k": str(rng.randint(2, 60)),
-        "year": str(rng.randint(1820, 1999)), "year2": str(rng.randint(2019, 2031)),
-        "h": f"{hour}:{rng.choice(['00', '30'])}", "h2": f"{rng.randint(16, 22)}:00",
-        "street": f"{rng.choice(values.T.SURNAMES)} Street", "word": rng.choice(values.T.RARE),
-        "company": rng.choice(words.T.COMPANIES),
-    }  # fmt: skip
-    text = expand(pattern, rng, slots)
+    text = expand(pattern, rng, _DRAW.slots("slots", rng, name=name))
     return text[:1].upper() + text[1:] + "."
 
 
@@ -54,9 +48,8 @@ def _setting(role: str, tables: str, *paragraphs: str) -> Setting:
     return Setting(role, [(kind, columns) for kind, columns in pairs], list(paragraphs))
 
 
-_TEXTS = load("systems_everyday_texts")
-SETTINGS = {key: _setting(*lines) for key, lines in _TEXTS.SETTINGS.items()}
-_COMMON = _TEXTS.COMMON.split("\n")
+SETTINGS = {key: _setting(*lines) for key, lines in _DRAW.T.SETTINGS.items()}
+_COMMON = _DRAW.T.COMMON.split("\n")
 
 
 def _notes(setting: str, number: int, names: Callable[[], str], rng: Random) -> list[str]:

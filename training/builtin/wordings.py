@@ -234,8 +234,8 @@ def _table_words() -> set[str]:
     rng = Random(0)
     found = {*lookup_tables.FIRST, *values.T.RARE, *values.T.GOODS, *values.T.ADJECTIVES, "the"}
     found |= {*values.T.SURNAMES, *words.T.CITIES, *words.T.THINGS, *words.T.COLOURS}
-    for kind in lookup_tables.KINDS.values():
-        found |= {word for _ in range(400) for word in kind.draw(rng).split()}
+    for kind in lookup_tables.KINDS:
+        found |= {word for _ in range(400) for word in str(lookup_tables.NAMES[kind](rng)).split()}
     return set(normalise(" ".join(found)).split())
 
 
