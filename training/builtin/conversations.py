@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from random import Random
 
 from . import extraction_everyday
 from .grammar import expand
-from .tables import load
-from .values import values, words
+from .recipes import Recipes
+from .values import words
 
-T = load("conversations")
+_DRAW = Recipes("conversations", extraction_everyday.DRAW)
+T = _DRAW.T
 
 
 def _follow(line: str) -> tuple[str, str, list[str]]:
@@ -48,15 +48,7 @@ def told_pair(rng: Random) -> tuple[str, str, str, str]:
     if rng.random() < 0.7:
         told, asked, known = told_thing(rng)
         return told, NOTED, asked, known
-    drawn = {
-        "colour": rng.choice(words.T.COLOURS),
-        "city": values.place(rng),
-        "animal": rng.choice([w for w in words.T.ANIMALS if w[0] not in "aeiou"]),
-        "job": rng.choice([w for w in words.T.JOBS if w[0] not in "aeiou"]),
-        "number": str(values.number(rng, 3)),
-        "fruit": rng.choice(words.T.FRUITS),
-        "code": values.word(rng),
-    }
+    drawn = _DRAW.slots("told", rng)
     kind = rng.choice(sorted(drawn))
     value = drawn[kind]
     tell, ask, answer = T.TOLD[kind]
@@ -70,20 +62,6 @@ def told_pair(rng: Random) -> tuple[str, str, str, str]:
     )
 
 
-_DRAW: dict[str, Callable[[Random], object]] = {
-    **{name: extraction_everyday.DRAW[name] for name in ("first", "town", "country", "street")},
-    "number": lambda r: values.number(r, 4),
-    "code": values.code,
-    "day": lambda r: r.choice(words.T.DAYS),
-    "colour": lambda r: r.choice(words.T.COLOURS),
-    "fruit": lambda r: r.choice(words.T.FRUITS),
-    "job": lambda r: r.choice(words.T.JOBS),
-    "rare": values.word,
-    "surname": lambda r: r.choice(extraction_everyday.LAST),
-    "language": lambda r: r.choice(words.T.LANGUAGES),
-    "month": lambda r: r.choice(words.T.MONTHS),
-    "time": values.time,
-}
 PATTERNS = T.OWN_TOLD + T.OWN_ASKED + T.DAY_TOLD + T.DAY_ASKED + T.TIME_TOLD + T.TIME_ASKED
 THINGS = [thing for listed in T._OWN.values() for thing in listed.split(", ")] + T._PLANNED
 

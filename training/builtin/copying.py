@@ -9,26 +9,18 @@ import json
 from random import Random
 
 from .grammar import expand
-from .tables import load
-from .values import values, words
+from .recipes import Recipes
+from .values import values
 
-T = load("copying")
+_DRAW = Recipes("copying", values)
+T = _DRAW.T
 
 LINE = ["the {a} of {n} is {v}", "{n}'s {a} is {v}", "{n}: {a} {v}", "{n} has the {a} {v}"]
 
 
 def item(rng: Random) -> str:
     """Return a word or a figure."""
-    roll = rng.random()
-    if roll < 0.45:
-        return values.word(rng)
-    if roll < 0.6:
-        return values.first_name(rng)
-    if roll < 0.7:
-        return str(values.number(rng, 5))
-    if roll < 0.78:
-        return values.code(rng)
-    return rng.choice(words.T.THINGS + values.T.GOODS + values.T.RARE + words.T.WORLD)
+    return str(_DRAW.item(rng))
 
 
 def _row(rng: Random, low: int, high: int) -> list[str]:
@@ -128,24 +120,11 @@ def drill(rng: Random) -> tuple[str, str]:
     return rng.choice(MAKERS)(rng)
 
 
-def _item(rng: Random) -> str:
-    kind = rng.randrange(7)
-    if kind == 0:
-        return words.invented(rng)
-    if kind <= 2:
-        return rng.choice(words.T.NAMES + words.T.CITIES)
-    if kind == 3:
-        return str(rng.randint(0, 9999))
-    return rng.choice(
-        words.T.THINGS + words.T.COLOURS + words.T.ANIMALS + words.T.FRUITS + words.T.JOBS
-    )
-
-
 def sample(rng: Random) -> tuple[str, str]:
     """Return a request and the words to say."""
     if rng.random() < 0.75:
         return drill(rng)
-    items = [_item(rng) for _ in range(rng.randint(2, 10))]
+    items = [str(_DRAW.plain_item(rng)) for _ in range(rng.randint(2, 10))]
     text = " ".join(items)
     if rng.random() < 0.2:
         which = rng.choice(["first", "last", "second"])

@@ -13,53 +13,22 @@ from . import extraction_layouts as layouts
 from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand
-from .tables import load
-from .values import values, words
+from .recipes import Recipes
+from .values import values
 
-T = load("extraction")
+_DRAW = Recipes("extraction", values)
+T = _DRAW.T
 
 Names = dict[str, str]
-EVENT_KINDS = ["team", "board", "design", "budget", "yearly"]
 
 
-def _person(rng: Random) -> layouts.Record:
-    return {
-        "name": words.person(rng),
-        "age": rng.randint(3, 99),
-        "city": words.city(rng),
-        "job": rng.choice(words.T.JOBS) if rng.random() < 0.8 else words.invented(rng),
-        "email": words.email(rng),
-        "company": words.company(rng),
-    }
+# For each kind of record: sentences, each with the fields that it states. Two make a text.
+KINDS = [("person", T.PERSON), ("order", T.ORDER), ("event", T.EVENT)]
 
 
-def _order(rng: Random) -> layouts.Record:
-    return {
-        "product": words.thing(rng),
-        "quantity": rng.randint(1, 60),
-        "price": rng.randint(1, 999),
-        "customer": words.person(rng),
-        "city": words.city(rng),
-        "order_id": rng.randint(100, 99999),
-    }
-
-
-def _event(rng: Random) -> layouts.Record:
-    return {
-        "title": f"{rng.choice([*EVENT_KINDS, words.invented(rng)])} {rng.choice(T.EVENT_NAMES)}",
-        "day": rng.choice(words.T.DAYS),
-        "month": rng.choice(words.T.MONTHS),
-        "date": f"{rng.randint(2020, 2031)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}",
-        "time": f"{rng.randint(7, 22):02d}:{rng.choice(['00', '15', '30', '45'])}",
-        "city": words.city(rng),
-        "people": rng.randint(2, 90),
-        "room": rng.randint(1, 400),
-        "host": words.person(rng),
-    }
-
-
-# For each kind: sentences, each with the fields that it states. Two or three make a text.
-KINDS = [(_person, T.PERSON), (_order, T.ORDER), (_event, T.EVENT)]
+def fields(kind: str) -> list[str]:
+    """Return the fields of a kind of record."""
+    return list(_DRAW.record(kind, Random(0)))
 
 
 def key_name(field: str, rng: Random, stated: dict[str, str | int | float], known: Names) -> str:
@@ -71,8 +40,7 @@ def key_name(field: str, rng: Random, stated: dict[str, str | int | float], know
 
 def aside(rng: Random) -> str:
     """Return an irrelevant sentence."""
-    slots = {"n": values.person(rng), "k": str(values.number(rng, 3)), "c": values.place(rng),
-             "w": values.word(rng), "t": rng.choice(values.T.GOODS)}  # fmt: skip
+    slots = _DRAW.slots("aside", rng)
     return articles(expand(rng.choice(layouts.ASIDE), rng, slots))
 
 
@@ -206,10 +174,10 @@ def sample(rng: Random) -> tuple[str | None, str, str]:
     """Return system text (or None), user text, answer."""
     if rng.random() < 0.8:
         return wide_sample(rng)
-    make, texts = rng.choice(KINDS)
-    values = make(rng)
+    kind, texts = rng.choice(KINDS)
+    record_values = _DRAW.record(kind, rng)
     sentence, stated = rng.choice(texts)
-    slots = {k: str(v) for k, v in values.items()}
+    slots = {k: str(v) for k, v in record_values.items()}
     parts = [filled_lines(sentence, rng, slots)]
     if rng.random() < 0.3:
         other, more = rng.choice(texts)
@@ -223,10 +191,10 @@ def sample(rng: Random) -> tuple[str | None, str, str]:
     if rng.random() < 0.5:
         rng.shuffle(keys)
     keys = keys[: rng.randint(1, len(keys))] if rng.random() < 0.4 else keys
-    record: layouts.Record = {key: values[key] for key in keys}
+    record: layouts.Record = {key: record_values[key] for key in keys}
     compact = rng.random() < 0.15
     answer = json.dumps(record, ensure_ascii=False, separators=(",", ":") if compact else None)
-    fields = layouts.describe_fields(record, rng, values)
+    fields = layouts.describe_fields(record, rng)
     task = expand(rng.choice(T.TASKS), rng)
     task = (task[:1].upper() + task[1:]) if rng.random() < 0.8 else task
     if compact:

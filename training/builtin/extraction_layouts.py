@@ -32,7 +32,7 @@ def schema_of(record: Record) -> dict[str, object]:
     }
 
 
-def describe_fields(record: Record, rng: Random, values: Record) -> str:
+def describe_fields(record: Record, rng: Random) -> str:
     """Return the fields in one of the usual layouts."""
     keys = list(record)
     style = rng.randrange(6)

@@ -94,11 +94,14 @@ class Recipes:
         return self._steps[name]
 
     def slots(self, name: str, rng: Random, /, **known: str) -> dict[str, str]:
-        """Return the values of a recipe whose lines name them."""
-        drawn: Known = dict(known)
+        """Return the values of a recipe whose lines name them, as text."""
+        return {key: str(value) for key, value in self.record(name, rng, **known).items()}
+
+    def record(self, name: str, rng: Random, /, **known: Any) -> dict[str, Any]:
+        """Return the values of a recipe whose lines name them, beside the known ones."""
         for key, _, write in self._compiled(name):
-            drawn[key] = write(rng, drawn)
-        return {key: str(value) for key, value in drawn.items()}
+            known[key] = write(rng, known)
+        return known
 
     def entries(self, names: str) -> list[Any]:
         """Return the entries of `LIST` or `LIST+OTHER`, here or in a base."""

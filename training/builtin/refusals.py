@@ -9,10 +9,11 @@ from __future__ import annotations
 from random import Random
 
 from .grammar import expand, inflect
-from .tables import load
+from .recipes import Recipes
 from .values import words
 
-T = load("refusals")
+_DRAW = Recipes("refusals", words)
+T = _DRAW.T
 
 SHAPES: list[tuple[list[str], list[str]]] = [
     (T.DO_SHAPES, T.DO), (T.HOW_SHAPES, T.HOW_TO), (T.ABOUT_SHAPES, T.ABOUT),
@@ -60,35 +61,8 @@ def _filled(shape: str, wanted: list[str], rng: Random) -> str:
     return expand(shape.replace(slot, phrase(slot, rng.choice(wanted))), rng)
 
 
-def _topic(rng: Random) -> str:
-    roll = rng.random()
-    if roll < 0.45:
-        return rng.choice(T.TOPICS.split("|"))
-    if roll < 0.9:
-        return rng.choice(["", "", "the ", "my ", "our "]) + rng.choice(words.T.WORLD)
-    return words.invented(rng)
-
-
-def _slots(rng: Random) -> dict[str, str]:
-    return {
-        "topic": _topic(rng),
-        "w": rng.choice(words.T.WORLD),
-        "w2": rng.choice(words.T.WORLD),
-        "name": words.person(rng),
-        "city": words.city(rng),
-        "city2": words.city(rng),
-        "company": words.company(rng),
-        "thing": words.thing(rng),
-        "day": rng.choice(words.T.DAYS),
-        "month": rng.choice(words.T.MONTHS),
-        "fruit": rng.choice(words.T.FRUITS),
-        "animal": rng.choice(words.T.ANIMALS),
-        "k": str(rng.randint(2, 999)),
-    }
-
-
 def _fill(text: str, rng: Random) -> str:
-    for name, value in _slots(rng).items():
+    for name, value in _DRAW.slots("slots", rng).items():
         text = text.replace("{" + name + "}", value)
     return text
 
@@ -97,7 +71,7 @@ def ask(rng: Random) -> str:
     """Return an off-topic request."""
     if rng.random() < 0.5:
         return _fill(_wide(rng), rng)
-    return expand(rng.choice(T.OFF_TOPIC), rng, _slots(rng))
+    return expand(rng.choice(T.OFF_TOPIC), rng, _DRAW.slots("slots", rng))
 
 
 def ask_again(rng: Random) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from random import Random
 
 from .grammar import expand
-from .tables import load
+from .recipes import Recipes
 from .values import words
 
-T = load("sums")
+_DRAW = Recipes("sums", words)
+T = _DRAW.T
 
 
 def answer_add(a: int, b: int) -> str:
@@ -59,15 +60,6 @@ def sample(rng: Random) -> tuple[str, str]:
         a, b = max(a, b), min(a, b)
         text, answer = rng.choice(T.SUB + T.LOSSES), answer_sub(a, b)
     spelled = max(a, b) < len(T.SPELLED) and rng.random() < 0.2
-    slots = {
-        "a": _spell(a, spelled),
-        "b": _spell(b, spelled),
-        "p": rng.choice(T.PEOPLE) if rng.random() < 0.5 else words.person(rng),
-        "n": words.person(rng),
-        "n2": words.person(rng),
-        "t": rng.choice(words.T.THINGS + words.T.FRUITS + words.T.ANIMALS + words.T.WORLD) + "s",
-        "r": rng.choice(words.T.WORLD),
-        "d": rng.choice(words.T.DAYS),
-        "d2": rng.choice(words.T.DAYS),
-    }
+    known = {"a": _spell(a, spelled), "b": _spell(b, spelled)}
+    slots = _DRAW.slots("slots", rng, **known)
     return expand(text, rng, slots), answer

@@ -7,6 +7,7 @@ copy letter by letter.
 from __future__ import annotations
 
 import re
+from functools import partial
 from random import Random
 
 from .recipes import Recipes
@@ -42,6 +43,10 @@ def number(rng: Random, digits: int = 6) -> int:
     """Return a number of one to `digits` figures; all lengths are equally likely."""
     length = rng.randint(1, digits)
     return rng.randint(10 ** (length - 1), 10**length - 1)
+
+
+for _digits in (3, 4, 5):
+    values.add(partial(number, digits=_digits), f"number{_digits}")
 
 
 @values.add

@@ -48,7 +48,7 @@ _FIGURE = r"(?:\d+|" + "|".join(sums.T.SPELLED) + ")"
 SUMS = {**dict.fromkeys(["a", "b"], _FIGURE), **dict.fromkeys(["p", "n", "n2", "r"], _NAME),
         **dict.fromkeys(["t", "d", "d2"], r"\w+")}  # fmt: skip
 OFF_TOPIC = {
-    "topic": "(?:" + refusals.T.TOPICS + ")",
+    "topic": "(?:" + "|".join(refusals.T.TOPICS) + ")",
     **dict.fromkeys(["name", "city", "city2", "company", "thing"], _NAME),
     **dict.fromkeys(["day", "month", "fruit", "animal", "k"], r"\w+"),
     **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.T.WORLD) + ")"),
@@ -264,7 +264,9 @@ def _asks_a_table(text: str) -> bool:
 
 @cache
 def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    fields = {key: r"\w+(?: \w+){0,2}" for make, _ in extraction.KINDS for key in make(Random(0))}
+    fields = {
+        key: r"\w+(?: \w+){0,2}" for kind, _ in extraction.KINDS for key in extraction.fields(kind)
+    }
     tasks = [re.compile(r"\b" + to_regex(task) + r"\b") for task in extraction.T.TASKS]
     sentences = [
         re.compile(r"\b" + to_regex(p, fields) + r"\b")
