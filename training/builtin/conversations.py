@@ -62,7 +62,6 @@ def told_pair(rng: Random) -> tuple[str, str, str, str]:
     )
 
 
-PATTERNS = T.OWN_TOLD + T.OWN_ASKED + T.DAY_TOLD + T.DAY_ASKED + T.TIME_TOLD + T.TIME_ASKED
 THINGS = [thing for listed in T._OWN.values() for thing in listed.split(", ")] + T._PLANNED
 
 

@@ -20,13 +20,7 @@ T = load("copying_dialogues")
 Pair = tuple[str, str]
 
 HEADS = ["", "", "", "[notes|list|records|know|given|read|here is the list|what we know][: |:\n]"]
-BEFORE = ["[what|which word|which] [comes|stands|is] [right |]before {x}", "before {x}",
-          "the [word|item|entry|one] before {x}", "what precedes {x}"]  # fmt: skip
 PLACES = {"first": 0, "second": 1, "third": 2, "last": -1}
-PLACE = ["[what is|which is|give me|say|tell me|] the {w} [word|item|entry|one]",
-         "[and |]the {w}[ one|]", "{w} [word|item|entry|one]"]  # fmt: skip
-
-QUESTIONS = T.ASKED + T.AGAIN + T.OWNER + T.AFTER + BEFORE + PLACE + T.KEYED
 
 
 def _distinct(rng: Random, number: int, draw: str = "item") -> list[str]:
@@ -92,10 +86,10 @@ def _places(rng: Random) -> tuple[str, list[Pair]]:
         if roll < 0.45:
             pairs.append((_asked(T.AFTER, rng, x=row[at]), row[at + 1]))
         elif roll < 0.7:
-            pairs.append((_asked(BEFORE, rng, x=row[at + 1]), row[at]))
+            pairs.append((_asked(T.BEFORE, rng, x=row[at + 1]), row[at]))
         else:
             place = rng.choice(list(PLACES))
-            pairs.append((_asked(PLACE, rng, w=place), row[PLACES[place]]))
+            pairs.append((_asked(T.PLACE, rng, w=place), row[PLACES[place]]))
     return text, pairs
 
 

@@ -66,19 +66,6 @@ def expand(pattern: str, rng: Random, slots: Mapping[str, str] | None = None) ->
     return re.sub(r" {2,}", " ", text).strip()
 
 
-def count(pattern: str) -> int:
-    """Return an upper bound of the number of sentences that a pattern can write."""
-
-    def size(parts: tuple[Part, ...]) -> int:
-        total = 1
-        for part in parts:
-            if not isinstance(part, str):
-                total *= sum(size(option) for option in part)
-        return total
-
-    return size(parse(pattern))
-
-
 def inflect(pattern: str, ending: str) -> str:
     """Return a verb phrase pattern with its first verbs as "starting" (ing) or "starts" (s)."""
     inner = re.match(r"\[([^\[\]]*)\]", pattern)
@@ -96,20 +83,7 @@ def _inflect_first(text: str, ending: str) -> str:
     return (_third_person(word) if ending == "s" else _gerund(word)) + rest
 
 
-DOUBLED = [
-    "run",
-    "get",
-    "set",
-    "stop",
-    "quit",
-    "shut",
-    "swap",
-    "spin",
-    "begin",
-    "let",
-    "put",
-    "chat",
-]
+DOUBLED = "run get set stop quit shut swap spin begin let put chat".split()
 
 
 def _third_person(word: str) -> str:

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from random import Random
 
 from . import (
     choices,
-    choices_again,
     conversations,
-    copying,
-    copying_dialogues,
     extraction,
     extraction_everyday,
     extraction_layouts,
@@ -27,91 +24,67 @@ from . import (
     lookup_tables,
     noise,
     refusals,
-    sums,
-    systems,
     tools,
     tools_everyday,
     tools_more,
 )
 from .facts import FACTS
 from .grammar import normalise, to_regex
+from .tables import load
 from .values import values, words
 
 choices_everyday, choices_more, choices_wide = choices.everyday, choices.more_asked, choices.wide
+T = load("honesty")
+_NAME = T.MACROS["NAME"]
 
 
-_NAME = r"\w+(?: \w+)?"
-_OPTION = r"(?:(?:either|or|and|a|an|b|c|d) )*"
-NUMBERS = {**dict.fromkeys("abck", r"\b\d+\b"), "w": r"\w+", "s": r"\w+"}
-NUMBERS["o"] = rf"{_OPTION}(?:\d+|odd|even) {_OPTION}(?:\d+|odd|even)"
-_FIGURE = r"(?:\d+|" + "|".join(sums.T.SPELLED) + ")"
-SUMS = {**dict.fromkeys(["a", "b"], _FIGURE), **dict.fromkeys(["p", "n", "n2", "r"], _NAME),
-        **dict.fromkeys(["t", "d", "d2"], r"\w+")}  # fmt: skip
-OFF_TOPIC = {
-    "topic": "(?:" + "|".join(refusals.T.TOPICS) + ")",
-    **dict.fromkeys(["name", "city", "city2", "company", "thing"], _NAME),
-    **dict.fromkeys(["day", "month", "fruit", "animal", "k"], r"\w+"),
-    **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.T.WORLD) + ")"),
-}
-LOOKUPS = {"a": "(?:" + "|".join(systems.T.ATTRIBUTES) + ")", "n": _NAME, "v": _NAME}
-EVERYDAY = {
-    "a": "(?:" + "|".join(k.names for k in lookup_tables.ATTRIBUTES.values()) + ")",
-    **dict.fromkeys("nk", r"(\w+(?: \w+){0,3}?)"),
-    "p": r"\w+",
-}
-_ALIASES = [*extraction_texts.T.ALIASES.values(), *extraction_everyday.ALIASES.values()]
-_KEY = "(?:" + "|".join(sorted({key for names in _ALIASES for key in names.split()})) + ")"
-TOLD = {
-    "a": "(?:" + "|".join(copying.T.ATTRIBUTES) + ")",
-    "n": "(?:" + "|".join(values.T.FIRST_NAMES + words.T.NAMES).lower() + ")",
-    **dict.fromkeys(["x", "v"], _NAME),
-    "w": "(?:" + "|".join(copying_dialogues.PLACES) + ")",
-    "k": rf"{_KEY}(?:(?: and)? {_KEY}){{0,2}}",
-}
-_DRAWN = {
-    **dict.fromkeys(["n", "c", "c2", "i", "i2"], _NAME),
-    **dict.fromkeys("a t f j k l".split(), r"\w+"),
-    **dict.fromkeys(["w", "w2"], "(?:" + "|".join(words.T.WORLD) + ")"),
-    "t": "(?:" + "|".join(words.T.THINGS) + ")",
-}
-TOOLS = {
-    **dict.fromkeys(["a", "b", "amount", "minutes", "people"], r"\d+"),
-    **dict.fromkeys("city name song text product room".split(), _NAME),
-    "source": "(?:euros|dollars|pounds|yen|francs)",
-    "target": "(?:rupees|kronor|pesos|lira|zloty)",
-    **dict.fromkeys(["text", "task"], "(?:" + to_regex(tools.T.TEXT, _DRAWN) + r"|\w+)"),
-    "query": to_regex(tools.T.QUERY, _DRAWN),
-    "time": r"\d+ \d+",
-    "path": r"\w+ (?:txt|md|csv|log)",
-    "day": "(?:" + "|".join(words.T.DAYS).lower() + ")",
-    "language": "(?:" + "|".join(words.T.LANGUAGES).lower() + ")",
-}
-REVIEW = dict.fromkeys(["thing", "t", "word", "word2"], r"\w+")
-_LISTED = [*choices.KINDS.values(), choices_everyday.THINGS]
-_WORDS = "(?:" + "|".join(w for k in _LISTED for w in k).lower() + ")"
-_NAMES = {name for k in choices.KINDS for name in [k, *choices_more.SAME.get(k, [])]}
-_KIND = "(?:an? )?(?:" + "|".join(sorted(_NAMES)) + ")"
-KINDS = {**dict.fromkeys("wxyz", f"(?:an? )?{_WORDS}"), **dict.fromkeys("fsuk", _KIND)}
-KINDS["o"] = rf"{_OPTION}(?:{_WORDS}|{_KIND})(?: {_OPTION}(?:{_WORDS}|{_KIND}))+"
-GIVEN = {"n": r"\w+", "t": r"\w+", "u": r"\w+", "v": r"\w+"}
-KIND_WORDINGS = [
-    *choices_everyday.KIND,
-    *choices_everyday.PICK,
-    *choices_wide.KIND,
-    *choices_wide.PICK,
-    *choices_more.KIND,
-    *choices_more.THREE,
-    *choices_more.PICK,
-    *choices_more.PICK_THREE,
-]
-UNITS = {**NUMBERS, "c": "(?:" + "|".join(choices_more.UNITS) + ")", "u": r"\w+"}
-WHEN = {
-    "c": "(?:earlier|later)",
-    "d": "(?:first|before|last|later|after)",
-    **dict.fromkeys(
-        "ab", r"(?:\d+ \d+|\d+|" + "|".join(words.T.MONTHS + words.T.DAYS).lower() + ")"
-    ),
-}
+def _one_of(found: Iterable[str]) -> str:
+    return "(?:" + "|".join(found) + ")"
+
+
+def _macros() -> dict[str, str]:
+    """Return regular expressions of words that come from several tables."""
+    aliases = [*extraction_texts.T.ALIASES.values(), *extraction_everyday.ALIASES.values()]
+    listed = [*choices.KINDS.values(), choices_everyday.THINGS]
+    kinds = {name for k in choices.KINDS for name in [k, *choices_more.SAME.get(k, [])]}
+    drawn = slots_of("drawn", T.MACROS)
+    return {
+        **T.MACROS,
+        "KEY": _one_of(sorted({key for names in aliases for key in names.split()})),
+        "WORD": _one_of(word for found in listed for word in found).lower(),
+        "KIND": "(?:an? )?" + _one_of(sorted(kinds)),
+        "ATTRIBUTE": _one_of(k.names for k in lookup_tables.ATTRIBUTES.values()),
+        "TEXT": "(?:" + to_regex(tools.T.TEXT, drawn) + r"|\w+)",
+        "QUERY": to_regex(tools.T.QUERY, drawn),
+        "UNIT": _one_of(choices_more.UNITS),
+        "RANK": _one_of(w for m in choices.T.MEASURES for w in ", ".join(m[2:]).split(", ")),
+        "PLANNED": _one_of(map(normalise, conversations.THINGS)),
+    }
+
+
+def slots_of(name: str, macros: Mapping[str, str]) -> dict[str, str]:
+    """Return the regular expressions of a group of slots; `{table.LIST}` is one of a list."""
+    slots: dict[str, str] = {}
+    for line in T.SLOTS[name]:
+        if line.startswith("& "):
+            slots |= slots_of(line[2:], macros)
+            continue
+        keys, regex = line.split(": ", 1)
+        for macro in 2 * list(macros):  # a macro may hold another one
+            regex = regex.replace("{" + macro + "}", macros[macro])
+        regex = re.sub(
+            r"\{(\w+)\.([A-Z_]+)\}", lambda m: _one_of(_listed(m[1], m[2])).lower(), regex
+        )
+        slots |= dict.fromkeys(keys.split(), regex)
+    return slots
+
+
+def _listed(table: str, sections: str) -> list[str]:
+    return [entry for section in sections.split("+") for entry in getattr(load(table), section)]
+
+
+SLOTS = {name: slots_of(name, _macros()) for name in T.SLOTS}
+NUMBERS, KINDS, REVIEW, OFF_TOPIC = (SLOTS[key] for key in "numbers kinds review off_topic".split())
 
 
 @cache
@@ -149,34 +122,18 @@ def _whole() -> list[re.Pattern[str]]:
     """Return patterns of whole sentences, which need no text, table or phrase beside them."""
     found = [to_regex(facts.with_macros(p)) for fact in FACTS for p in fact.q]
     found += [to_regex(p) for patterns in facts.WORDINGS.values() for p in patterns]
-    found += [
-        to_regex(p, SUMS)
-        for p in sums.T.ADD + sums.T.SUB + sums.T.MUL + sums.T.GAINS + sums.T.LOSSES
-    ]
-    found += [to_regex(p, TOOLS) for tool in tools.TOOLS for p in tool.asks]
+    for row in T.WHOLE:
+        sections, _, slots = row.partition(" ")
+        found += [to_regex(p, SLOTS.get(slots)) for p in _listed(*sections.split("."))]
+    found += [to_regex(p, SLOTS["tools"]) for tool in tools.TOOLS for p in tool.asks]
     found += [to_regex(p, _slots_of(tool)) for tool in tools_more.TOOLS for p in tool.asks]
     found += tools_everyday.patterns()
-    found += [to_regex(p, OFF_TOPIC) for p in refusals.T.OFF_TOPIC]
     found += [to_regex(p) for _, asks in conversations.SMALL_TALK for p in asks]
     found += [to_regex(p) for _, _, asks in conversations.FOLLOW for p in asks]
-    found += [
-        to_regex(p, {"n": _NAME}) for p in conversations.T.NAME_TELL + conversations.T.NAME_ASK
-    ]
     start, again = conversations.TOLD_START, conversations.ASK_START
     for tell, ask, _ in conversations.T.TOLD.values():
         found += [to_regex(p, {"v": _NAME}) for p in (tell, start + tell, ask, again + ask)]
-    found += [to_regex(p) for p in conversations.T.REPEAT + conversations.T.SURE]
-    found += [to_regex(p, NUMBERS) for p in conversations.T.MORE + conversations.T.LESS]
-    found += [to_regex(p, LOOKUPS) for p in systems.T.LOOKUP]
-    things = {"t": "(?:" + "|".join(map(normalise, conversations.THINGS)) + ")", "v": _NAME}
-    found += [to_regex(p, things) for p in conversations.PATTERNS]
-    found += [to_regex(p, TOLD) for p in copying_dialogues.QUESTIONS + extraction.T.AGAIN]
-    found += [
-        to_regex(p, NUMBERS) for p in choices.T.COMPARES + choices.T.PARITIES + choices.T.EXTREME
-    ]
     daily = choices_everyday
-    order = {**NUMBERS, "w": "(?:" + "|".join(choices.LARGER + choices.SMALLER) + ")"}
-    found += [to_regex(p, order) for p in daily.COMPARE + daily.PARITY]
     statements = [to_regex(fact) for fact, _ in choices.T.YES_FACTS]
     statements += [to_regex(fact, NUMBERS) for fact in [*choices.IS_PARITY, choices.IS_LARGER]]
     statements += [to_regex(fact, KINDS) for fact in choices.T.IS_KIND]
@@ -184,24 +141,18 @@ def _whole() -> list[re.Pattern[str]]:
         to_regex(frame, {"q": "(?:" + "|".join(statements) + ")"})
         for frame in [*choices.T.YES_NO, *daily.YES_NO, choices.BARE]
     ]
-    found += [to_regex(p, KINDS) for p in KIND_WORDINGS]
-    found += [to_regex(choices.T.KIND, {"w": r"\w+", "f": r"an? \w+", "s": r"an? \w+"})]
-    again = {"w": rf"(?:(?:an? )?{_WORDS}|\d+(?: (?:or|and) \d+)?)"}
-    found += [to_regex(p, again) for p in choices_again.T.AGAIN]
-    found += [to_regex(p, UNITS) for p in choices_more.UNIT_ASKS]
-    found += [to_regex(p, WHEN) for p in choices_more.WHEN]
+    found += [to_regex(choices.T.KIND, SLOTS["articles"])]
     for stated, asks in choices_wide.GIVEN.values():
-        slots = {"s": to_regex(stated, GIVEN), "q": to_regex(asks, GIVEN)}
+        slots = {"s": to_regex(stated, SLOTS["given"]), "q": to_regex(asks, SLOTS["given"])}
         found += [to_regex(frame, slots) for frame in choices_wide.GIVEN_FRAMES]
     for word, (_, statement) in choices_more.WHO.items():
-        who = {**NUMBERS, "x": _NAME, "y": _NAME, "c": word}
+        who = {**SLOTS["people"], "c": word}
         for ask in choices_more.WHO_ASKS:
             found += [to_regex(ask.replace("{q}", statement), who)]
-    ranks = "|".join(w for m in choices.T.MEASURES for w in ", ".join(m[2:]).split(", "))
-    few = r"\w+(?: \w+){0,2}"
-    thing = {**NUMBERS, "x": _NAME, "y": _NAME, "u": few, "v": few, "c": f"(?:{ranks})"}
     for ask in choices.T.MEASURED_ASKS:
-        found += [to_regex(ask.replace("{s}", told), thing) for told in choices.T.MEASURED]
+        found += [
+            to_regex(ask.replace("{s}", told), SLOTS["things"]) for told in choices.T.MEASURED
+        ]
     return [re.compile(p) for p in found]
 
 
@@ -226,7 +177,7 @@ def _reviewed() -> list[tuple[re.Pattern[str], str]]:
 
 @cache
 def _table_asks() -> list[re.Pattern[str]]:
-    return [re.compile(to_regex(p, EVERYDAY)) for p in lookup_tables.shapes()]
+    return [re.compile(to_regex(p, SLOTS["everyday"])) for p in lookup_tables.shapes()]
 
 
 @cache
