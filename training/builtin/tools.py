@@ -6,13 +6,13 @@ conversations continue with a tool result, which the model puts into a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from .grammar import articles, expand
-from .recipes import Recipes
+from .recipes import Recipes, Value
 from .values import values
 
 DRAW = Recipes("tools", values)
@@ -23,22 +23,30 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True)
 class Param:
-    """One parameter: its possible names, its JSON type, and how to draw a value."""
+    """A parameter: its possible names, its JSON type, and the drawer of its value or its words."""
 
-    names: str
+    names: list[str]
     type: str
-    draw: Callable[[Random], str | int]
+    drawer: str
+    draw: Callable[[Random], Value]
+    optional: bool
+    choices: list[str]
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: possible names and descriptions, parameters, requests, results and their answers."""
+    """A tool: possible names and descriptions, parameters, requests, results and their answers.
 
-    names: str
+    `contexts` may precede a request of the tool's area.
+    """
+
+    names: list[str]
     about: str
     params: dict[str, Param]
-    asks: list[str]
-    results: list[tuple[str, str]]
+    area: str
+    contexts: str
+    asks: list[str] = field(default_factory=list)
+    results: list[tuple[str, str]] = field(default_factory=list)
 
 
 @DRAW.add
@@ -53,43 +61,55 @@ def query(rng: Random) -> str:
     return articles(expand(T.QUERY, rng, DRAW.slots("query_slots", rng)))
 
 
-_INTEGERS = {"minutes", "amount", "a", "b", "people"}
+_TYPES = dict.fromkeys(["minutes", "amount", "a", "b", "people"], "integer")
+
+
+def _param(text: str, draw: Recipes, types: Mapping[str, str]) -> tuple[str, Param]:
+    key, drawer, names = text.split(":")
+    choices = drawer[1:].replace("_", " ").split("/") if drawer.startswith("=") else []
+    drawn = (lambda rng: rng.choice(choices)) if choices else draw[drawer]
+    drawer = "" if choices else drawer
+    kind = types.get(drawer, "string")
+    return key.rstrip("?"), Param(names.split("|"), kind, drawer, drawn, key[-1] == "?", choices)
 
 
 def parse(
-    lines: list[str], draw: Mapping[str, Callable[[Random], Any]], integers: Container[str]
+    lines: list[str], draw: Recipes, types: Mapping[str, str], fronts: Mapping[str, str]
 ) -> list[Tool]:
     """Return the tools of a table.
 
-    `# names # descriptions # key:value:names ...` opens a tool, `= result => sentence` is a result
-    with the sentence that tells it, and every other line is a request.
+    `% area # sentences` opens an area with sentences that may precede a request. `# names #
+    descriptions # key:values:names ...` opens a tool; a key with "?" is optional, and values are a
+    recipe or "=" and words. `= result => sentence` is a result with the sentence that tells it, and
+    every other line a request; its first sign may stand for one of `fronts`.
     """
     tools: list[Tool] = []
+    area = contexts = ""
     for line in lines:
-        if line.startswith("# "):
+        if line.startswith("% "):
+            area, contexts = line[2:].split(" # ")
+        elif line.startswith("# "):
             names, about, listed = line[2:].split(" # ")
-            params = {}
-            for part in listed.split():
-                key, drawer, aliases = part.split(":")
-                kind = "integer" if drawer in integers else "string"
-                params[key] = Param(aliases, kind, draw[drawer])
-            tools.append(Tool(names, about, params, [], []))
+            params = dict(_param(part, draw, types) for part in listed.split())
+            tools.append(Tool(names.split("|"), about, params, area, contexts))
         elif line.startswith("= "):
             result, answer = line[2:].split(" => ")
             tools[-1].results.append((result, answer))
+        elif line[0] in fronts:
+            tools[-1].asks.append(fronts[line[0]] + line[1:].strip())
         else:
             tools[-1].asks.append(line)
     return tools
 
 
-TOOLS = parse(T.TOOLS, DRAW, _INTEGERS)
+TOOLS = parse(T.TOOLS, DRAW, _TYPES, {})
 
 
 def render(tool: Tool, rng: Random) -> tuple[dict[str, Any], dict[str, str]]:
     """Return a tool's OpenAI definition under random names, and the name of each parameter."""
     chosen: dict[str, str] = {}
     for key, param in tool.params.items():
-        options = [n for n in param.names.split("|") if n not in chosen.values()]
+        options = [n for n in param.names if n not in chosen.values()]
         chosen[key] = key if rng.random() < 0.5 and key in options else rng.choice(options)
     properties: dict[str, Any] = {}
     for key, name in chosen.items():
@@ -101,7 +121,7 @@ def render(tool: Tool, rng: Random) -> tuple[dict[str, Any], dict[str, str]]:
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
     if rng.random() < 0.7:
         parameters["required"] = list(properties)
-    function: dict[str, Any] = {"name": rng.choice(tool.names.split("|"))}
+    function: dict[str, Any] = {"name": rng.choice(tool.names)}
     if rng.random() < 0.85:
         function["description"] = expand(tool.about, rng) + rng.choice(["", "", "."])
     function["parameters"] = parameters

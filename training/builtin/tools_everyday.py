@@ -7,102 +7,26 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from . import tools_everyday_values
 from .grammar import expand, to_regex
+from .recipes import Value
 from .tables import load
-from .tools import Message, call_message
-
-tools_everyday_home = load("tools_everyday_home")
-tools_everyday_work = load("tools_everyday_work")
+from .tools import Message, Tool, call_message, parse
 
 T = load("tools_everyday")
-
 DRAW = tools_everyday_values.DRAW
-Value = str | int | float
 
 # What may stand before an imperative (">"), before a thing that is wanted ("+"), and at the end.
 _WISH = "[||I need |I want |I'd like |we need |give me |get me |can I have |could I get |show me ]"
 _TAILS = [" please", ", please", ", thanks", " for me", " if you can"]
 _TAIL = "[|please|thanks|for me|if you can]"
 _FRONT = "[|hi|hello|hey|ok|excuse me|hi there|good day|quick]"
-# Optional parameters of any tool, which no request gives: they must be left out of the call.
-
-
-@dataclass(frozen=True)
-class Param:
-    """A parameter: its possible names, the drawer of its value, or its listed words."""
-
-    names: list[str]
-    drawer: str
-    optional: bool
-    choices: list[str]
-
-    @property
-    def type(self) -> str:
-        """The JSON type."""
-        if self.drawer in tools_everyday_values.INTEGERS:
-            return "integer"
-        return "number" if self.drawer in tools_everyday_values.NUMBERS else "string"
-
-    def draw(self, rng: Random) -> Value:
-        return rng.choice(self.choices) if self.choices else DRAW[self.drawer](rng)
-
-
-@dataclass(frozen=True)
-class Tool:
-    """A tool with its requests, and its results with the sentences that tell them."""
-
-    area: str
-    names: list[str]
-    about: str
-    params: dict[str, Param]
-    contexts: str
-    asks: list[str] = field(default_factory=list)
-    results: list[tuple[str, str]] = field(default_factory=list)
-
-
-def _param(text: str) -> tuple[str, Param]:
-    key, drawer, names = text.split(":")
-    optional = key.endswith("?")
-    choices = drawer[1:].replace("_", " ").split("/") if drawer.startswith("=") else []
-    drawn = "" if choices else drawer
-    return key.rstrip("?"), Param(names.split("|"), drawn, optional, choices)
-
-
-def _read(text: str) -> list[Tool]:
-    """Return the tools of a text.
-
-    `% area # sentences` opens an area with sentences that may precede a request. `# names #
-    descriptions # key:values:names` opens a tool; a key with "?" is optional. A line with ">" is an
-    imperative, one with "+" a noun phrase, `= result => sentence` a result, and every other line a
-    whole request.
-    """
-    found: list[Tool] = []
-    area = contexts = ""
-    for line in text.strip().splitlines():
-        if line.startswith("% "):
-            area, contexts = line[2:].split(" # ")
-        elif line.startswith("# "):
-            names, about, *params = line[2:].split(" # ")
-            given = dict(_param(one) for one in params[0].split())
-            found.append(Tool(area, names.split("|"), about, given, contexts))
-        elif line.startswith("= "):
-            result, answer = line[2:].split(" => ")
-            found[-1].results.append((result, answer))
-        elif line.startswith(">"):
-            found[-1].asks.append(T._ORDER + line[1:].strip())
-        elif line.startswith("+"):
-            found[-1].asks.append(_WISH + line[1:].strip())
-        else:
-            found[-1].asks.append(line)
-    return found
-
-
-TOOLS = _read(tools_everyday_home.TEXT) + _read(tools_everyday_work.TEXT)
+_FRONTS = {">": T._ORDER, "+": _WISH}
+_LINES = [line for name in ("home", "work") for line in load(f"tools_everyday_{name}").TOOLS]
+TOOLS = parse(_LINES, DRAW, tools_everyday_values.TYPES, _FRONTS)
 _AREAS: dict[str, list[Tool]] = {}
 for _tool in TOOLS:
     _AREAS.setdefault(_tool.area, []).append(_tool)

@@ -76,8 +76,8 @@ def amount(rng: Random) -> int:
     return rng.randint(1, 99) * rng.choice([1, 1, 5, 10, 100])
 
 
-INTEGERS = {"id", "few", "minutes", "percent", "degrees", "pixels", "amount", "number"}
-NUMBERS = {"price", "rate"}
+_INTEGERS = "id few minutes percent degrees pixels amount number".split()
+TYPES = {**dict.fromkeys(_INTEGERS, "integer"), "price": "number", "rate": "number"}
 QUOTED = {"phrase", "note", "say", "subject", "song", "book", "trouble", "sql", "query", "event",
           "word"}  # fmt: skip
 

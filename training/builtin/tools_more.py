@@ -18,7 +18,7 @@ from .values import values
 
 _DRAW = Recipes("tools_more", DRAW)
 T = _DRAW.T
-TOOLS = tools.parse(T.TOOLS, _DRAW, T.INTEGERS)
+TOOLS = tools.parse(T.TOOLS, _DRAW, dict.fromkeys(T.INTEGERS, "integer"), {})
 
 # Made-up tools: what is done, to what, and the ways to say each parameter.
 
@@ -93,7 +93,7 @@ _SUMMING = {"add_numbers", "calculate"}
 
 
 def _first_names(tools_: list[Tool]) -> dict[str, str]:
-    return {name: tool.names.split("|")[0] for tool in tools_ for name in tool.names.split("|")}
+    return {name: tool.names[0] for tool in tools_ for name in tool.names}
 
 
 # An everyday tool might answer a request to decline; under a known name it counts as the known one.
