@@ -235,6 +235,18 @@ def test_a_pass_holds_the_places_of_its_samples() -> None:
     bench.expect_all()
 
 
+def test_a_pass_reserves_growth_for_each_of_its_samples() -> None:
+    """Of 240 slots, the pass takes 100 and its three samples reserve 32 each."""
+    bench = Bench(num_slots=240, max_step_rows=64, max_running=8)
+    bench.add("r", prompt(1, 100), n=3, max_new=40, prompt_logprobs=0)
+    bench.step()
+    bench.add("other", prompt(2, 20), max_new=40)
+    bench.step()
+    assert [seq.request.request_id for seq in bench.scheduler.running] == ["r"]
+    bench.run()
+    bench.expect_all()
+
+
 def test_a_prompt_of_one_token_needs_no_pass() -> None:
     bench = Bench(num_slots=400)
     request = bench.add("r", [5], n=2, salts=[0, 1], prompt_logprobs=0)

@@ -68,7 +68,7 @@ def has_room(
     missing = needed - (tree.num_available - match.count_evictable())
     if running:
         growing = [*running, *sequences]
-        missing += sum(min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
+        missing += sum(seq.num_places * min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
     return missing <= 0 or missing <= tree.count_trimmable() - match.count_trimmable()
 
 
