@@ -246,7 +246,8 @@ class Bench:
         step = self.scheduler.schedule()
         first = self.scheduler.first()
         before = _progress(first)
-        assert len(self.scheduler.running) <= self.scheduler.max_running
+        places = sum(seq.num_places for seq in self.scheduler.running)
+        assert places <= self.scheduler.max_running
         if step is None:
             self.check()
             assert not self.scheduler.has_work, "work is waiting but the step is empty"

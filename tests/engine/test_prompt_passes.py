@@ -235,6 +235,22 @@ def test_a_pass_holds_the_places_of_its_samples() -> None:
     bench.expect_all()
 
 
+def test_a_preempted_sequence_leaves_the_samples_their_places() -> None:
+    bench = Bench(num_slots=200, max_step_rows=16, max_running=4, policy="priority")
+    bench.add("long", prompt(1, 20), max_new=100, priority=1)
+    bench.add("preempted", prompt(2, 20), max_new=100, priority=2)
+    while not bench.scheduler.preempted:
+        bench.step()
+    bench.add("r", prompt(3, 40), n=4, salts=[0, 1, 2, 3], prompt_logprobs=0)
+    samples: list[int] = []
+    bench.on_step.append(
+        lambda step: samples.append(sum(seq.request.request_id == "r" for seq in step.members))
+    )
+    bench.run()
+    bench.expect_all()
+    assert [count for count in samples if count] == [1, 1, 1, 4, 4, 4, 4]
+
+
 def test_a_pass_reserves_growth_for_each_of_its_samples() -> None:
     """Of 240 slots, the pass takes 100 and its three samples reserve 32 each."""
     bench = Bench(num_slots=240, max_step_rows=64, max_running=8)

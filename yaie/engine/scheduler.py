@@ -305,7 +305,7 @@ class Scheduler:
                 self.preempted, key=lambda seq: standing(seq, self.waiting), default=None
             )
             if sequence is not None and not self.waiting.outranks(sequence.request):
-                if not self._resume(sequence):
+                if not self._resume(sequence, demand):
                     self.lacks_slots = True
                     return
                 demand.add(sequence)
@@ -348,9 +348,9 @@ class Scheduler:
         else:
             demand.add_siblings(len(live), len(request.prompt) - match.num_known + 1)
 
-    def _resume(self, sequence: Sequence) -> bool:
+    def _resume(self, sequence: Sequence, demand: StepDemand) -> bool:
         """Give a preempted sequence a cursor; False if places or slots are short."""
-        if len(self.running) >= self.max_running:
+        if self.running and demand.num_places + sequence.num_places > self.max_running:
             return False
         tokens = sequence.tokens()
         match = self.tree.match(sequence.request.namespace, tokens)
