@@ -119,6 +119,13 @@ def test_a_name_like_a_service_variable_gives_a_warning(name: str, value: str) -
     assert warning.startswith(f"{name} is not a setting")
 
 
+@pytest.mark.parametrize("name", ["yaie_port", "Yaie_Port", "YAIE_port"])
+def test_a_setting_in_lower_case_gives_a_warning(name: str) -> None:
+    assert unknown_variables({name: "9000", "yaie_home": "/srv/yaie"}) == [
+        f"{name} was ignored; write YAIE_PORT"
+    ]
+
+
 def test_a_service_address_is_an_error_as_a_keyword() -> None:
     with pytest.raises(ConfigError, match="--port is 'tcp:"):
         load_settings(port="tcp://10.96.1.2:8000")

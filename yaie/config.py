@@ -248,17 +248,22 @@ LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})
 
 
 def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
-    """Return a warning for each `YAIE_*` variable that is not a setting, with the nearest name.
+    """Return a warning for each ignored `YAIE_*` variable, with the nearest name.
 
-    Variables that Kubernetes sets for services are left out.
+    Settings in another case, such as `yaie_port`, are ignored too. Variables that Kubernetes sets
+    for services are left out.
     """
     environment = dict(os.environ) if environment is None else environment
     known = {each.variable for each in SETTINGS.values()} | CLIENT_VARIABLES | LIBRARY_VARIABLES
-    return [
-        f"{name} is not a setting and was ignored{_nearest(name, known)}"
-        for name, value in sorted(environment.items())
-        if name.startswith(ENV_PREFIX) and name not in known and not is_service_link(name, value)
-    ]
+    warnings = []
+    for name, value in sorted(environment.items()):
+        if name in known or is_service_link(name, value):
+            continue
+        if name.upper() in known:
+            warnings.append(f"{name} was ignored; write {name.upper()}")
+        elif name.startswith(ENV_PREFIX):
+            warnings.append(f"{name} is not a setting and was ignored{_nearest(name, known)}")
+    return warnings
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

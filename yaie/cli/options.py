@@ -72,7 +72,7 @@ def flag_parameter(setting: Setting) -> inspect.Parameter:
 
 
 def warn_of_unknown_variables() -> None:
-    """Print a warning on stderr for each `YAIE_*` variable that is not a setting."""
+    """Print a warning on stderr for each ignored `YAIE_*` variable."""
     for warning in unknown_variables():
         terminal.warn(warning)
 
