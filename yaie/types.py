@@ -16,6 +16,7 @@ from yaie.sampling_fields import Biases, Bool, Kind, Real, Texts, TokenIds, Whol
 
 MAX_LOGPROBS = 20
 MAX_SEQUENCES_PER_REQUEST = 128
+MIN_PROMPT_LOGITS = 32  # rows of a step for prompt logprobs, however many sequences sample
 
 FinishReason = Literal["stop", "length", "abort", "error"]
 

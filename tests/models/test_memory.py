@@ -17,11 +17,13 @@ import torch
 
 import yaie.kernels
 from yaie.config import EngineConfig
+from yaie.engine.prompt_logprobs import room_for_prompt_logits
 from yaie.errors import NotEnoughMemory
 from yaie.models.memory import MappedFiles, free_bytes, trim_heap
 from yaie.models.memory_plan import (
     GIB,
     KEYS_IN_SPAN,
+    activation_bytes,
     exact_bytes,
     plan_for,
     plan_memory,
@@ -166,6 +168,27 @@ def test_the_plan_counts_batch_invariant_attention() -> None:
         for wanted in (False, True)
     )
     assert exact.activations - usual.activations == 256 * 8 * (32 + 2) * 4
+
+
+@pytest.mark.parametrize(("max_running", "max_step_rows"), [(1, 512), (256, 512), (256, 100)])
+def test_the_plan_counts_the_logits_of_prompts(max_running: int, max_step_rows: int) -> None:
+    """A step may compute a few rows of prompt logits on top of those that sequences sample."""
+    most = max(
+        num_sampling + room_for_prompt_logits(num_sampling, max_running)
+        for num_sampling in range(max_running)
+    )
+    counted = plan_for(
+        EngineConfig(num_slots=4_096, max_running=max_running, max_step_rows=max_step_rows),
+        SIZES,
+        free=10 * GIB,
+        weights=0,
+        kv_bytes_per_token=3072,
+        context_len=4_096,
+        device="cpu",
+    )
+    without = activation_bytes(SIZES, max_step_rows=max_step_rows, max_logit_rows=0)
+    rows = min(most, max_step_rows)
+    assert counted.activations - without >= 3 * 4 * rows * SIZES.vocab
 
 
 def test_sizes_are_shown_in_gib_or_mib() -> None:

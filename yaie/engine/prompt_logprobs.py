@@ -1,8 +1,8 @@
 """Log-probabilities of prompts: a pass over the prompt that precedes a request's sequences.
 
 A prompt pass computes logits at every position, also of cached tokens. Memory is planned for
-`max_running` rows of logits a step; passes share the rows that samples leave. Used by the
-scheduler; pure.
+`max_running` + `MIN_PROMPT_LOGITS` rows of logits a step. Passes share the rows that samples
+leave of `max_running`, and at least `MIN_PROMPT_LOGITS`. Used by the scheduler; pure.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.step import PromptLogits
 from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
-
-MIN_PROMPT_LOGITS = 32  # rows of a step, however many sequences sample
+from yaie.types import MIN_PROMPT_LOGITS
 
 
 def room_for_prompt_logits(num_sampling: int, max_running: int) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from yaie.config import EngineConfig
 from yaie.errors import ConfigError, NotEnoughMemory
 from yaie.models.metadata import ModelSizes
+from yaie.types import MIN_PROMPT_LOGITS
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,7 @@ def plan_for(
     activations = dequantized + activation_bytes(
         sizes,
         max_step_rows=config.max_step_rows,
-        max_logit_rows=min(config.max_running, config.max_step_rows),
+        max_logit_rows=min(config.max_running + MIN_PROMPT_LOGITS, config.max_step_rows),
     )
     if config.exact:
         activations += exact_bytes(
