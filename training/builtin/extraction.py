@@ -41,7 +41,7 @@ def key_name(field: str, rng: Random, stated: dict[str, str | int | float], know
 def aside(rng: Random) -> str:
     """Return an irrelevant sentence."""
     slots = _DRAW.slots("aside", rng)
-    return articles(expand(rng.choice(layouts.ASIDE), rng, slots))
+    return articles(expand(rng.choice(layouts.T.ASIDE), rng, slots))
 
 
 def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:

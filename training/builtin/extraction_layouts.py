@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from .tables import load
 
+T = load("extraction_frames")
 Record = dict[str, str | int | float | bool]
 
 
@@ -23,41 +24,26 @@ def json_type(value: str | int | float | bool) -> str:
     return "integer" if isinstance(value, int) else "string"
 
 
-def schema_of(record: Record) -> dict[str, object]:
-    """Return a JSON schema for the record."""
-    return {
-        "type": "object",
-        "properties": {key: {"type": json_type(value)} for key, value in record.items()},
-        "required": list(record),
-    }
+def _schema_of(record: Record, *, required: bool) -> dict[str, object]:
+    properties = {key: {"type": json_type(value)} for key, value in record.items()}
+    schema: dict[str, object] = {"type": "object", "properties": properties}
+    return {**schema, "required": list(record)} if required else schema
 
 
 def describe_fields(record: Record, rng: Random) -> str:
-    """Return the fields in one of the usual layouts."""
-    keys = list(record)
-    style = rng.randrange(6)
-    if style <= 1:
-        schema = schema_of(record)
-        if rng.random() < 0.4:
-            del schema["required"]
-        return rng.choice(["Schema: ", "JSON schema: ", "Use this schema: ", "schema = ", ""]) + (
-            json.dumps(schema)
-        )
-    if style == 2:
-        return rng.choice(
-            ["Fields: ", "Keys: ", "Fields wanted: ", "with the keys ", "I need "]
-        ) + (", ".join(keys))
-    if style == 3:
-        return rng.choice(["Fields: ", "Keys: ", "Format: ", ""]) + ", ".join(
-            f"{key} ({json_type(record[key])})" for key in keys
-        )
-    if style == 4:
-        blank: Record = {k: ("" if isinstance(v, str) else 0) for k, v in record.items()}
-        return rng.choice(["Fill in: ", "Form: ", "Template: ", "like "]) + json.dumps(blank)
-    head = ", ".join(keys[:-1])
-    return rng.choice(["Give me ", "Only ", "As JSON with ", "The keys are "]) + (
-        f"{head} and {keys[-1]}" if head else keys[0]
-    )
+    """Return the fields in one of the usual layouts, behind some words."""
+    style = rng.choice(["schema", "schema", "keys", "types", "blank", "prose"])
+    if style == "schema":
+        text = json.dumps(_schema_of(record, required=rng.random() >= 0.4))
+    elif style == "keys":
+        text = ", ".join(record)
+    elif style == "types":
+        text = ", ".join(f"{key} ({json_type(value)})" for key, value in record.items())
+    elif style == "blank":
+        text = json.dumps({k: ("" if isinstance(v, str) else 0) for k, v in record.items()})
+    else:
+        text = joined_with_and(list(record))
+    return str(rng.choice(T.HEADS[style])) + text
 
 
 def styled_keys(keys: list[str], rng: Random) -> list[str]:
@@ -77,34 +63,30 @@ def joined_with_and(parts: list[str]) -> str:
 
 def _typed(record: Record, rng: Random) -> str:
     """Return the keys in a sentence with types in parentheses, for all or the numbers only."""
-    number = rng.choice(
-        ["a number", "number", "numeric", "integer", "int", "as a number", "an integer", "whole "
-         "number", "number, without the unit"]
-    )  # fmt: skip
+    number = rng.choice(T.WHOLE_NUMBER)
     if any(isinstance(value, float) for value in record.values()):
-        number = rng.choice(["a number", "number", "numeric", "as a number"])
+        number = rng.choice(T.ANY_NUMBER)
     string = rng.choice(["text", "a string", "string", "as text", "", "", ""])
-    kinds = [number if json_type(v) in ("integer", "number") else string for v in record.values()]
+    kinds = [string if isinstance(value, str) else number for value in record.values()]
     named = [f"{key} ({kind})" if kind else key for key, kind in zip(record, kinds, strict=True)]
     return rng.choice([joined_with_and(named), ", ".join(named)])
+
+
+def _laid_out(record: Record, item: str, glue: str, before: str, after: str) -> str:
+    types = {key: json_type(value) for key, value in record.items()}
+    items = [
+        item.replace("{key}", key).replace("{type}", kind).replace("{short}", T.SHORT_TYPES[kind])
+        for key, kind in types.items()
+    ]
+    return before + glue.join(items) + after
 
 
 def listed_keys(record: Record, rng: Random) -> str:
     """Return the keys as a list in one of the usual layouts."""
     keys = list(record)
-    types = {key: json_type(value) for key, value in record.items()}
-    short = {"string": "str", "integer": "int", "number": "float"}
-    plain = ", ".join(keys)
-    last = ", ".join(keys[:-1]) + f" and {keys[-1]}" if len(keys) > 1 else plain
+    plain, last = ", ".join(keys), joined_with_and(keys)
     styles = [
-        ", ".join(f"{key} ({kind})" for key, kind in types.items()),
-        ", ".join(f"{key}: {kind}" for key, kind in types.items()),
-        ", ".join(f"{key}: {short[kind]}" for key, kind in types.items()),
-        "{" + plain + "}",
-        json.dumps(keys),
-        ", ".join(f'"{key}"' for key in keys),
-        ", ".join(f"`{key}`" for key in keys),
-        "\n" + "\n".join(f"- {key}" for key in keys) + "\n",
+        *(_laid_out(record, *layout) for layout in T.LAYOUTS),
         rng.choice(["; ", "/", " | ", ",", " "]).join(keys),
         "the " + " and the ".join(keys),
         joined_with_and([f'"{key}"' for key in keys]),
@@ -119,12 +101,9 @@ def schema_text(record: Record, rng: Random) -> str:
     style = rng.randrange(8)
     types = {key: json_type(value) for key, value in record.items()}
     if style <= 2:
-        schema = schema_of(record)
-        if rng.random() < 0.5:
-            del schema["required"]
-        if rng.random() < 0.2:
-            schema["additionalProperties"] = False
-        return json.dumps(schema)
+        schema = _schema_of(record, required=rng.random() >= 0.5)
+        more = {"additionalProperties": False} if rng.random() < 0.2 else {}
+        return json.dumps({**schema, **more})
     if style == 3:
         return json.dumps({key: {"type": kind} for key, kind in types.items()})
     if style == 4:
@@ -151,16 +130,6 @@ def slots_of(record: Record, text: str, rng: Random) -> dict[str, str]:
     }
 
 
-_MARKS = {
-    "@TEXTs": "[texts|messages|notes]",
-    "@TEXT": "[text|sentence|message|note|paragraph|line|snippet]",
-    "@GET": "[extract|get|pull|take|find|collect|read|pick out|grab|fetch|gather]",
-    "@GIVE": "[return|give me|write|output|produce|print|send back|reply with|answer with|"
-    "respond with]",
-    "@JSON": "[json|a json object|one json object|valid json|plain json|json only]",
-}
-
-
 class Frames(NamedTuple):
     """Frames around keys, around a schema, and in the system prompt."""
 
@@ -176,11 +145,10 @@ def _frames(name: str) -> Frames:
 
 def _written(lines: list[str]) -> list[str]:
     text = "\0".join(lines)
-    for mark, words in _MARKS.items():
+    for mark, words in T.MARKS.items():
         text = text.replace(mark, words)
     return text.replace("\\n", "\n").split("\0")
 
 
 PLAIN = _frames("extraction_frames")
 ALL = (_frames("extraction_asks"), _frames("extraction_asks_more"), PLAIN)
-ASIDE = load("extraction_frames").ASIDE
