@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from random import Random
 
-from .grammar import expand
+from .grammar import expand, expand_lines
 from .recipes import Recipes
 from .values import values
 
@@ -33,7 +33,7 @@ def _row(rng: Random, low: int, high: int) -> list[str]:
 
 
 def _fill(pattern: str, rng: Random, slots: dict[str, str]) -> str:
-    text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+    text = expand_lines(pattern, rng)
     for name, value in slots.items():
         text = text.replace("{" + name + "}", value)
     return text

@@ -11,7 +11,7 @@ from random import Random
 from . import copying
 from .copying import item
 from .extraction import aside, filled_lines
-from .grammar import expand
+from .grammar import expand_lines
 from .tables import load
 from .values import values
 
@@ -60,7 +60,7 @@ def _records(rng: Random) -> tuple[str, list[Pair]]:
         rng.shuffle(lines)
     if rng.random() < 0.3:
         lines.insert(rng.randint(0, len(lines)), filled_lines(aside(rng), rng, {}))
-    text = expand(rng.choice(HEADS).replace("\n", "\x00"), rng).replace("\x00", "\n")
+    text = expand_lines(rng.choice(HEADS), rng)
     text += rng.choice([". ", ". ", "\n", "; ", ", "]).join(lines)
     pairs: list[Pair] = []
     last = ""

@@ -12,7 +12,7 @@ from . import extraction_everyday, extraction_marked
 from . import extraction_layouts as layouts
 from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
-from .grammar import articles, expand
+from .grammar import articles, expand, expand_lines
 from .recipes import Recipes
 from .values import values
 
@@ -38,6 +38,14 @@ def key_name(field: str, rng: Random, stated: dict[str, str | int | float], know
     return options[0] if rng.random() < 0.4 else rng.choice(options)
 
 
+def named(
+    fields: list[str], rng: Random, stated: dict[str, str | int | float], known: Names
+) -> list[str]:
+    """Return different names of fields."""
+    keys = [key_name(field, rng, stated, known) for field in fields]
+    return keys if len(set(keys)) == len(keys) else named(fields, rng, stated, known)
+
+
 def aside(rng: Random) -> str:
     """Return an irrelevant sentence."""
     slots = _DRAW.slots("aside", rng)
@@ -46,7 +54,7 @@ def aside(rng: Random) -> str:
 
 def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     """Expand a pattern; keep its line breaks and the case of values at the start."""
-    text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+    text = expand_lines(pattern, rng)
     if not text.startswith(("{", '"')) and rng.random() < 0.85:
         text = text[:1].upper() + text[1:]
     return articles(SLOT.sub(lambda found: slots[found.group(1)], text))
@@ -75,7 +83,7 @@ def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
     parts: list[str] = []
     stated: list[str] = []
     for pattern in rng.sample(patterns, count):
-        chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+        chosen = expand_lines(pattern, rng)
         found = [f for f in SLOT.findall(chosen) if f not in stated]
         if not parts or found:
             parts.append(filled_lines(chosen, rng, slots))
@@ -91,7 +99,7 @@ def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
 
 def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     """Fill a frame's slots; line breaks in frame and values stay."""
-    text = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+    text = expand_lines(pattern, rng)
     if rng.random() < 0.75 and not text.startswith("{"):
         text = text[:1].upper() + text[1:]
     return SLOT.sub(lambda found: slots[found.group(1)], text)
@@ -151,21 +159,15 @@ def in_turns(rng: Random) -> list[tuple[str, str]]:
         while fields == before:
             fields = rng.sample(list(stated), min(len(stated), rng.choice([1, 1, 1, 2, 2, 3])))
         before = fields
-        keys = [key_name(field, rng, stated, known) for field in fields]
-        while len(set(keys)) < len(keys):
-            keys = [key_name(field, rng, stated, known) for field in fields]
-        record: layouts.Record = {
-            key: stated[field] for key, field in zip(keys, fields, strict=True)
-        }
+        keys = named(fields, rng, stated, known)
+        record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}
         if turn == 0:
             source = rng.choices(layouts.ALL, [4, 3, 3])[0]
             user = framed(rng.choice(source.keys), rng, layouts.slots_of(record, text, rng))
         else:
-            user = framed(
-                rng.choice(T.AGAIN),
-                rng,
-                {"k": rng.choice([", ".join(keys), layouts.joined_with_and(keys)])},
-            )
+            pattern = rng.choice(T.AGAIN)
+            slots = {"k": rng.choice([", ".join(keys), layouts.joined_with_and(keys)])}
+            user = framed(pattern, rng, slots)
         pairs.append((user, json.dumps(record, ensure_ascii=False)))
     return pairs
 

@@ -13,7 +13,7 @@ from functools import cache
 from random import Random
 
 from . import extraction_texts
-from .grammar import articles, expand, normalise
+from .grammar import articles, expand, expand_lines, normalise
 from .recipes import Recipes
 from .values import words
 
@@ -128,7 +128,7 @@ def stated(rng: Random) -> tuple[str, dict[str, Value]]:
     parts: list[str] = []
     found: list[str] = []
     for pattern in rng.sample(patterns, rng.choices([1, 2], [9, 1])[0]):
-        chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+        chosen = expand_lines(pattern, rng)
         new = [field for field in SLOT.findall(chosen) if field not in found]
         if parts and not new:
             continue

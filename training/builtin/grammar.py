@@ -66,6 +66,11 @@ def expand(pattern: str, rng: Random, slots: Mapping[str, str] | None = None) ->
     return re.sub(r" {2,}", " ", text).strip()
 
 
+def expand_lines(pattern: str, rng: Random) -> str:
+    """Return a random sentence of the pattern, with its line breaks and open slots."""
+    return expand(pattern.replace("\n", "\0"), rng).replace("\0", "\n")
+
+
 def inflect(pattern: str, ending: str) -> str:
     """Return a verb phrase pattern with its first verbs as "starting" (ing) or "starts" (s)."""
     inner = re.match(r"\[([^\[\]]*)\]", pattern)

@@ -19,7 +19,7 @@ from . import (
 )
 from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
-from .grammar import articles, expand
+from .grammar import articles, expand, expand_lines
 from .lookup_tables import FIRST, T, Table
 from .recipes import Recipes
 from .values import values, words
@@ -133,7 +133,7 @@ def _text_with(
     parts: list[str] = []
     stated: list[str] = []
     for pattern in rng.sample(patterns, min(len(patterns), 12)):
-        chosen = expand(pattern.replace("\n", "\x00"), rng).replace("\x00", "\n")
+        chosen = expand_lines(pattern, rng)
         found = [f for f in dict.fromkeys(SLOT.findall(chosen)) if f not in stated]
         if not found or (fields and not set(found) & set(fields)):
             continue
