@@ -16,13 +16,8 @@ wide = load("choices_wide")
 # Every kind has its well-known words first: rare ones come up too seldom to be learnt.
 KINDS = {kind: found[:16] for kind, found in more_asked.KINDS.items()}
 
-LARGER = ["larger", "bigger", "greater", "higher"]
-SMALLER = ["smaller", "less", "lower"]
-LARGEST = ["largest", "biggest", "greatest", "highest"]
-SMALLEST = ["smallest", "lowest", "least"]
-IS_PARITY = ["is {a} [an {w} number|{w}]", "is the number {a} {w}", "does {a} count as {w}"]
-IS_LARGER = "is [the number |]{a} {w} than {b}"
-BARE = "[|so, |well, |tell me, |quick one: |i wonder, ]{q}?"  # without a hint of yes or no
+BARE = T.BARE  # without a hint of yes or no
+LARGER, SMALLER = T.LARGER, T.SMALLER
 
 
 def asked_shape(rng: Random) -> str:
@@ -84,18 +79,20 @@ def _labels(value: bool, rng: Random, text: str) -> tuple[str, str]:
     return re.sub(r"([.!?]['\"]?)\.", r"\1", ask), (good if value else bad).capitalize()
 
 
+def reviewed(value: bool, rng: Random, share: float) -> tuple[str, dict[str, str], list[str]]:
+    """Return a review, its slots, and patterns of more of it; `share` of them are plain."""
+    pool = T.GOOD if value else T.BAD
+    slots = {"word": rng.choice(pool), "word2": rng.choice(pool)}
+    slots["thing"] = rng.choice(words.T.THINGS + T.SERVICES)
+    more = T.PRAISE if value else T.COMPLAINT
+    return expand(rng.choice(T.REVIEW if rng.random() < share else more), rng, slots), slots, more
+
+
 def _sentiment(rng: Random) -> tuple[str, str]:
     value = rng.random() < 0.5
     if rng.random() < 0.4:
         return _labels(value, rng, everyday_review(value, rng))
-    pool = T.GOOD if value else T.BAD
-    slots = {
-        "word": rng.choice(pool),
-        "word2": rng.choice(pool),
-        "thing": rng.choice(words.T.THINGS + T.SERVICES),
-    }
-    more = T.PRAISE if value else T.COMPLAINT
-    text = expand(rng.choice(T.REVIEW if rng.random() < 0.6 else more), rng, slots)
+    text, slots, more = reviewed(value, rng, 0.6)
     if rng.random() < 0.2:
         text += ". " + expand(rng.choice(more), rng, slots)
     if rng.random() < 0.3:
@@ -127,8 +124,8 @@ def _compare(rng: Random) -> tuple[str, str]:
 
 def _extreme(rng: Random) -> tuple[str, str]:
     a, b, c = rng.sample(range(100), 3)
-    word = rng.choice(LARGEST + SMALLEST)
-    best = max(a, b, c) if word in LARGEST else min(a, b, c)
+    word = rng.choice(T.LARGEST + T.SMALLEST)
+    best = max(a, b, c) if word in T.LARGEST else min(a, b, c)
     slots = {"s": word, "a": str(a), "b": str(b), "c": str(c)}
     frame = rng.choice(T.EXTREME)
     if word == "least":
@@ -147,19 +144,28 @@ def parity(rng: Random) -> tuple[str, str]:
 
 def _is_odd(rng: Random) -> tuple[str, str]:
     a, word = rng.randint(0, 99), rng.choice(["odd", "even"])
-    fact = expand(rng.choice(IS_PARITY), rng, {"a": str(a), "w": word})
+    fact = expand(rng.choice(T.IS_PARITY), rng, {"a": str(a), "w": word})
     text = written(known_shape(rng), rng, {"q": fact})
     said = "Yes" if (a % 2 == 1) == (word == "odd") else "No"
     return text, f"{said}, {a} is {'odd' if a % 2 else 'even'}."
+
+
+def of_kind(name: str) -> set[str]:
+    """Return the words of a kind, and those that many count to it."""
+    return {*KINDS[name], *wide.ALSO.get(name, ())}
+
+
+def of_one_kind(name: str, other: str) -> list[str]:
+    """Return words of the first kind only."""
+    taken = of_kind(other)
+    return [word for word in KINDS[name] if word not in taken]
 
 
 def two_kinds(rng: Random) -> tuple[str, str, str]:
     """Return two kinds, and a word of the first kind only."""
     while True:
         name, other = rng.sample(sorted(KINDS), 2)
-        taken = {*KINDS[other], *wide.ALSO.get(other, ())}
-        left = [w for w in KINDS[name] if w not in taken]
-        if left:  # all weekdays are days
+        if left := of_one_kind(name, other):  # all weekdays are days
             return name, other, rng.choice(left)
 
 
@@ -190,7 +196,7 @@ def _is_larger(rng: Random) -> tuple[str, str]:
     word = rng.choice(["larger", "bigger", "smaller", "greater", "less"])
     truth = a > b if word in LARGER else a < b
     slots = {"w": word, "a": str(a), "b": str(b)}
-    text = written(known_shape(rng), rng, {"q": expand(IS_LARGER, rng, slots)})
+    text = written(known_shape(rng), rng, {"q": expand(T.IS_LARGER, rng, slots)})
     reason = f"{a} is {'more' if a > b else 'less'} than {b}"
     return text, f"{'Yes' if truth else 'No'}, {reason}."
 
@@ -198,11 +204,7 @@ def _is_larger(rng: Random) -> tuple[str, str]:
 def _kind(rng: Random) -> tuple[str, str]:
     name, other, word = two_kinds(rng)
     right, wrong = called(name, rng, word), called(other, rng)
-    unlike = [
-        kind
-        for kind in KINDS
-        if kind not in (name, other) and word not in {*KINDS[kind], *wide.ALSO.get(kind, ())}
-    ]
+    unlike = [k for k in KINDS if k not in (name, other) and word not in of_kind(k)]
     if rng.random() < 0.4:
         options = [right, wrong, *rng.sample(unlike, rng.choice([0, 0, 1, 2]))]
         rng.shuffle(options)
@@ -230,8 +232,7 @@ def _pick(rng: Random) -> tuple[str, str]:
     candidates: list[str] = []
     while len(candidates) < 3:  # of some pairs of kinds nearly all words are of both
         name, other, word = two_kinds(rng)
-        also = {*KINDS[name], *wide.ALSO.get(name, ())}
-        candidates = [w for w in KINDS[other] if w not in also]
+        candidates = of_one_kind(other, name)
     if rng.random() < 0.3:  # common objects, of no kind that is asked for
         known = {*more_asked.KINDS[name], *everyday.NOT_BESIDE.get(name, ())}
         candidates = [w for w in everyday.THINGS if w not in known]
@@ -287,23 +288,19 @@ def unit(rng: Random) -> tuple[str, str]:
 def when(rng: Random) -> tuple[str, str]:
     """Ask for the earlier of two times, years or months."""
     kind = rng.randrange(4)
+    scale = [range(24), range(1800, 2040), range(12), range(7)][kind]
+    first, second = sorted(rng.sample(scale, 2))
+    texts = [str(first), str(second)]
     if kind == 0:
-        a, b = rng.sample(range(24), 2)
-        texts = [f"{hour:02d}:{rng.randrange(60):02d}" for hour in sorted((a, b))]
-    elif kind == 1:
-        texts = [str(year) for year in sorted(rng.sample(range(1800, 2040), 2))]
-    elif kind == 2:
-        texts = [words.T.MONTHS[at] for at in sorted(rng.sample(range(12), 2))]
-    else:
-        texts = [words.T.DAYS[at] for at in sorted(rng.sample(range(7), 2))]
+        texts = [f"{hour:02d}:{rng.randrange(60):02d}" for hour in (first, second)]
+    elif kind >= 2:
+        names = words.T.MONTHS if kind == 2 else words.T.DAYS
+        texts = [names[first], names[second]]
     early = rng.random() < 0.5
     x, y = rng.sample(texts, 2)
     order = rng.choice(["first", "before"] if early else ["last", "later", "after"])
     slots = {"a": x, "b": y, "c": "earlier" if early else "later", "d": order}
     return expand(rng.choice(more_asked.WHEN), rng, slots), texts[0 if early else 1]
-
-
-# What is told of a thing, the unit, and the words for more and for less of it.
 
 
 def which_thing(rng: Random) -> tuple[str, str]:
@@ -337,17 +334,10 @@ def given(rng: Random) -> tuple[str, str]:
     kind = rng.choice(sorted(wide.GIVEN))
     stated, asked = rng.sample(_GIVEN_VALUES[kind], 2)
     value = rng.random() < 0.5
-    slots = {
-        "n": values.first_name(rng),
-        "t": rng.choice(words.T.THINGS),
-        "v": stated,
-        "u": stated if value else asked,
-    }
-    statement, question = wide.GIVEN[kind]
-    parts = {
-        "s": articles(expand(statement, rng, slots)),
-        "q": articles(expand(question, rng, slots)),
-    }
+    slots = {"n": values.first_name(rng), "t": rng.choice(words.T.THINGS)}
+    slots |= {"v": stated, "u": stated if value else asked}
+    statement, question = (articles(expand(text, rng, slots)) for text in wide.GIVEN[kind])
+    parts = {"s": statement, "q": question}
     return written(rng.choice(wide.GIVEN_FRAMES), rng, parts), "Yes" if value else "No"
 
 

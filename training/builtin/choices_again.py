@@ -48,7 +48,7 @@ def _is_odd(rng: Random) -> list[Pair]:
         return _follow(str(number), rng), said(number)
 
     number = rng.randint(0, 99)
-    fact = expand(rng.choice(choices.IS_PARITY), rng, {"a": str(number), "w": word})
+    fact = expand(rng.choice(T.IS_PARITY), rng, {"a": str(number), "w": word})
     asked = written(choices.known_shape(rng), rng, {"q": fact})
     return _several((asked, said(number)), more, rng)
 
@@ -70,15 +70,9 @@ def _compare(rng: Random) -> list[Pair]:
     return _several(pair(whole), lambda: pair(short), rng)
 
 
-def _of_one_kind(name: str, other: str) -> list[str]:
-    """Return words of the first kind only."""
-    taken = {*choices.KINDS[other], *load("choices_wide").ALSO.get(other, ())}
-    return [word for word in choices.KINDS[name] if word not in taken]
-
-
 def _kinds(rng: Random) -> list[Pair]:
     name, other, word = choices.two_kinds(rng)
-    back = _of_one_kind(other, name)
+    back = choices.of_one_kind(other, name)
     f, s = rng.sample([name, other], 2)
     slots = {"w": choices.shown_word(word, rng), "f": choices.article(f), "s": choices.article(s)}
     asked = written(rng.choice([choices.T.KIND, *everyday.KIND]), rng, slots)
@@ -86,7 +80,7 @@ def _kinds(rng: Random) -> list[Pair]:
     def more() -> Pair:
         if back and rng.random() < 0.6:
             return _follow(choices.shown_word(rng.choice(back), rng), rng), other.capitalize()
-        again = choices.shown_word(rng.choice(_of_one_kind(name, other)), rng)
+        again = choices.shown_word(rng.choice(choices.of_one_kind(name, other)), rng)
         return _follow(again, rng), name.capitalize()
 
     return _several((asked, name.capitalize()), more, rng)
@@ -102,7 +96,7 @@ def _is_kind(rng: Random) -> list[Pair]:
         if rng.random() < 0.5:
             again = rng.choice(choices.KINDS[name])
             return _follow(choices.shown_word(again, rng), rng), said(again, name)
-        _, away, again = _another(name, rng)
+        away, again = _another(name, rng)
         return _follow(choices.shown_word(again, rng), rng), said(again, away)
 
     slots = {"w": choices.shown_word(word, rng), "f": choices.article(name), "k": name}
@@ -110,15 +104,12 @@ def _is_kind(rng: Random) -> list[Pair]:
     return _several((asked, said(word, name)), more, rng)
 
 
-def _another(name: str, rng: Random) -> tuple[str, str, str]:
-    """Return a kind, another, and a word of the other only."""
+def _another(name: str, rng: Random) -> tuple[str, str]:
+    """Return another kind, and a word of that kind only."""
     while True:
         other, _, word = choices.two_kinds(rng)
-        if other != name and word not in {
-            *choices.KINDS[name],
-            *load("choices_wide").ALSO.get(name, ()),
-        }:
-            return name, other, word
+        if other != name and word not in choices.of_kind(name):
+            return other, word
 
 
 def _reviews(rng: Random) -> list[Pair]:
@@ -132,14 +123,8 @@ def _reviews(rng: Random) -> list[Pair]:
         asked = written(shape, rng, {"text": text, "a": a, "b": b})
         return articles(asked), (good if value else bad).capitalize()
 
-    again = [
-        "[and|next|now|then|and this one|next one|the next one|another|another one|one more]: "
-        "{text}",
-        "[and|what about|how about|now|next] [this|this one|the following][?|:] {text}",
-        "{text}",
-    ]
     return _several(
-        one(rng.choice(everyday.SENTIMENT["tone"])), lambda: one(rng.choice(again)), rng
+        one(rng.choice(everyday.SENTIMENT["tone"])), lambda: one(rng.choice(T.NEXT_REVIEW)), rng
     )
 
 

@@ -22,7 +22,7 @@ from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand, expand_lines
 from .lookup_tables import FIRST, T, Table
 from .recipes import Recipes
-from .values import values, words
+from .values import values
 
 Pair = tuple[str, str]
 
@@ -209,11 +209,7 @@ def _filing(rng: Random) -> tuple[str, list[Pair]]:
 
 
 def _review(rng: Random, good: bool) -> str:
-    pool = choices.T.GOOD if good else choices.T.BAD
-    slots = {"word": rng.choice(pool), "word2": rng.choice(pool),
-             "thing": rng.choice(words.T.THINGS + choices.T.SERVICES)}  # fmt: skip
-    more = choices.T.PRAISE if good else choices.T.COMPLAINT
-    text = expand(rng.choice(choices.T.REVIEW if rng.random() < 0.5 else more), rng, slots)
+    text, slots, more = choices.reviewed(good, rng, 0.5)
     for _ in range(rng.choice([0, 0, 1, 2])):
         extra = expand(rng.choice(more), rng, slots)
         if extra not in text:

@@ -135,7 +135,7 @@ def _whole() -> list[re.Pattern[str]]:
         found += [to_regex(p, {"v": _NAME}) for p in (tell, start + tell, ask, again + ask)]
     daily = choices_everyday
     statements = [to_regex(fact) for fact, _ in choices.T.YES_FACTS]
-    statements += [to_regex(fact, NUMBERS) for fact in [*choices.IS_PARITY, choices.IS_LARGER]]
+    statements += [to_regex(fact, NUMBERS) for fact in [*choices.T.IS_PARITY, choices.T.IS_LARGER]]
     statements += [to_regex(fact, KINDS) for fact in choices.T.IS_KIND]
     found += [
         to_regex(frame, {"q": "(?:" + "|".join(statements) + ")"})
