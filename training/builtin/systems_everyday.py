@@ -11,12 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from . import (
-    choices,
-    extraction,
-    extraction_layouts,
-    extraction_marked,
-)
+from . import choices, extraction, extraction_layouts, extraction_marked
 from .extraction_texts import DRAW, SLOT, TEXTS
 from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand, expand_lines
