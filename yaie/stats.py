@@ -39,7 +39,9 @@ class EngineStats:
     The engine counts in one instance and publishes copies after steps. A request has n sequences.
     """
 
-    num_waiting: Annotated[int, _gauge("Waiting requests and preempted sequences")] = 0
+    num_waiting: Annotated[
+        int, _gauge("Waiting requests, and admitted sequences without a cursor")
+    ] = 0
     num_running: Annotated[int, _gauge("Live sequences")] = 0
     num_free_slots: Annotated[int, _gauge("Free slots of the KV pool")] = 0
     num_live_slots: Annotated[int, _gauge("Slots on the paths of live sequences")] = 0

@@ -170,7 +170,7 @@ class WatchedScheduler(Scheduler):
             for other in request.sequences
             if other.state is SequenceState.WAITING and request.prompt_pass in (None, sequence)
         ]
-        outside = [self._place_outside(other) for other in (*waiting, *self.preempted)]
+        outside = [self._place_outside(other) for other in (*waiting, *self.suspended)]
         assert self._place_outside(sequence) == min(outside), "resumed before a more urgent one"
         super()._start(sequence, cursor)
 
@@ -264,7 +264,7 @@ class Bench:
         for call in self.on_step:
             call(step)
         if first is not None:
-            assert first.state is not SequenceState.PREEMPTED, "the first was preempted"
+            assert first.state is not SequenceState.SUSPENDED, "the first was preempted"
         if first is not None and self.scheduler.max_step_rows >= self.scheduler.max_running:
             assert _progress(first) > before, "the first did not progress"
         return step
@@ -283,8 +283,8 @@ class Bench:
             assert sequence.state is SequenceState.RUNNING
             assert sequence.cursor is not None
             assert self.tree.tokens(sequence.cursor).tolist() == sequence.tokens().tolist()
-        for sequence in scheduler.preempted:
-            assert sequence.state is SequenceState.PREEMPTED
+        for sequence in scheduler.suspended:
+            assert sequence.state is SequenceState.SUSPENDED
             assert sequence.cursor is None
         cursors = sum(len(node.cursors or ()) for node in self.tree.nodes())
         assert cursors == len(scheduler.running)

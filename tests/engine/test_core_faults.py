@@ -186,7 +186,7 @@ def test_free_places_do_not_count_without_free_slots(make_core: MakeCore) -> Non
 def test_preempted_sequences_do_not_fill_the_queue(make_core: MakeCore) -> None:
     core = make_core(max_waiting=4, max_running=64, num_slots=130, max_model_len=120)
     core.add(ask("big", tokens_of(1, 50), n=16, max_tokens=50, temperature=1.0, seed=1))
-    while len(core.scheduler.preempted) < 5:
+    while len(core.scheduler.suspended) < 5:
         assert core.step()
     core.add(ask("small", tokens_of(2, 5)))
     assert len(run(core).tokens("small")) == 6

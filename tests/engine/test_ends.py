@@ -32,7 +32,7 @@ def decoding(bench: Bench) -> None:
 
 
 def preempted(bench: Bench) -> None:
-    while all(seq.state is not SequenceState.PREEMPTED for seq in bench.sequences["r"]):
+    while all(seq.state is not SequenceState.SUSPENDED for seq in bench.sequences["r"]):
         assert bench.step() is not None
 
 

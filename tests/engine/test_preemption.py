@@ -64,7 +64,7 @@ def num_preemptions(bench: Bench, names: list[str]) -> dict[str, int]:
     while bench.step() is not None:
         for name in names:
             for sequence in bench.sequences[name]:
-                lost[name] += sequence in running and sequence.state is SequenceState.PREEMPTED
+                lost[name] += sequence in running and sequence.state is SequenceState.SUSPENDED
         running = set(bench.scheduler.running)
     bench.expect_all()
     return lost
@@ -93,9 +93,9 @@ def test_the_cheapest_is_preempted_whichever_needs_a_slot(num_slots: int) -> Non
     bench.add("old", prompt(1, 50), max_new=200)
     bench.add("long", prompt(2, 500), max_new=200)
     bench.add("cheap", prompt(3, 10), max_new=190)
-    while not bench.scheduler.preempted:
+    while not bench.scheduler.suspended:
         bench.step()
-    assert [seq.request.request_id for seq in bench.scheduler.preempted] == ["cheap"]
+    assert [seq.request.request_id for seq in bench.scheduler.suspended] == ["cheap"]
     bench.run()
     bench.expect_all()
 
@@ -116,7 +116,7 @@ def test_only_an_urgent_request_goes_before_a_preempted_one() -> None:
     bench = Bench(num_slots=140, policy="priority", max_step_rows=256, max_running=2)
     bench.add("a", prompt(1, 10), max_new=110, priority=1)
     bench.add("b", prompt(2, 10), max_new=110, priority=1)
-    while not bench.scheduler.preempted:
+    while not bench.scheduler.suspended:
         bench.step()
     bench.add("equal", prompt(3, 10), max_new=110, priority=1)
     bench.add("urgent", prompt(4, 10), max_new=5)

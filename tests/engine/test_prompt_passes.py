@@ -166,7 +166,7 @@ def start_pass(*, preempted: bool) -> Bench:
     for _ in range(3):
         bench.step()
     assert request.prompt_pass is not None
-    while preempted and request.prompt_pass.state is not SequenceState.PREEMPTED:
+    while preempted and request.prompt_pass.state is not SequenceState.SUSPENDED:
         assert bench.step() is not None
         assert request.prompt_pass is not None, "the pool is too large"
     return bench
@@ -239,7 +239,7 @@ def test_a_preempted_sequence_leaves_the_samples_their_places() -> None:
     bench = Bench(num_slots=200, max_step_rows=16, max_running=4, policy="priority")
     bench.add("long", prompt(1, 20), max_new=100, priority=1)
     bench.add("preempted", prompt(2, 20), max_new=100, priority=2)
-    while not bench.scheduler.preempted:
+    while not bench.scheduler.suspended:
         bench.step()
     bench.add("r", prompt(3, 40), n=4, salts=[0, 1, 2, 3], prompt_logprobs=0)
     samples: list[int] = []
@@ -261,6 +261,18 @@ def test_a_pass_reserves_growth_for_each_of_its_samples() -> None:
     assert [seq.request.request_id for seq in bench.scheduler.running] == ["r"]
     bench.run()
     bench.expect_all()
+
+
+def test_samples_after_a_pass_count_as_waiting_but_not_as_preempted() -> None:
+    bench = Bench(num_slots=4096, max_step_rows=64, max_running=8)
+    request = bench.add("r", prompt(1, 20), n=3, prompt_logprobs=0)
+    bench.step()
+    assert request.prompt_pass is None
+    assert {seq.state for seq in bench.sequences["r"]} == {SequenceState.SUSPENDED}
+    assert bench.scheduler.num_waiting == 3
+    bench.run()
+    bench.expect_all()
+    assert bench.scheduler.stats.num_preemptions == 0
 
 
 def test_a_prompt_of_one_token_needs_no_pass() -> None:

@@ -46,8 +46,8 @@ class AdmissionPolicy(Protocol):
         """Return the rank for preemption, highest first. By default all are equal."""
         return 0
 
-    def outranks(self, preempted: Request) -> bool:
-        """Return True if a waiting request goes before a preempted one."""
+    def outranks(self, suspended: Request) -> bool:
+        """Return True if a waiting request goes before a suspended one."""
         return False
 
 
@@ -108,10 +108,10 @@ class ByPriority(AdmissionPolicy):
         """Return the priority number."""
         return request.priority
 
-    def outranks(self, preempted: Request) -> bool:
-        """Return True if the lowest waiting number is lower; among equals preempted ones resume."""
+    def outranks(self, suspended: Request) -> bool:
+        """Return True if the lowest waiting number is lower; among equals suspended ones resume."""
         most_urgent = self.next(0)
-        return most_urgent is not None and most_urgent.priority < preempted.priority
+        return most_urgent is not None and most_urgent.priority < suspended.priority
 
 
 class _ByScore(AdmissionPolicy):

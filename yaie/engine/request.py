@@ -18,11 +18,11 @@ from yaie.types import GenerationRequest, SamplingParams, Timings, TokenLogprobs
 
 
 class SequenceState(enum.Enum):
-    """Life of a sequence: WAITING, RUNNING, FINISHED, with any number of PREEMPTED in between."""
+    """Life of a sequence: WAITING, RUNNING, FINISHED, with any number of SUSPENDED in between."""
 
     WAITING = "waiting"  # for admission, or for the prompt pass of its request
     RUNNING = "running"  # has a cursor
-    PREEMPTED = "preempted"  # admitted, and without a cursor
+    SUSPENDED = "suspended"  # admitted, without a cursor: preempted, or just after a prompt pass
     FINISHED = "finished"
 
 
@@ -73,7 +73,7 @@ class Request:
         self.prompt_logprobs: list[TokenLogprobs | None] | None = (
             [] if spec.sampling.prompt_logprobs is not None else None
         )
-        self.prompt_pass: PromptPass | None = None  # while it runs or is preempted
+        self.prompt_pass: PromptPass | None = None  # while it runs or is suspended
 
     @property
     def is_finished(self) -> bool:

@@ -27,7 +27,7 @@ from yaie.types import FinishReason, TokenDelta
 
 
 class Scheduler:
-    """Owner of the waiting, running and preempted sequences; the only caller of the tree."""
+    """Owner of the waiting, running and suspended sequences; the only caller of the tree."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Scheduler:
         self.stats = EngineStats()  # counters only; the core adds the gauges
         self.waiting: AdmissionPolicy = make_policy(policy, self._uncached_tokens, max_step_rows)
         self.running: list[Sequence] = []  # in order of admission
-        self.preempted: list[Sequence] = []
+        self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
         self.num_waiting_sequences = 0  # of requests that wait for admission
         self.lacks_slots = False  # the last admission ended for want of slots
         self._requests: dict[str, Request] = {}
@@ -64,15 +64,15 @@ class Scheduler:
 
     @property
     def num_waiting(self) -> int:
-        """Number of requests that wait for admission, and of preempted sequences."""
-        return len(self.waiting) + len(self.preempted)
+        """Number of requests that wait for admission, and of suspended sequences."""
+        return len(self.waiting) + len(self.suspended)
 
     @property
     def num_free_places(self) -> int:
         """Number of sequences that could still be admitted; 0 if slots are short."""
         if self.lacks_slots:
             return 0
-        taken = sum(seq.num_places for seq in (*self.running, *self.preempted))
+        taken = sum(seq.num_places for seq in (*self.running, *self.suspended))
         return max(0, self.max_running - taken)
 
     def __contains__(self, request_id: str) -> bool:
@@ -253,14 +253,14 @@ class Scheduler:
         request.prompt_pass = None
         for sequence in request.sequences:
             if sequence.state is SequenceState.WAITING:
-                self._put_aside(sequence)
+                self._suspend(sequence)
 
     def _withdraw(self, sequence: Sequence, *, keep: bool) -> None:
-        """Finish a sequence, and take its cursor or its place among the preempted."""
+        """Finish a sequence, and take its cursor or its place among the suspended."""
         if sequence.state is SequenceState.RUNNING:
             self._leave_tree(sequence, keep=keep)
-        elif sequence.state is SequenceState.PREEMPTED:
-            self.preempted.remove(sequence)
+        elif sequence.state is SequenceState.SUSPENDED:
+            self.suspended.remove(sequence)
         sequence.state = SequenceState.FINISHED
 
     def _leave_queue(self, request: Request) -> None:
@@ -292,17 +292,17 @@ class Scheduler:
         return len(request.prompt) - self._match(request).num_computed
 
     def _admit(self) -> None:
-        """Give cursors to preempted sequences and to waiting requests, while there is room.
+        """Give cursors to suspended sequences and to waiting requests, while there is room.
 
-        Preempted ones go first, except before a request that outranks them.
+        Suspended ones go first, except before a request that outranks them.
         """
         self.lacks_slots = False
-        if not self.preempted and not len(self.waiting):
+        if not self.suspended and not len(self.waiting):
             return
         demand = StepDemand(self.running)
         while True:
             sequence = min(
-                self.preempted, key=lambda seq: standing(seq, self.waiting), default=None
+                self.suspended, key=lambda seq: standing(seq, self.waiting), default=None
             )
             if sequence is not None and not self.waiting.outranks(sequence.request):
                 if not self._resume(sequence, demand):
@@ -338,7 +338,7 @@ class Scheduler:
         first, *others = live
         if not self._enter(first, request.prompt, match):
             for sequence in live:
-                self._put_aside(sequence)
+                self._suspend(sequence)
             return
         assert first.cursor is not None
         for sequence in others:
@@ -349,7 +349,7 @@ class Scheduler:
             demand.add_siblings(len(live), len(request.prompt) - match.num_known + 1)
 
     def _resume(self, sequence: Sequence, demand: StepDemand) -> bool:
-        """Give a preempted sequence a cursor; False if places or slots are short."""
+        """Give a suspended sequence a cursor; False if places or slots are short."""
         if self.running and demand.num_places + sequence.num_places > self.max_running:
             return False
         tokens = sequence.tokens()
@@ -358,7 +358,7 @@ class Scheduler:
             return False
         if not self._enter(sequence, tokens, match):
             return False
-        self.preempted.remove(sequence)
+        self.suspended.remove(sequence)
         return True
 
     def _enter(self, sequence: Sequence, tokens: Tokens, match: Match) -> bool:
@@ -379,8 +379,8 @@ class Scheduler:
         """Take a sequence's cursor. Its computed tokens stay cached until they are evicted."""
         self.stats.num_preemptions += 1
         self._leave_tree(sequence)
-        self._put_aside(sequence)
+        self._suspend(sequence)
 
-    def _put_aside(self, sequence: Sequence) -> None:
-        sequence.state = SequenceState.PREEMPTED
-        self.preempted.append(sequence)
+    def _suspend(self, sequence: Sequence) -> None:
+        sequence.state = SequenceState.SUSPENDED
+        self.suspended.append(sequence)
