@@ -35,8 +35,8 @@ class StepDemand:
         self.num_places += sequence.num_places
         rows = sequence.count_pending_rows()
         if isinstance(sequence, PromptPass):
-            self._prompt_logits += sequence.request.num_unscored
-            self._other_rows += rows - sequence.request.num_unscored
+            self._prompt_logits += sequence.request.num_missing_prompt_logprobs
+            self._other_rows += rows - sequence.request.num_missing_prompt_logprobs
         else:
             self._other_rows += rows
             self._num_sampling += 1

@@ -35,7 +35,7 @@ class PromptRows:
         request = prompt_pass.request
         assert request.prompt_logprobs is not None
         first = len(request.prompt_logprobs)
-        end = first + min(request.num_unscored, self._room)
+        end = first + min(request.num_missing_prompt_logprobs, self._room)
         if end > first:
             end = selection.add_prompt_logits(path, first, end)
         if end == first:

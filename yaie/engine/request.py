@@ -81,7 +81,7 @@ class Request:
         return all(seq.state is SequenceState.FINISHED for seq in self.sequences)
 
     @property
-    def num_unscored(self) -> int:
+    def num_missing_prompt_logprobs(self) -> int:
         """Number of prompt tokens whose log-probabilities are requested and missing.
 
         The first token is left out. Only sequence 0 reports them: 0 once it has ended.
@@ -198,4 +198,4 @@ class PromptPass(Sequence):
 
     def count_pending_rows(self) -> int:
         """Count its rows, shared ones included: each position has one, cached or not."""
-        return max(super().count_pending_rows(), self.request.num_unscored)
+        return max(super().count_pending_rows(), self.request.num_missing_prompt_logprobs)

@@ -111,7 +111,7 @@ class Sampler:
         routes = _Routes()
         for i, task in enumerate(tasks):
             try:
-                state, row = task.sequence.sampling, _checked_row(task.logit_row, len(best))
+                state, row = task.state, _checked_row(task.logit_row, len(best))
                 if not math.isfinite(best[row]):
                     results[i] = _non_finite(state)
                     continue

@@ -143,7 +143,7 @@ class Scheduler:
             if isinstance(result, YaieError):
                 deltas.append(self.fail(sequence, result))
         for logits in step.prompt_logits:
-            if not logits.sequence.request.num_unscored:
+            if not logits.sequence.request.num_missing_prompt_logprobs:
                 self._end_prompt_pass(logits.sequence.request)
         for sequence, result in results:
             if isinstance(result, YaieError):
@@ -287,7 +287,7 @@ class Scheduler:
         return match
 
     def _uncached_tokens(self, request: Request) -> int:
-        if request.num_unscored:
+        if request.num_missing_prompt_logprobs:
             return len(request.prompt)  # all of it gets rows, cached or not
         return len(request.prompt) - self._match(request).num_computed
 
@@ -332,7 +332,7 @@ class Scheduler:
         now = self._clock()
         for sequence in live:
             sequence.admitted_s = now
-        if request.num_unscored:
+        if request.num_missing_prompt_logprobs:
             request.prompt_pass = PromptPass(request)
             live = [request.prompt_pass]
         first, *others = live
