@@ -15,9 +15,8 @@ from .paths import compute, hold, known, open_path
 def test_out_of_slots_at_open_leaves_live_paths_untouched():
     tree = RadixTree(10)
     live = open_path(tree, [1, 2, 3, 4, 5, 6])
-    with pytest.raises(OutOfSlots) as caught:
+    with pytest.raises(OutOfSlots, match=r"^5 slots needed, 4 free or evictable$"):
         open_path(tree, [1, 2, 3, 7, 7, 7, 7, 7])
-    assert (caught.value.needed, caught.value.available) == (5, 4)
     assert (tree.num_live, tree.num_free) == (6, 4)
     assert tree.tokens(live).tolist() == [1, 2, 3, 4, 5, 6]
     assert tree.roots[""].refs == 1

@@ -72,9 +72,8 @@ def test_neighbours_are_merged_on_both_sides():
 def test_out_of_slots_takes_nothing_and_counts_free_slots():
     allocator = carved(20, (5, 1))
     before = allocator.extents
-    with pytest.raises(OutOfSlots, match="20 slots needed, 19") as caught:
+    with pytest.raises(OutOfSlots, match=r"^20 slots needed, 19 free or evictable$"):
         allocator.allocate(20)
-    assert (caught.value.needed, caught.value.available) == (20, 19)
     assert allocator.extents == before and allocator.num_free == 19
     allocator.check()
 

@@ -26,8 +26,6 @@ class OutOfSlots(Exception):
 
     def __init__(self, needed: int, available: int) -> None:
         super().__init__(f"{needed} slots needed, {available} free or evictable")
-        self.needed = needed
-        self.available = available
 
 
 class SlotAllocator:
