@@ -244,7 +244,7 @@ def test_stats_add_up(make_core: MakeCore) -> None:
     assert stats.kv_tokens_read > 0
     assert stats.num_running == stats.num_waiting == stats.num_live_slots == 0
     assert 0 < stats.schedule_s + stats.forward_s + stats.sample_s <= stats.step_s
-    assert core.clear_cache() == stats.num_cached_slots
+    assert core.scheduler.tree.clear() == stats.num_cached_slots
     assert core.stats.num_free_slots == 300
     for (request_id, index), deltas in answers.deltas.items():
         last = deltas[-1]

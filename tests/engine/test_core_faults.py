@@ -84,7 +84,7 @@ def test_a_failed_forward_ends_its_members_only(
 
     core = make_core(step, max_step_rows=40, policy="fcfs")
     expected = run(core, ask("r", tokens_of(10, 100))).tokens("r")
-    core.clear_cache()
+    core.scheduler.tree.clear()
     failures = 1
     answers = run(core, ask("first", tokens_of(11, 100)), ask("second", tokens_of(10, 100)))
     assert answers.last("first").finish_reason == "error"
@@ -237,7 +237,7 @@ def test_kv_of_non_finite_logits_is_not_reused(tmp_path: Path, attention_backend
         )
     )
     wanted = run(core, ask("alone", (*prefix, 9))).tokens("alone")
-    core.clear_cache()
+    core.scheduler.tree.clear()
     assert run(core, ask("bad", (*prefix, 5))).last("bad").error.code == "logits_not_finite"
     assert run(core, ask("next", (*prefix, 9))).tokens("next") == wanted
 

@@ -139,7 +139,7 @@ class Schedule:
             self.step()
         stats = self.core.stats
         assert stats.num_live_slots == 0
-        assert self.core.clear_cache() == stats.num_cached_slots
+        assert self.core.scheduler.tree.clear() == stats.num_cached_slots
         assert self.core.stats.num_free_slots == self.num_slots
         return stats
 

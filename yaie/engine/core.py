@@ -214,10 +214,6 @@ class EngineCore:
         """Audit every invariant of the tree; raise `InvariantViolated`."""
         self._tree.check()
 
-    def clear_cache(self) -> int:
-        """Evict every token that live sequences do not need; return their number."""
-        return self._tree.clear()
-
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
         """Wait for the packed weights of a first start; False on a timeout."""
         return self._writer is None or self._writer.wait(timeout_s)
