@@ -31,7 +31,7 @@ from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
 
 logger = logging.getLogger(__name__)
 
-# Tokens of a choice in wait for a slow HTTP client; beyond it the request is ended.
+# Maximum number of unread tokens of a choice of a stream; beyond it the request is ended.
 MAX_UNREAD_TOKENS = 16_384
 # Tokens and log-probabilities (half a KiB each) held for a call.
 MAX_HELD_NUMBERS = 2**20
