@@ -55,7 +55,7 @@ async def _until_gone(receive: Receive) -> None:
 async def answer_whole(
     receive: Receive,
     generation: Generation,
-    answer: GenerationResponse,
+    response: GenerationResponse,
     headers: dict[str, str],
     in_thread: InThread,
 ) -> Response:
@@ -63,7 +63,7 @@ async def answer_whole(
     pieces = await unless_gone(receive, generation.whole())
 
     def build() -> bytes:
-        return msgspec.json.encode(answer.reply(pieces))
+        return msgspec.json.encode(response.reply(pieces))
 
     # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode.
     is_large = generation.call.sampling.logprobs is not None
@@ -96,7 +96,7 @@ class EventStream(Response):
     def __init__(
         self,
         generation: Generation,
-        answer: GenerationResponse,
+        response: GenerationResponse,
         first: Mapping[int, TextPiece],
         headers: dict[str, str],
         in_thread: InThread,
@@ -107,7 +107,7 @@ class EventStream(Response):
         )
         del self.headers["content-length"]
         self._generation = generation
-        self._answer = answer
+        self._response = response
         self._first = first
         self._in_thread = in_thread
 
@@ -124,10 +124,10 @@ class EventStream(Response):
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
         try:
-            body = self._answer.opening() + await self._events(self._first)
+            body = self._response.opening() + await self._events(self._first)
             while True:
                 if self._generation.is_done:
-                    body += self._answer.closing() + DONE
+                    body += self._response.closing() + DONE
                     break
                 await _send_pieces(send, body, more_body=True)
                 body = await self._events(await self._generation.next())
@@ -144,9 +144,9 @@ class EventStream(Response):
         await _send_pieces(send, body, more_body=False)
 
     async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        if self._answer.num_logprobs(pieces) <= MAX_LOGPROBS_ON_THE_LOOP:
-            return self._answer.events(pieces)
-        return await self._in_thread(lambda: self._answer.events(pieces))
+        if self._response.num_logprobs(pieces) <= MAX_LOGPROBS_ON_THE_LOOP:
+            return self._response.events(pieces)
+        return await self._in_thread(lambda: self._response.events(pieces))
 
 
 def _with_timeout(send: Send) -> Send:
