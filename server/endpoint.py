@@ -81,4 +81,4 @@ class Endpoint(Generic[Body]):
             return Response(status_code=CLIENT_CLOSED)
         finally:
             if not is_streaming:
-                await generation.close()
+                generation.close()

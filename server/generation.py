@@ -144,7 +144,7 @@ class Generation:
             self._close_submissions()
             self._wake.set()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End running sequences and report the outcome. Safe to call twice."""
         if self._closed:
             return

@@ -118,7 +118,7 @@ class EventStream(Response):
         except (ClientGone, OSError):  # or TimeoutError, a subclass
             pass  # closing the generation ends its sequences
         finally:
-            await self._generation.close()
+            self._generation.close()
 
     async def _send_all(self, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
