@@ -107,6 +107,7 @@ class Generation:
             if self._error is not None and not (self._unread and self._has_given):
                 raise self._error  # before anything is sent it still becomes a status
             if self._unread:
+                self._measure()
                 pieces = await self._take()
                 if self._error is not None and not self._has_given:
                     raise self._error
@@ -223,7 +224,6 @@ class Generation:
 
     async def _take(self, choices: Iterable[int] | None = None) -> dict[int, TextPiece]:
         """Take the text of `choices`, by default of the unread ones."""
-        self._measure()
         unread, self._unread, self._unread_numbers = self._unread, {}, 0
         pieces: dict[int, TextPiece] = {}
         num_tokens = 0

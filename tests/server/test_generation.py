@@ -1,0 +1,104 @@
+"""`Generation` over pushed deltas: latency samples, outcomes and lifetime."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from server.generation import Generation
+from server.metrics import Metrics
+from server.translate import Call
+from tests.server.scripted_client import INFO
+from yaie.client.submission import Sink, Submission
+from yaie.stats import EngineStats
+from yaie.text.tokenizer import Tokenizer
+from yaie.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
+
+
+class PushingClient:
+    """Engine client with deltas pushed by the test."""
+
+    def __init__(self) -> None:
+        self.submissions: list[Submission] = []
+
+    def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
+        submission = Submission(request, sink, lambda submission, index: None)
+        self.submissions.append(submission)
+        return submission
+
+    def push(self, *token_ids: int, index: int = 0, **fields: Any) -> None:
+        self.submissions[0].sink(
+            TokenDelta(request_id="r", index=index, token_ids=token_ids, **fields)
+        )
+
+
+class Bench:
+    """One generation, its client and its metrics."""
+
+    def __init__(self, tokenizer: Tokenizer, *, stream: bool = False, n: int = 1) -> None:
+        sampling = SamplingParams(max_tokens=1000, n=n)
+        request = GenerationRequest(request_id="r", prompt_token_ids=(5,), sampling=sampling)
+        self.client = PushingClient()
+        self.metrics = Metrics(lambda: (EngineState.READY, INFO, EngineStats(), 0))
+        self.generation = Generation(
+            Call(
+                response_id="r",
+                created=0,
+                model="tiny",
+                requests=(request,),
+                sampling=sampling,
+                stream=stream,
+                include_usage=False,
+                return_token_ids=False,
+                ignored=(),
+            ),
+            self.client,  # type: ignore[arg-type]
+            http_id="h",
+            tokenizer=tokenizer,
+            metrics=self.metrics,
+            deadline=asyncio.get_running_loop().time() + 3600,
+            timeout_s=3600,
+            on_close=lambda generation: None,
+        )
+        self.generation.start()
+
+    def sample(self, name: str, **labels: str) -> float:
+        families = text_string_to_metric_families(self.metrics.text().decode())
+        return next(
+            (
+                sample.value
+                for family in families
+                for sample in family.samples
+                if (sample.name, sample.labels) == (name, labels)
+            ),
+            0.0,
+        )
+
+
+pytestmark = pytest.mark.anyio
+MakeBench = Callable[..., Bench]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def make_bench(tokenizer: Tokenizer) -> MakeBench:
+    return lambda **options: Bench(tokenizer, **options)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_the_first_token_adds_one_latency_sample(make_bench: MakeBench, stream: bool) -> None:
+    bench = make_bench(stream=stream)
+    read = bench.generation.next if stream else bench.generation.whole
+    bench.client.push(50, finish_reason="length")
+    await read()
+    assert bench.sample("yaie_time_to_first_token_seconds_count") == 1
+    assert bench.sample("yaie_inter_token_seconds_count") == 0
+    bench.generation.close()
