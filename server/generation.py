@@ -261,18 +261,19 @@ class Generation:
         self.fail(timed_out(self._timeout_s))
 
     def _report(self) -> None:
-        if self._error is not None:
-            outcome = self._error.code or "error"
-        elif self.is_done:
+        error = None if self.is_done else self._error
+        if self.is_done:
             outcome = "length" if self._reasons == {"length"} else "stop"
             if "abort" in self._reasons:
                 outcome = "abort"
+        elif error is not None:
+            outcome = error.code or "error"
         else:
             outcome = "disconnect"
         usage = self.usage
         total_s = time.monotonic() - self._started_at
-        has_waited = isinstance(self._error, RequestTimedOut)
-        is_lost = self._error is not None and self._first_at is None and not has_waited
+        has_waited = isinstance(error, RequestTimedOut)
+        is_lost = error is not None and self._first_at is None and not has_waited
         self._metrics.count_outcome(outcome, usage, total_s, is_lost=is_lost)
         first_s = "-" if self._first_at is None else f"{self._first_at - self._started_at:.3f}"
         logger.info(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from server.errors import RequestTimedOut, timed_out
 from server.generation import Generation
 from server.metrics import Metrics
 from server.translate import Call
@@ -102,3 +103,28 @@ async def test_the_first_token_adds_one_latency_sample(make_bench: MakeBench, st
     assert bench.sample("yaie_time_to_first_token_seconds_count") == 1
     assert bench.sample("yaie_inter_token_seconds_count") == 0
     bench.generation.close()
+
+
+async def test_a_complete_answer_is_no_timeout(make_bench: MakeBench) -> None:
+    """All of it arrived before the deadline; a slow client read the rest after it."""
+    bench = make_bench(stream=True)
+    bench.client.push(50)
+    await bench.generation.next()
+    bench.client.push(51, finish_reason="length")
+    bench.generation.fail(timed_out(1))
+    await bench.generation.next()
+    assert bench.generation.is_done
+    bench.generation.close()
+    assert bench.sample("yaie_requests_total", outcome="length") == 1
+    assert bench.sample("yaie_requests_total", outcome="request_timeout") == 0
+
+
+async def test_an_incomplete_answer_at_its_deadline_is_a_timeout(make_bench: MakeBench) -> None:
+    bench = make_bench(stream=True)
+    bench.client.push(50)
+    await bench.generation.next()
+    bench.generation.fail(timed_out(1))
+    with pytest.raises(RequestTimedOut):
+        await bench.generation.next()
+    bench.generation.close()
+    assert bench.sample("yaie_requests_total", outcome="request_timeout") == 1
