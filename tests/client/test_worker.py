@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from tests.client.scripted_core import ScriptedCore
 from yaie.client import worker
-from yaie.client.wire import PromptPart, Shutdown, Submit, ToChild, ToParent
+from yaie.client.wire import Deltas, PromptPart, Shutdown, Submit, ToChild, ToParent
 from yaie.config import EngineConfig
 from yaie.engine.loop import EngineLoop
 from yaie.types import GenerationRequest, SamplingParams, TokenDelta
@@ -89,3 +90,16 @@ def test_logprobs_of_a_long_prompt_are_sent_in_parts(monkeypatch: pytest.MonkeyP
     assert sum(lengths) == 1000
     assert len(lengths) == len(parts) == 4
     assert not isinstance(last, PromptPart)
+
+
+def test_a_request_that_cannot_be_unpacked_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.client.scripted_core.STEP_S", 0.0)
+    good = GenerationRequest(
+        request_id="good", prompt_token_ids=(20,), sampling=SamplingParams(max_tokens=1)
+    )
+    no_msgpack = Submit("bad", 1, msgspec.Raw(b"\xc1"))
+    script = Script({1: no_msgpack, 2: Submit.pack(good)}, receives=6)
+    served(script)
+    deltas = [delta for sent in script.sent if isinstance(sent, Deltas) for delta in sent.deltas]
+    ends = {delta.request_id: delta.finish_reason for delta in deltas}
+    assert ends == {"bad": "error", "good": "length"}

@@ -36,7 +36,7 @@ from yaie.client.wire import (
 )
 from yaie.config import EngineConfig
 from yaie.engine.loop import Core, EngineLoop
-from yaie.errors import InvalidRequest, StartupError
+from yaie.errors import StartupError
 from yaie.process.gc_pause import gc_paused_then_frozen
 from yaie.process.log_format import LOG_FORMAT
 
@@ -154,7 +154,7 @@ def _obey(loop: EngineLoop, message: ToChild) -> None:
     if isinstance(message, Submit):
         try:
             request = message.unpack()
-        except InvalidRequest as error:
+        except Exception as error:  # of any kind: the other requests go on
             loop.refuse(message.request_id, message.submission, error)
         else:
             loop.submit(request)
