@@ -162,10 +162,13 @@ class FakeEngine:
         self.children: list[FakeChild] = []
         self.loads = True
         self.error: Exception | None = None  # raised by the next spawns
+        self.may_spawn = asyncio.Event()  # cleared while spawning is to take for ever
+        self.may_spawn.set()
 
     async def __call__(
         self, config: EngineConfig, on_message: Callable[[ToParent], None]
     ) -> FakeChild:
+        await self.may_spawn.wait()
         if self.error is not None:
             raise self.error
         child = FakeChild(len(self.children) + 1, config, on_message)

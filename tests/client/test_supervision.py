@@ -223,3 +223,18 @@ async def test_a_reload_that_hangs_is_ended() -> None:
         await settle()
         assert bench.client.state is EngineState.DEAD
         assert "not loaded again within 300 s" in bench.client.state_reason
+
+
+async def test_a_slow_spawn_does_not_use_up_the_reload_limit() -> None:
+    async with running(stall_s=STALL_S) as bench:
+        bench.engine.loads = False
+        bench.engine.may_spawn.clear()
+        bench.engine.child.die()
+        await bench.restart(FIRST_BACK_OFF_S)
+        bench.clock.advance(2 * STALL_S)  # before there is a process to kill
+        bench.engine.may_spawn.set()
+        await settle()
+        assert bench.client.state is EngineState.STARTING
+        bench.clock.advance(STALL_S)
+        assert bench.client.state is EngineState.STALLED
+        await stalled(bench)

@@ -244,14 +244,13 @@ class ProcessClient:
         Returns the cause of the end, True if the process was of use, and its final message.
         """
         self._ready_at, self._has_answered = None, False
-        self._load_watch.begin()
         try:
             child = await self._spawn(self._config, self._receive)
         except Exception as error:  # also for a setting without a wire form
-            self._load_watch.stop()
             reason = f"no engine process could be started: {type(error).__name__}: {error}"
             return reason, False, Failed("StartupError", reason, 1)
         self._child = child
+        self._load_watch.begin()  # not before: a limit that passes needs a process to kill
         if self._closing:  # close() came while the process was being made and did not see it
             child.kill()
         try:
