@@ -154,6 +154,8 @@ class Generation:
             self._timer.cancel()
         self._close_submissions()
         self._report()
+        # Cycles: the traceback of a raised error holds frames with this generation.
+        self._submissions, self._error = [], None
         self._on_close(self)
 
     def _close_submissions(self) -> None:

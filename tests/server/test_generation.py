@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -128,3 +130,21 @@ async def test_an_incomplete_answer_at_its_deadline_is_a_timeout(make_bench: Mak
         await bench.generation.next()
     bench.generation.close()
     assert bench.sample("yaie_requests_total", outcome="request_timeout") == 1
+
+
+@pytest.mark.parametrize("is_failed", [False, True])
+async def test_a_closed_generation_is_freed_at_once(make_bench: MakeBench, is_failed: bool) -> None:
+    gc.disable()
+    try:
+        bench = make_bench()
+        bench.client.push(50)
+        if is_failed:
+            bench.generation.fail(timed_out(1))
+            with pytest.raises(RequestTimedOut):
+                await bench.generation.whole()
+        bench.generation.close()
+        gone = weakref.ref(bench.generation)
+        del bench.generation
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -96,7 +96,7 @@ class LocalClient:
             with self._changed:
                 running = [each for each in submissions if self._submissions.remove(each)]
                 for submission in running:
-                    submission.is_open = False
+                    submission.end()
                     self._command_abort(submission, None)
                 if not running or self._loop is None or self._failure:
                     return

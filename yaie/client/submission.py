@@ -39,8 +39,17 @@ class Submission:
     def close(self) -> None:
         """End the whole request within one step, without a further delta for the sink."""
         if self.is_open:
-            self.is_open = False
+            self.end()
             self._send_abort(self, None)
+
+    def end(self) -> None:
+        """Mark the end and drop the sink: its owner usually holds this handle, a cycle."""
+        self.is_open = False
+        self.sink = _ignore
+
+
+def _ignore(delta: TokenDelta) -> None:
+    """Serve as the sink of an ended submission."""
 
 
 class Submissions:
@@ -86,12 +95,13 @@ class Submissions:
             submission = submissions.get(delta.request_id)
             if submission is None or submission.request.submission != delta.submission:
                 continue
+            sink = submission.sink
             if delta.finish_reason is not None:
                 submission.unfinished.discard(delta.index)
                 if delta.error is not None or not submission.unfinished:
-                    submission.is_open = False
+                    submission.end()
                     del submissions[delta.request_id]
-            submission.sink(delta)
+            sink(delta)
 
     def fail_all(self, error: YaieError) -> int:
         """End every open request with `error`; return the number of requests."""
