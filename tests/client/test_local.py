@@ -182,3 +182,15 @@ def test_a_closed_client_raises(client: LocalClient, core: Core) -> None:
     call.close()
     with pytest.raises(EngineUnavailable, match="closed"):
         Call(client, ask("b"))
+
+
+def test_a_sink_that_raises_harms_no_other_request(client: LocalClient, core: Core) -> None:
+    def fail(delta: TokenDelta) -> None:
+        raise KeyError("a bug in a sink")
+
+    bad = client.prepare(ask("bad", max_tokens=ENDLESS), fail)
+    client.send([bad])
+    assert drain(client, ask("good", max_tokens=3)) == {"good": [10, 11, 12]}
+    assert not bad.is_open
+    assert core.stats.num_aborted == 1
+    assert len(core.steppers) == 3

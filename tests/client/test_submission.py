@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.client.asking import ask
+from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.errors import EngineDied
 from yaie.types import TokenDelta
@@ -27,7 +28,7 @@ class Routes:
     """Open submissions, and the aborts that they send."""
 
     def __init__(self) -> None:
-        self.open = Submissions()
+        self.open = Submissions(log_sink_error)
         self.aborted: list[tuple[str, int | None]] = []
 
     def submit(self, request_id: str, sink: Sink, n: int = 1) -> Submission:
@@ -78,3 +79,28 @@ def test_an_ended_submission_keeps_no_sink_alive(routes: Routes, end: str) -> No
     gone = weakref.ref(reader)
     del reader
     assert gone() is None
+
+
+def fail(delta: TokenDelta) -> None:
+    raise KeyError("a bug in a sink")
+
+
+def test_a_sink_that_raises_ends_only_its_own_request(
+    routes: Routes, caplog: pytest.LogCaptureFixture
+) -> None:
+    arrived: list[TokenDelta] = []
+    bad, good = routes.submit("bad", fail, n=2), routes.submit("good", arrived.append)
+    routes.open.deliver([delta_of(bad), delta_of(bad), delta_of(good)])
+    assert [delta.request_id for delta in arrived] == ["good"]
+    assert (bad.is_open, good.is_open) == (False, True)
+    assert routes.aborted == [("bad", None)]
+    assert [record.exc_info is not None for record in caplog.records] == [True]
+
+
+def test_a_sink_that_raises_at_a_failure_harms_no_other(routes: Routes) -> None:
+    arrived: list[TokenDelta] = []
+    routes.submit("bad", fail)
+    routes.submit("good", arrived.append)
+    assert routes.open.fail_all(EngineDied("died")) == 2
+    assert [delta.finish_reason for delta in arrived] == ["error"]
+    assert routes.aborted == []

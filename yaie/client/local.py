@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import FrameType
 
+from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.engine.loop import Core, EngineLoop
 from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
@@ -30,7 +31,7 @@ class LocalClient:
         self._changed = threading.Condition()
         self._stepper: int | None = None  # the stepping thread
         self._close_after_step: EngineLoop | None = None
-        self._submissions = Submissions()
+        self._submissions = Submissions(log_sink_error)
         # Commands for the loop, in order; obeyed by the next step.
         self._commands: deque[Callable[[EngineLoop], None]] = deque()
         self._failure = ""
@@ -129,7 +130,7 @@ class LocalClient:
             loop.core.close()
 
     def _forget_callers(self) -> None:
-        self._submissions = Submissions()
+        self._submissions = Submissions(log_sink_error)
         self._commands.clear()
         self._changed.notify_all()
 
@@ -156,8 +157,10 @@ class LocalClient:
             self._compute(loop, deltas)
         finally:
             with self._changed:
-                self._stepper = None
-                self._submissions.deliver(deltas)
+                try:
+                    self._submissions.deliver(deltas)
+                finally:  # after the delivery: closing a submission in it must not step
+                    self._stepper = None
                 closing, self._close_after_step = self._close_after_step, None
                 if closing is not None:
                     self._forget_callers()

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from yaie.client.burst import Burst
 from yaie.client.child import EngineProcess
+from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.client.supervision import (
     MAX_BACK_OFF_S,
@@ -76,7 +77,7 @@ class ProcessClient:
         self._stats = EngineStats()
         self._num_restarts = 0
         self._startup_failure: Failed | None = None
-        self._submissions = Submissions()
+        self._submissions = Submissions(log_sink_error)
         self._burst = Burst(self._clock)
         self._back_off = BackOff()
         self._stall_watch = StallWatch(self._clock, stall_s, self._end_stalled)

@@ -53,9 +53,10 @@ def _ignore(delta: TokenDelta) -> None:
 
 
 class Submissions:
-    """Open submissions of one client, by request id."""
+    """Open submissions of one client, by request id. `on_sink_error` gets errors of sinks."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_sink_error: Callable[[GenerationRequest, Exception], None]) -> None:
+        self._on_sink_error = on_sink_error
         self._open: dict[str, Submission] = {}
         self._numbers = itertools.count(1)
 
@@ -89,7 +90,10 @@ class Submissions:
         return True
 
     def deliver(self, deltas: Iterable[TokenDelta]) -> None:
-        """Push each delta into the sink of its request, if that request is open."""
+        """Push each delta into the sink of its request, if that request is open.
+
+        A sink that raises ends its request; the others go on.
+        """
         submissions = self._open
         for delta in deltas:
             submission = submissions.get(delta.request_id)
@@ -101,7 +105,11 @@ class Submissions:
                 if delta.error is not None or not submission.unfinished:
                     submission.end()
                     del submissions[delta.request_id]
-            sink(delta)
+            try:
+                sink(delta)
+            except Exception as error:
+                submission.close()
+                self._on_sink_error(submission.request, error)
 
     def fail_all(self, error: YaieError) -> int:
         """End every open request with `error`; return the number of requests."""
