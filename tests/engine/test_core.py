@@ -9,6 +9,7 @@ import pytest
 
 from tests.engine.asking import MAX_NEW, Answers, MakeCore, ask, run, spent, tokens_of
 from tests.engine.oracle import Oracle
+from tests.tiny_model import VOCAB_SIZE
 from yaie.errors import InvalidRequest
 from yaie.types import GenerationRequest, SamplingParams
 
@@ -211,6 +212,21 @@ def test_logprobs_are_those_of_transformers(
         got = [logprob for _, logprob in entry.top]
         assert got == pytest.approx(top.values.tolist(), abs=1e-4)
     assert all(not delta.logprobs for delta in answers.deltas[("other", 0)])
+
+
+@pytest.mark.parametrize("wrong", [-1, VOCAB_SIZE])
+def test_token_ids_outside_the_vocabulary_are_refused(make_core: MakeCore, wrong: int) -> None:
+    core = make_core()
+    bad = {
+        "prompt": ask("r", (5, wrong)),
+        "stop_token_ids": ask("r", (5,), stop_token_ids=(wrong,)),
+        "logit_bias": ask("r", (5,), logit_bias={wrong: 1.0}),
+    }
+    for param, request in bad.items():
+        with pytest.raises(InvalidRequest, match=f"^{param} has the token id {wrong};") as caught:
+            core.add(request)
+        assert caught.value.param == param
+    assert not core.has_work
 
 
 # -- accounts -----------------------------------------------------------------------------------

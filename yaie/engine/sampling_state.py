@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from yaie.errors import InvalidRequest
 from yaie.types import FinishReason, SamplingParams
 
 if TYPE_CHECKING:
@@ -118,12 +117,7 @@ class SeenTokens:
 
 
 class SamplingState:
-    """The sampling side of one sequence.
-
-    Raises:
-        InvalidRequest: `logit_bias`, `stop_token_ids` or the prompt has an id outside the
-            vocabulary.
-    """
+    """The sampling side of one sequence. Token ids have been validated with the request."""
 
     __slots__ = (
         "_eos_token_ids",
@@ -156,22 +150,18 @@ class SamplingState:
         self._seed = fallback_seed if params.seed is None else params.seed
         self._eos_token_ids = frozenset() if params.ignore_eos else frozenset(eos_token_ids)
         self._stop_token_ids = frozenset(params.stop_token_ids)
-        _check_ids("stop_token_ids", params.stop_token_ids, vocab_size)
         # A model may name an end token beyond its logits; it is never sampled.
         ends = {token_id for token_id in eos_token_ids if 0 <= token_id < vocab_size}
         self.end_token_ids = np.array(sorted(ends | self._stop_token_ids), dtype=np.int64)
         self.bias: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
         if params.logit_bias:
-            _check_ids("logit_bias", tuple(params.logit_bias), vocab_size)
             self.bias = (
                 np.fromiter(params.logit_bias.keys(), dtype=np.int64),
                 np.fromiter(params.logit_bias.values(), dtype=np.float32),
             )
         self.seen: SeenTokens | None = None  # in prompt and output
         if params.repetition_penalty != 1.0:
-            prompt = np.asarray(prompt_token_ids)
-            _check_ids("prompt", prompt, vocab_size)
-            self.seen = SeenTokens(DistinctTokens(prompt.astype(np.int32)))
+            self.seen = SeenTokens(DistinctTokens(np.array(prompt_token_ids, dtype=np.int32)))
         self.output: TokenCounts | None = None
         if params.presence_penalty != 0.0 or params.frequency_penalty != 0.0:
             self.output = TokenCounts()
@@ -209,13 +199,3 @@ class SamplingState:
         if token_id in self._stop_token_ids or token_id in self._eos_token_ids:
             return "stop", token_id
         return None
-
-
-def _check_ids(name: str, token_ids: ArrayLike, vocab_size: int) -> None:
-    ids = np.asarray(token_ids)
-    for token_id in (ids.min(), ids.max()) if len(ids) else ():
-        if not 0 <= token_id < vocab_size:
-            raise InvalidRequest(
-                f"{name} has token id {token_id}; the vocabulary has ids 0 to {vocab_size - 1}",
-                param=name,
-            )
