@@ -7,14 +7,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from yaie.errors import ConfigError
+from yaie.errors import ConfigError, nearest_name_hint
 from yaie.setting import ENV_PREFIX, About, settings_of
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -199,7 +197,9 @@ def load_settings(**overrides: object) -> Settings:
     """
     for name in overrides:
         if name not in SETTINGS:
-            raise ConfigError(f"{name} is not a setting{_nearest(name, SETTINGS)}", param=name)
+            raise ConfigError(
+                f"{name} is not a setting{nearest_name_hint(name, SETTINGS)}", param=name
+            )
     values, problems = {}, []
     for name, each in SETTINGS.items():
         given, source = overrides.get(name), each.flag
@@ -262,10 +262,7 @@ def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
         if name.upper() in known:
             warnings.append(f"{name} was ignored; write {name.upper()}")
         elif name.startswith(ENV_PREFIX):
-            warnings.append(f"{name} is not a setting and was ignored{_nearest(name, known)}")
+            warnings.append(
+                f"{name} is not a setting and was ignored{nearest_name_hint(name, known)}"
+            )
     return warnings
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]}?" if near else ""

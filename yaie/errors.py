@@ -26,6 +26,8 @@ only for faults that a user can cause.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -217,6 +219,12 @@ def as_shown(value: object) -> str:
         return repr(value)
     except ValueError:  # Python refuses to write integers of thousands of digits
         return "(too many digits to show)"
+
+
+def nearest_name_hint(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return a hint at the known name most similar to `name`; empty below `cutoff` of 0 to 1."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def first_line(error: Exception) -> str:

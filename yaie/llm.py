@@ -7,7 +7,6 @@ automatic. Used by programs, by the command line and by the benchmarks.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
 import logging
 import os
@@ -23,7 +22,13 @@ from yaie.client.core import load_engine_core
 from yaie.client.local import LocalClient
 from yaie.config import BUILTIN_MODEL, ENGINE_SETTINGS, LARGEST_COUNT, EngineConfig
 from yaie.engine.validation import validate_request
-from yaie.errors import ConfigError, EngineUnavailable, InvalidRequest, RequestFailed
+from yaie.errors import (
+    ConfigError,
+    EngineUnavailable,
+    InvalidRequest,
+    RequestFailed,
+    nearest_name_hint,
+)
 from yaie.models.folder import open_folder
 from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece, make_output, take_piece
 from yaie.progress import progress_bar
@@ -338,8 +343,7 @@ def _engine_config(settings: dict[str, Any]) -> EngineConfig:
     """
     for name in settings:
         if name not in ENGINE_SETTINGS:
-            near = difflib.get_close_matches(name, ENGINE_SETTINGS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = nearest_name_hint(name, ENGINE_SETTINGS)
             raise ConfigError(f"{name} is not a setting of the engine{hint}", param=name)
     return EngineConfig(**settings)
 

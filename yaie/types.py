@@ -6,12 +6,11 @@ converted to token ids above this layer.
 
 from __future__ import annotations
 
-import difflib
 import enum
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
-from yaie.errors import InvalidRequest, RequestError
+from yaie.errors import InvalidRequest, RequestError, nearest_name_hint
 from yaie.sampling_fields import Biases, Bool, Kind, Real, Texts, TokenIds, Whole, reject
 
 MAX_LOGPROBS = 20
@@ -59,8 +58,9 @@ class SamplingParams:
         """Raise `InvalidRequest` with the nearest name for an unknown field."""
         for name in values:
             if name not in cls.__dataclass_fields__:
-                near = difflib.get_close_matches(name, cls.__dataclass_fields__, n=1, cutoff=0.5)
-                hint = f"; did you mean {near[0]}?" if near else ""
+                hint = nearest_name_hint(
+                    name, cls.__dataclass_fields__, cutoff=0.5
+                )  # temp: temperature
                 raise InvalidRequest(f"{name} is not a sampling parameter{hint}", param=name)
         return object.__new__(cls)
 
