@@ -110,9 +110,9 @@ class Deltas(msgspec.Struct, frozen=True, tag=True):
 
 
 class PromptPart(msgspec.Struct, frozen=True, tag=True):
-    """Child to parent, before a `Deltas`: the next prompt logprobs of its delta `place`."""
+    """Child to parent, before a `Deltas`: the next prompt logprobs of one of its deltas."""
 
-    place: int
+    delta_index: int  # in the list of the `Deltas`
     logprobs: tuple[TokenLogprobs | None, ...]
 
 
@@ -135,13 +135,13 @@ def split_prompt_logprobs(message: Deltas) -> Iterator[Deltas | PromptPart]:
     The parent decodes a frame at a time on its event loop, so every frame must be small.
     """
     deltas = list(message.deltas)
-    for place, delta in enumerate(deltas):
+    for index, delta in enumerate(deltas):
         logprobs = delta.prompt_logprobs
         if logprobs is None or len(logprobs) <= PART_LENGTH:
             continue
         for start in range(0, len(logprobs), PART_LENGTH):
-            yield PromptPart(place, logprobs[start : start + PART_LENGTH])
-        deltas[place] = replace(delta, prompt_logprobs=())
+            yield PromptPart(index, logprobs[start : start + PART_LENGTH])
+        deltas[index] = replace(delta, prompt_logprobs=())
     yield Deltas(deltas, message.stats)
 
 
@@ -153,15 +153,15 @@ class PromptPartJoiner:
 
     def add(self, part: PromptPart) -> None:
         """Keep a part for the next `Deltas`."""
-        self._parts.setdefault(part.place, []).extend(part.logprobs)
+        self._parts.setdefault(part.delta_index, []).extend(part.logprobs)
 
     def join(self, message: Deltas) -> Deltas:
         """Return the message with the parts received before it."""
         if not self._parts:
             return message
         deltas = list(message.deltas)
-        for place, logprobs in self._parts.items():
-            deltas[place] = replace(deltas[place], prompt_logprobs=tuple(logprobs))
+        for index, logprobs in self._parts.items():
+            deltas[index] = replace(deltas[index], prompt_logprobs=tuple(logprobs))
         self._parts = {}
         return Deltas(deltas, message.stats)
 

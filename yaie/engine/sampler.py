@@ -93,8 +93,8 @@ class Sampler:
         routes = self._route(tasks, best, best_ids, results)
         if routes.in_place:
             self._sample_in_place(logits, best, tasks, routes.in_place, results)
-        for places in (*self._chunks(routes.copied), *self._chunks(routes.changed)):
-            self._sample_isolated(logits, tasks, places, results)
+        for task_indices in (*self._chunks(routes.copied), *self._chunks(routes.changed)):
+            self._sample_isolated(logits, tasks, task_indices, results)
         return self._with_logprobs(logits, tasks, results)
 
     def _route(
@@ -180,28 +180,28 @@ class Sampler:
         for (i, _), token_id in zip(sampled, tokens, strict=True):
             results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
 
-    def _chunks(self, places: list[int]) -> list[list[int]]:
+    def _chunks(self, task_indices: list[int]) -> list[list[int]]:
         size = 1 if self._exact else max(1, CHUNK_ELEMENTS // self._vocab_size)
-        return [places[start : start + size] for start in range(0, len(places), size)]
+        return [task_indices[start : start + size] for start in range(0, len(task_indices), size)]
 
     def _sample_isolated(
         self,
         logits: Tensor,
         tasks: Sequence[SampleTask],
-        places: list[int],
+        task_indices: list[int],
         results: list[_Result],
     ) -> None:
-        """Fill `results` at `places` together; after a failure one by one, to isolate the fault."""
+        """Fill `results` of some tasks together; after a failure one by one, to isolate it."""
         try:
-            tokens = self._sample_copies(logits, [tasks[i] for i in places])
+            tokens = self._sample_copies(logits, [tasks[i] for i in task_indices])
         except Exception as error:
-            if len(places) == 1:
-                results[places[0]] = _failed(error)
+            if len(task_indices) == 1:
+                results[task_indices[0]] = _failed(error)
                 return
-            for i in places:
+            for i in task_indices:
                 self._sample_isolated(logits, tasks, [i], results)
             return
-        for i, token_id in zip(places, tokens, strict=True):
+        for i, token_id in zip(task_indices, tokens, strict=True):
             results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
 
     def _sample_copies(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[int]:
