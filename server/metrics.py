@@ -125,8 +125,8 @@ class _EngineCollector(Collector):
             "yaie_engine_restarts", "Engine restarts after a crash or a stall", num_restarts
         )
         for each in metrics():
-            family = GaugeMetricFamily if each.about.kind == "gauge" else CounterMetricFamily
-            yield family(each.name, each.about.help, getattr(stats, each.field))
+            family = GaugeMetricFamily if each.description.kind == "gauge" else CounterMetricFamily
+            yield family(each.name, each.description.help, getattr(stats, each.field))
         if info is not None:
             labels = {name: str(getattr(info, name)) for name in _INFO_LABELS}
             about = GaugeMetricFamily(

@@ -12,7 +12,7 @@ from yaie.stats import EngineStats, metrics
 def test_every_statistic_has_a_metric_of_its_own() -> None:
     found = metrics()
     assert [each.field for each in found] == [field.name for field in fields(EngineStats)]
-    assert len({each.name for each in found}) == len({each.about.help for each in found})
+    assert len({each.name for each in found}) == len({each.description.help for each in found})
     assert len({each.name for each in found}) == len(found)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args, get_type_hints
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class MetricDescription:
     """Annotation of a statistic's type: the kind of its metric, and its help text."""
 
     kind: Literal["gauge", "counter"]
@@ -21,15 +21,15 @@ class Metric:
 
     field: str
     name: str  # counters get the suffix `_total` on the wire
-    about: About
+    description: MetricDescription
 
 
-def _gauge(text: str) -> About:
-    return About("gauge", text)
+def _gauge(text: str) -> MetricDescription:
+    return MetricDescription("gauge", text)
 
 
-def _counter(text: str) -> About:
-    return About("counter", text)
+def _counter(text: str) -> MetricDescription:
+    return MetricDescription("counter", text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,9 +90,11 @@ def metrics() -> tuple[Metric, ...]:
     return tuple(_metric(each.name, get_args(hints[each.name])[1]) for each in fields(EngineStats))
 
 
-def _metric(field: str, about: About) -> Metric:
-    if about.kind == "gauge":
-        return Metric(field, f"yaie_{field}", about)
+def _metric(field: str, description: MetricDescription) -> Metric:
+    if description.kind == "gauge":
+        return Metric(field, f"yaie_{field}", description)
     name = field.removeprefix("num_")
     seconds = name.removesuffix("_s")
-    return Metric(field, f"yaie_engine_{name if seconds == name else f'{seconds}_seconds'}", about)
+    return Metric(
+        field, f"yaie_engine_{name if seconds == name else f'{seconds}_seconds'}", description
+    )

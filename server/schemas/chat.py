@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from server.schemas.common import GenerationBody, Short, Whole
+from server.schemas.common import GenerationBody, Short, WholeNumber
 
 
 class ChatBody(GenerationBody):
@@ -31,10 +31,10 @@ class ChatBody(GenerationBody):
     }
 
     messages: Annotated[list[Any], Field(json_schema_extra={"minItems": 1})]
-    max_tokens: Whole | None = None
-    max_completion_tokens: Whole | None = None
+    max_tokens: WholeNumber | None = None
+    max_completion_tokens: WholeNumber | None = None
     logprobs: bool | None = None
-    top_logprobs: Whole | None = None
+    top_logprobs: WholeNumber | None = None
     tools: list[Any] | None = None
     tool_choice: Any = None
     response_format: Any = None

@@ -15,7 +15,7 @@ LARGEST_EXACT_FLOAT = 2.0**53
 MAX_LISTED = 1024  # ids, biases, or values for the chat template
 
 
-def _whole(value: Any) -> Any:
+def _whole_number(value: Any) -> Any:
     """Return 8 for 8.0: some languages write every number as a float."""
     is_whole = isinstance(value, float) and value.is_integer()
     return int(value) if is_whole and abs(value) <= LARGEST_EXACT_FLOAT else value
@@ -32,7 +32,7 @@ def _short(value: Any) -> Any:
     return value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
 Short = BeforeValidator(_short)
 
 
@@ -117,8 +117,8 @@ class GenerationBody(BaseModel):
     model: str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    n: Whole | None = None
-    seed: Whole | None = None
+    n: WholeNumber | None = None
+    seed: WholeNumber | None = None
     stop: Any = None  # a string or a list of strings
     temperature: float | None = None
     top_p: float | None = None
@@ -127,14 +127,14 @@ class GenerationBody(BaseModel):
     logit_bias: Annotated[dict[str, float] | None, Short] = None
 
     # Beyond OpenAI's API; names as in vLLM.
-    top_k: Whole | None = None
+    top_k: WholeNumber | None = None
     min_p: float | None = None
     repetition_penalty: float | None = None
-    min_tokens: Whole | None = None
+    min_tokens: WholeNumber | None = None
     ignore_eos: bool | None = None
-    stop_token_ids: Annotated[list[Whole] | None, Short] = None
+    stop_token_ids: Annotated[list[WholeNumber] | None, Short] = None
     skip_special_tokens: bool | None = None
     include_stop_str_in_output: bool | None = None
     return_token_ids: bool | None = None
     cache_salt: str | None = None
-    priority: Whole | None = None
+    priority: WholeNumber | None = None

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict
 
-from server.schemas.common import GenerationBody, Whole
+from server.schemas.common import GenerationBody, WholeNumber
 
 
 class CompletionBody(GenerationBody):
@@ -21,9 +21,9 @@ class CompletionBody(GenerationBody):
     model_config = ConfigDict(json_schema_extra={"required": ["prompt"]})
 
     prompt: Any = None  # a string, token ids, or a list of either
-    max_tokens: Whole | None = None
+    max_tokens: WholeNumber | None = None
     echo: bool | None = None
-    best_of: Whole | None = None
-    logprobs: Whole | None = None
+    best_of: WholeNumber | None = None
+    logprobs: WholeNumber | None = None
     add_special_tokens: bool | None = None
     response_format: Any = None

@@ -137,8 +137,10 @@ def test_metrics(make_app: MakeApp) -> None:
     assert responses[RESPONSES, "method=GET,route=other,status=404"] == 5
     assert not any("made-up" in labels or "VERB" in labels for _, labels in found)
     names = {name for name, _ in found}
-    assert {f"{each.name}_total" for each in metrics() if each.about.kind == "counter"} <= names
-    assert {each.name for each in metrics() if each.about.kind == "gauge"} <= names
+    assert {
+        f"{each.name}_total" for each in metrics() if each.description.kind == "counter"
+    } <= names
+    assert {each.name for each in metrics() if each.description.kind == "gauge"} <= names
 
 
 def test_refused_requests_are_left_out_of_latency(make_app: MakeApp) -> None:
