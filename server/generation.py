@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from server.decode_turns import BATCH_TOKENS, DecodeTurns
 from server.errors import (
     AnswerTooLarge,
     ClientTooSlow,
@@ -35,8 +36,6 @@ logger = logging.getLogger(__name__)
 MAX_UNREAD_TOKENS = 16_384
 # Tokens and log-probabilities (half a KiB each) held for a call.
 MAX_HELD_NUMBERS = 2**20
-# Tokens made into text before other requests and probes get their turn on the event loop.
-TOKENS_IN_A_ROW = 256
 
 
 class Generation:
@@ -50,6 +49,7 @@ class Generation:
         http_id: str,
         tokenizer: Tokenizer,
         metrics: Metrics,
+        turns: DecodeTurns,
         deadline: float,
         timeout_s: float,
         on_close: Callable[[Generation], None],
@@ -59,6 +59,7 @@ class Generation:
         self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
         self._client = client
         self._metrics = metrics
+        self._turns = turns
         self._deadline = deadline  # in the event loop's time
         self._timeout_s = timeout_s
         self._on_close = on_close
@@ -119,13 +120,16 @@ class Generation:
     async def whole(self) -> dict[int, TextPiece]:
         """Wait for the end of all choices; return each as one piece. Raises as `next` does."""
         while True:
+            self._wake.clear()
             if self._error is not None:
                 raise self._error
             self._measure()
+            unread, self._unread = self._unread, {}
             if self._is_finished:
                 return await self._take(range(self.call.num_choices))
-            self._unread = {}
-            await self._woken()
+            for choice in unread:
+                await self._decode(choice, at_least=BATCH_TOKENS)
+            await self._wake.wait()
 
     @property
     def usage(self) -> Usage:
@@ -228,15 +232,20 @@ class Generation:
         """Take the text of `choices`, by default of the unread ones."""
         unread, self._unread, self._unread_numbers = self._unread, {}, 0
         pieces: dict[int, TextPiece] = {}
-        num_tokens = 0
         for choice in unread if choices is None else choices:
-            if num_tokens >= TOKENS_IN_A_ROW:
-                num_tokens = 0
-                await asyncio.sleep(0)
+            await self._decode(choice)
             prompt, index = divmod(choice, self.call.sampling.n)
             pieces[choice] = self.answers[prompt].take(index)
-            num_tokens += len(pieces[choice].token_ids)
         return pieces
+
+    async def _decode(self, choice: int, at_least: int = 1) -> None:
+        """Decode tokens of a choice in batches, each in its turn, until fewer are left."""
+        prompt, index = divmod(choice, self.call.sampling.n)
+        answer = self.answers[prompt]
+        while (num_undecoded := answer.num_undecoded(index)) >= at_least:
+            num_tokens = min(num_undecoded, BATCH_TOKENS)
+            await self._turns.reserve(num_tokens)
+            answer.decode(index, num_tokens)
 
     def _too_large(self) -> AnswerTooLarge:
         or_else = "" if self.call.stream else ", or for a stream"

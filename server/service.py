@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from server.decode_turns import DecodeTurns
 from server.errors import timed_out
 from server.generation import Generation
 from server.metrics import Metrics, Snapshot
@@ -54,6 +55,7 @@ class Service:
     ) -> None:
         self.settings = settings
         self.metrics = Metrics(self._snapshot)
+        self._decode_turns = DecodeTurns()
         self.is_draining = False
         self.started_at = int(time.time())
         self._on_fatal = on_fatal
@@ -211,6 +213,7 @@ class Service:
             http_id=http_id,
             tokenizer=model.tokenizer,
             metrics=self.metrics,
+            turns=self._decode_turns,
             deadline=deadline,
             timeout_s=self.settings.request_timeout_s,
             on_close=self._forget,

@@ -12,7 +12,6 @@ from starlette.types import Send
 
 from server import generation, streaming
 from tests.server.conftest import MakeApp
-from yaie.text.answer import Answer, TextPiece
 from yaie.types import GenerationRequest
 
 BODY = {"prompt": "x", "max_tokens": 50}
@@ -185,39 +184,3 @@ def test_unread_tokens_are_bounded_over_all_choices(
     monkeypatch.setattr(generation, "MAX_HELD_NUMBERS", numbers - 1)
     response = http.post("/v1/completions", json=scored)
     assert response.json()["error"]["code"] == "client_too_slow"
-
-
-def test_the_event_loop_runs_while_a_burst_becomes_text(
-    make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    http, engine = make_app()
-    turns = 0
-    seen: set[int] = set()
-    take = Answer.take
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    async def all_at_once(request: GenerationRequest) -> Any:
-        deltas = [delta async for delta in engine.say(request)]
-        counting = asyncio.create_task(count_turns())
-        try:
-            for delta in deltas:
-                yield delta
-            await asyncio.sleep(3600)
-        finally:
-            counting.cancel()
-
-    def watched(answer: Answer, index: int) -> TextPiece:
-        seen.add(turns)
-        return take(answer, index)
-
-    engine.script = all_at_once
-    monkeypatch.setattr(Answer, "take", watched)
-    monkeypatch.setattr(generation, "TOKENS_IN_A_ROW", len(engine.answer) + 1)
-    response = http.post("/v1/completions", json={**BODY, "n": 8})
-    assert response.status_code == 200
-    assert len(seen) == 4  # after each second choice

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from server.decode_turns import TOKENS_IN_A_ROW, DecodeTurns
 from server.errors import RequestTimedOut, timed_out
 from server.generation import Generation
 from server.metrics import Metrics
@@ -18,6 +20,7 @@ from server.translate import Call
 from tests.server.scripted_client import INFO
 from yaie.client.submission import Sink, Submission
 from yaie.stats import EngineStats
+from yaie.text.detokenize import ByteDetokenizer
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import EngineState, GenerationRequest, SamplingParams, TokenDelta
 
@@ -42,7 +45,14 @@ class PushingClient:
 class Bench:
     """One generation, its client and its metrics."""
 
-    def __init__(self, tokenizer: Tokenizer, *, stream: bool = False, n: int = 1) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        turns: DecodeTurns,
+        *,
+        stream: bool = False,
+        n: int = 1,
+    ) -> None:
         sampling = SamplingParams(max_tokens=1000, n=n)
         request = GenerationRequest(request_id="r", prompt_token_ids=(5,), sampling=sampling)
         self.client = PushingClient()
@@ -63,6 +73,7 @@ class Bench:
             http_id="h",
             tokenizer=tokenizer,
             metrics=self.metrics,
+            turns=turns,
             deadline=asyncio.get_running_loop().time() + 3600,
             timeout_s=3600,
             on_close=lambda generation: None,
@@ -93,7 +104,8 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def make_bench(tokenizer: Tokenizer) -> MakeBench:
-    return lambda **options: Bench(tokenizer, **options)
+    turns = DecodeTurns()
+    return lambda **options: Bench(tokenizer, turns, **options)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -148,3 +160,78 @@ async def test_a_closed_generation_is_freed_at_once(make_bench: MakeBench, is_fa
         assert gone() is None
     finally:
         gc.enable()
+
+
+class DecodedPerRun:
+    """Number of tokens decoded in each iteration of the event loop."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.counts: Counter[int] = Counter()
+        self._run = 0
+        self._ticks = asyncio.create_task(self._tick())
+        push = ByteDetokenizer.push
+
+        def counted(detokenizer: ByteDetokenizer, token_ids: Sequence[int]) -> str:
+            self.counts[self._run] += len(token_ids)
+            return push(detokenizer, token_ids)
+
+        monkeypatch.setattr(ByteDetokenizer, "push", counted)
+
+    async def _tick(self) -> None:
+        while True:
+            self._run += 1
+            await asyncio.sleep(0)
+
+    def stop(self) -> None:
+        self._ticks.cancel()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_sequences_in_lockstep_share_the_event_loop(
+    make_bench: MakeBench, monkeypatch: pytest.MonkeyPatch, stream: bool
+) -> None:
+    """Each has as many tokens as the others, so all of them are ready to decode at once."""
+    n, num_tokens = 16, 400
+    benches = [make_bench(stream=stream, n=n) for _ in range(8)]
+    decoded = DecodedPerRun(monkeypatch)
+
+    async def read(generation: Generation) -> list[str]:
+        if not stream:
+            return [piece.text for piece in (await generation.whole()).values()]
+        texts = [""] * n
+        while not generation.is_done:
+            for choice, piece in (await generation.next()).items():
+                texts[choice] += piece.text
+        return texts
+
+    readers = [asyncio.create_task(read(bench.generation)) for bench in benches]
+    for number in range(1, num_tokens + 1):
+        for bench in benches:
+            for index in range(n):
+                is_last = number == num_tokens
+                bench.client.push(50, index=index, finish_reason="length" if is_last else None)
+        if number % 100 == 0:
+            await asyncio.sleep(0)
+    texts = await asyncio.gather(*readers)
+    decoded.stop()
+    assert sum(decoded.counts.values()) == 8 * n * num_tokens
+    assert max(decoded.counts.values()) <= TOKENS_IN_A_ROW
+    assert {text for each in texts for text in each} == {texts[0][0]}
+    assert len(texts[0][0]) == num_tokens
+    for bench in benches:
+        bench.generation.close()
+
+
+async def test_a_cancelled_reader_gives_its_turn_to_the_others() -> None:
+    turns = DecodeTurns()
+    order: list[int] = []
+
+    async def decode(number: int) -> None:
+        await turns.reserve(TOKENS_IN_A_ROW)
+        order.append(number)
+
+    tasks = [asyncio.create_task(decode(number)) for number in range(5)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == [0, 2, 3, 4]

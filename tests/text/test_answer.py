@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from yaie.errors import RequestError
 from yaie.outputs import make_output
-from yaie.text import answer as answers
 from yaie.text.answer import Answer, SequenceText, TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import GenerationRequest, SamplingParams, Timings, TokenDelta, TokenLogprobs
@@ -65,17 +64,22 @@ def test_the_answer_does_not_depend_on_when_it_is_taken(
     assert text.take() == TextPiece()
 
 
-def test_tokens_are_decoded_many_at_a_time(
+def test_tokens_are_decoded_in_batches_of_the_caller(
     byte_level: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = sequence(byte_level)
     sizes = []
     push = text._detokenizer.push
     monkeypatch.setattr(text._detokenizer, "push", lambda ids: sizes.append(len(ids)) or push(ids))
-    for token_id in range(10, 10 + 2 * answers.MAX_UNDECODED_TOKENS + 3):
-        text.push(delta([token_id % 100]))
-    text.take()
-    assert sizes == [answers.MAX_UNDECODED_TOKENS] * 2 + [3]
+    ids = [10 + number % 90 for number in range(600)]
+    for number, token_id in enumerate(ids, start=1):
+        text.push(delta([token_id], finish_reason="length" if number == len(ids) else None))
+    assert (sizes, text.num_undecoded) == ([], 600)
+    text.decode(32)
+    text.decode(300)
+    assert text.num_undecoded == 268
+    assert text.take().text == byte_level.decode(ids)
+    assert (sizes, text.num_undecoded) == ([32, 300, 268], 0)
 
 
 @given(data=st.data())

@@ -2,6 +2,9 @@
 
 The server and `LLM` both use it, so they cut text at the same character and count alike. The
 engine checks stop tokens. Stop strings are found here, and the caller aborts the sequence.
+
+Tokens of a request without stop strings are decoded by `decode` or `take`, when the caller has time
+for it. Until then a sequence keeps all of them, so the caller bounds their number.
 """
 
 from __future__ import annotations
@@ -22,10 +25,6 @@ from yaie.types import (
     TokenLogprobs,
     Usage,
 )
-
-# Maximum number of undecoded tokens of a sequence. Many at once cost less per token, but decoding
-# must not hold up an event loop.
-MAX_UNDECODED_TOKENS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +79,11 @@ class SequenceText:
                 token_ids = token_ids[:num_scanned]
         else:
             self._undecoded += shown
-            if len(self._undecoded) >= MAX_UNDECODED_TOKENS:
-                self._decode()
         self.num_tokens += len(token_ids)
         self._token_ids += token_ids
         if delta.logprobs:
             self._logprobs += delta.logprobs[: len(token_ids)]
-        if stop is None and delta.finish_reason is not None:
+        if self._has_stops and stop is None and delta.finish_reason is not None:
             stop = self._flush()
         if stop is None:
             self.finish_reason = delta.finish_reason
@@ -101,10 +98,23 @@ class SequenceText:
             return delta.token_ids[:-1]
         return delta.token_ids
 
+    @property
+    def num_undecoded(self) -> int:
+        """Number of tokens for `decode`; always 0 with stop strings."""
+        return len(self._undecoded)
+
+    def decode(self, max_tokens: int | None = None) -> None:
+        """Decode the next `max_tokens` undecoded tokens, by default all. Many cost less each."""
+        if self._undecoded:
+            self._texts.append(self._detokenizer.push(self._undecoded[:max_tokens]))
+            del self._undecoded[:max_tokens]
+
     def take(self) -> TextPiece:
-        """Return everything since the last call."""
-        self._decode()
+        """Return everything since the last call; decode the rest of it."""
+        self.decode()
         is_end = self.finish_reason is not None and not self._is_end_taken
+        if is_end and not self._has_stops:
+            self._texts.append(self._detokenizer.flush())
         piece = TextPiece(
             text="".join(self._texts),
             token_ids=tuple(self._token_ids),
@@ -131,14 +141,8 @@ class SequenceText:
                 return place + 1, stop
         return len(token_ids), None
 
-    def _decode(self) -> None:
-        if self._undecoded:
-            self._texts.append(self._detokenizer.push(self._undecoded))
-            self._undecoded = []
-
     def _flush(self) -> str | None:
         """Add the text held back, at the end; return the stop string found in it."""
-        self._decode()
         may_stop = self.num_tokens >= self._sampling.min_tokens
         safe, stop = self._stops.push(self._detokenizer.flush(), may_stop=may_stop)
         self._texts.append(safe + self._stops.flush())
@@ -191,6 +195,14 @@ class Answer:
     def finish_reason(self, index: int) -> FinishReason | None:
         """Return the finish reason of one sequence; None while its text grows."""
         return self._sequences[index].finish_reason
+
+    def num_undecoded(self, index: int) -> int:
+        """Return the number of tokens of one sequence for `decode`."""
+        return self._sequences[index].num_undecoded
+
+    def decode(self, index: int, max_tokens: int) -> None:
+        """Decode at most `max_tokens` tokens of one sequence, to be taken later."""
+        self._sequences[index].decode(max_tokens)
 
     def take(self, index: int) -> TextPiece:
         """Return everything of one sequence since the last call."""
