@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 from random import Random
 
+from .extraction import aside, filled_lines
 from .grammar import expand, expand_lines
 from .recipes import Recipes
 from .values import values
 
 _DRAW = Recipes("copying", values)
 T = _DRAW.T
-
-LINE = ["the {a} of {n} is {v}", "{n}'s {a} is {v}", "{n}: {a} {v}", "{n} has the {a} {v}"]
 
 
 def item(rng: Random) -> str:
@@ -67,7 +66,7 @@ def _pick(rng: Random) -> tuple[str, str]:
 
 def _records(rng: Random) -> tuple[str, str]:
     names = list(dict.fromkeys(values.first_name(rng) for _ in range(rng.randint(1, 4))))
-    attribute, line = rng.choice(T.ATTRIBUTES), rng.choice(LINE)
+    attribute, line = rng.choice(T.ATTRIBUTES), rng.choice(T.LINE)
     held: dict[str, str] = {}
     for name in names:
         held[name] = item(rng)
@@ -84,10 +83,19 @@ def _records(rng: Random) -> tuple[str, str]:
 def _array(rng: Random) -> tuple[str, str]:
     row = _row(rng, 1, 5)
     listed = rng.choice([", ".join(row), " ".join(row), " and ".join(row)])
-    ask = expand(
-        "[write|give me|put|return|turn|make] {t} [as|into] a json [array|list][ of strings|]", rng
+    return expand(T.ARRAY, rng).replace("{t}", listed), json.dumps(row, ensure_ascii=False)
+
+
+def _keyed(held: dict[str, str | int], rng: Random) -> str:
+    """Return keys with their values in one of the usual layouts."""
+    style = rng.choice(T.KEY_STYLES)
+    return rng.choice([", ", ". ", "\n", "; "]).join(
+        style.replace("{k}", key).replace("{v}", str(value)) for key, value in held.items()
     )
-    return ask.replace("{t}", listed), json.dumps(row, ensure_ascii=False)
+
+
+def _part(held: dict[str, str | int], keys: list[str]) -> str:
+    return json.dumps({key: held[key] for key in keys}, ensure_ascii=False)
 
 
 def _json(rng: Random) -> tuple[str, str]:
@@ -95,21 +103,13 @@ def _json(rng: Random) -> tuple[str, str]:
     held: dict[str, str | int] = {
         k: values.number(rng, 5) if rng.random() < 0.35 else values.word(rng) for k in keys
     }
-    style = rng.choice(["{k} is {v}", "{k}: {v}", "{k} = {v}", "the {k} is {v}", "{k} {v}"])
-    text = rng.choice([", ", ". ", "\n", "; "]).join(
-        style.replace("{k}", k).replace("{v}", str(v)) for k, v in held.items()
-    )
+    text = _keyed(held, rng)
     asked = rng.sample(keys, rng.randint(1, len(keys)))
-    listed = ", ".join(asked)
-    ask = expand(
-        "[json with|extract|keys|fields|get as json|json only, keys|return json, keys][: | ]{l}\x00"
-        "[Text: |]{t}",
-        rng,
-    )
+    before, behind = T.JSON
+    ask = expand_lines(before, rng)
     if rng.random() < 0.3:
-        ask = expand("{t}\x00[json with|keys|fields|extract][: | ]{l}", rng)
-    ask = ask.replace("\x00", "\n").replace("{l}", listed).replace("{t}", text)
-    return ask, json.dumps({k: held[k] for k in asked}, ensure_ascii=False)
+        ask = expand_lines(behind, rng)
+    return ask.replace("{l}", ", ".join(asked)).replace("{t}", text), _part(held, asked)
 
 
 MAKERS = [_say] * 6 + [_bracket] * 3 + [_records] * 8 + [_array] * 2 + [_json] * 4 + [_pick]
@@ -131,3 +131,108 @@ def sample(rng: Random) -> tuple[str, str]:
         position = {"first": 0, "last": -1, "second": 1}[which]
         return expand(rng.choice(T.FIRST), rng, {"w": which, "t": text}), items[position]
     return expand(rng.choice(T.REPEAT), rng, {"t": text}), text
+
+
+# Facts told once, and several questions about them: each is one more lesson on the same text.
+
+Pair = tuple[str, str]
+_PLACES = {"first": 0, "second": 1, "third": 2, "last": -1}
+
+
+def _distinct(rng: Random, number: int, draw: str = "item") -> list[str]:
+    """Return words without a common start or end, so that a question means one of them."""
+    found: list[str] = []
+    while len(found) < number:
+        new = item(rng) if draw == "item" else values.first_name(rng)
+        if not any(new.lower() in old.lower() or old.lower() in new.lower() for old in found):
+            found.append(new)
+    return found
+
+
+def _asked(patterns: list[str], rng: Random, **slots: str) -> str:
+    """Return a question with a usual ending, or none."""
+    text = filled_lines(rng.choice(patterns), rng, slots)
+    return text + rng.choice(["", "?", "?", "?"])
+
+
+def _told_records(rng: Random) -> tuple[str, list[Pair]]:
+    """Return people with one to three things each, and questions in both directions."""
+    people = _distinct(rng, rng.randint(2, 6), "name")
+    attributes = rng.sample(T.ATTRIBUTES, rng.choice([1, 1, 2, 3]))
+    held: dict[tuple[str, str], str] = {}
+    for attribute in attributes:
+        for name, value in zip(people, _distinct(rng, len(people)), strict=True):
+            held[name, attribute] = value
+    pattern = rng.choice(T.LINE)
+    lines = [
+        filled_lines(
+            pattern if rng.random() < 0.7 else rng.choice(T.LINE),
+            rng,
+            {"a": a, "n": n, "v": v},
+        )
+        for (n, a), v in held.items()
+    ]
+    if rng.random() < 0.5:
+        rng.shuffle(lines)
+    if rng.random() < 0.3:
+        lines.insert(rng.randint(0, len(lines)), filled_lines(aside(rng), rng, {}))
+    text = expand_lines(rng.choice(T.HEADS), rng)
+    text += rng.choice([". ", ". ", "\n", "; ", ", "]).join(lines)
+    pairs: list[Pair] = []
+    last = ""
+    for (n, a), v in rng.sample(sorted(held.items()), min(len(held), rng.randint(2, 7))):
+        if rng.random() < 0.25:
+            pairs.append((_asked(T.OWNER, rng, a=a, n=n, v=v), n))
+            last = ""
+        else:
+            short = last == a and rng.random() < 0.6
+            pairs.append((_asked(T.AGAIN if short else T.ASKED, rng, a=a, n=n, v=v), v))
+            last = a
+    return text, pairs
+
+
+def _places(rng: Random) -> tuple[str, list[Pair]]:
+    """Return a list of words, and questions for the first, last, next and previous one."""
+    row = _distinct(rng, rng.randint(3, 9))
+    text = rng.choice(["", "", "words: ", "list: ", "my list: "])
+    text += rng.choice([" ", ", ", ", ", "\n"]).join(row)
+    pairs: list[Pair] = []
+    for _ in range(rng.randint(2, 6)):
+        roll, at = rng.random(), rng.randrange(len(row) - 1)
+        if roll < 0.45:
+            pairs.append((_asked(T.AFTER, rng, x=row[at]), row[at + 1]))
+        elif roll < 0.7:
+            pairs.append((_asked(T.BEFORE, rng, x=row[at + 1]), row[at]))
+        else:
+            place = rng.choice(list(_PLACES))
+            pairs.append((_asked(T.PLACE, rng, w=place), row[_PLACES[place]]))
+    return text, pairs
+
+
+def _keys(rng: Random) -> tuple[str, list[Pair]]:
+    """Return meaningless keys and values, and requests for parts of them as JSON."""
+    keys = _distinct(rng, rng.randint(2, 6))
+    held: dict[str, str | int] = {
+        key.lower().replace(" ", "_"): values.number(rng, 5) if rng.random() < 0.3 else value
+        for key, value in zip(keys, _distinct(rng, len(keys)), strict=True)
+    }
+    text = _keyed(held, rng)
+    pairs: list[Pair] = []
+    for _ in range(rng.randint(2, 4)):
+        asked = rng.sample(list(held), rng.randint(1, min(3, len(held))))
+        question = filled_lines(rng.choice(T.KEYED), rng, {"k": ", ".join(asked)})
+        pairs.append((question, _part(held, asked)))
+    return text, pairs
+
+
+def dialogue(rng: Random) -> tuple[str | None, list[Pair]]:
+    """Return a system prompt (or None), and questions with answers; the first may hold the text."""
+    make = rng.choices([_told_records, _places, _keys], [6, 2, 2])[0]
+    text, pairs = make(rng)
+    roll = rng.random()
+    if roll < 0.4:
+        return text + rng.choice(["", "."]), pairs
+    (first, answer), *rest = pairs
+    mark = rng.choice([". ", "\n", "\n"])
+    told = f"{text}{mark}{first}" if roll < 0.85 else f"{first}\n{text}"
+    return None, [(told, answer), *rest]

@@ -16,7 +16,6 @@ from . import (
     choices_again,
     conversations,
     copying,
-    copying_dialogues,
     extraction,
     refusals,
     sums,
@@ -202,7 +201,7 @@ def conversation(rng: Random) -> Sample:
     elif kind == "lookup":
         system, messages = _lookups(rng)
     elif kind == "told":
-        told, pairs = copying_dialogues.sample(rng)
+        told, pairs = copying.dialogue(rng)
         system, messages = told or system, [m for q, a in pairs for m in _pair(q, a)]
     else:
         messages = turn(kind, rng)

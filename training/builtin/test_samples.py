@@ -17,7 +17,6 @@ from training.builtin import (
     choices_again,
     conversations,
     copying,
-    copying_dialogues,
     extraction,
     extraction_marked,
     sums,
@@ -106,7 +105,7 @@ def test_choices_and_drills_leave_no_slot_open() -> None:
 def test_dialogues_ask_for_what_was_told() -> None:
     rng = Random(8)
     for _ in range(400):
-        told, pairs = copying_dialogues.sample(rng)
+        told, pairs = copying.dialogue(rng)
         text = told or pairs[0][0]
         for question, answer in pairs:
             assert not re.search(r"\{[a-z]\w*\}", question)
