@@ -41,6 +41,11 @@ def _pair(user: str, answer: str) -> list[Message]:
     return [{"role": "user", "content": user}, {"role": "assistant", "content": answer}]
 
 
+def _turns(pairs: list[tuple[str, str]], rng: Random | None = None) -> list[Message]:
+    """Return exchanges; with a random generator, questions vary in case and punctuation."""
+    return [m for q, a in pairs for m in _pair(finish(q, rng) if rng else q, a)]
+
+
 def fact_turn(rng: Random) -> list[Message]:
     """Return a project question, sometimes with a follow-up that depends on it."""
     if rng.random() < 0.16:
@@ -52,9 +57,8 @@ def fact_turn(rng: Random) -> list[Message]:
     kind = rng.random()
     if kind < 0.01:
         return _pair(finish(heap(fact.key, rng), rng), fact.answer)
-    if kind < 0.85:
-        return _pair(noisy(wording(fact.key, rng), rng), fact.answer)
-    return _pair(noisy(ask(fact, rng), rng), fact.answer)
+    question = wording(fact.key, rng) if kind < 0.85 else ask(fact, rng)
+    return _pair(noisy(question, rng), fact.answer)
 
 
 def sum_turn(rng: Random) -> list[Message]:
@@ -63,11 +67,11 @@ def sum_turn(rng: Random) -> list[Message]:
         a, b, k = rng.randint(0, 50), rng.randint(0, 40), rng.randint(1, 9)
         text = expand(rng.choice(sums.T.ADD), rng, {"a": str(a), "b": str(b)})
         turns = _pair(finish(text, rng), sums.answer_add(a, b))
-        if rng.random() < 0.6 or a + b < k:
-            more = expand(rng.choice(conversations.T.MORE), rng, {"k": str(k)})
-            return turns + _pair(finish(more, rng), sums.answer_add(a + b, k))
-        less = expand(rng.choice(conversations.T.LESS), rng, {"k": str(k)})
-        return turns + _pair(finish(less, rng), sums.answer_sub(a + b, k))
+        more = rng.random() < 0.6 or a + b < k
+        asks = conversations.T.MORE if more else conversations.T.LESS
+        then = expand(rng.choice(asks), rng, {"k": str(k)})
+        answer = (sums.answer_add if more else sums.answer_sub)(a + b, k)
+        return turns + _pair(finish(then, rng), answer)
     text, answer = sums.sample(rng)
     if rng.random() < 0.1:
         text = rng.choice(["please: ", "hey, ", "quick: ", "hello, ", "ok, "]) + text
@@ -91,7 +95,7 @@ def talk_turn(rng: Random) -> list[Message]:
 def choice_turn(rng: Random) -> list[Message]:
     """Return a question with a one-word answer, sometimes asked again of other words."""
     if rng.random() < 0.12:
-        return [m for q, a in choices_again.run(rng) for m in _pair(finish(q, rng), a)]
+        return _turns(choices_again.run(rng), rng)
     text, answer = choices.sample(rng)
     return _pair(finish(text, rng), answer)
 
@@ -120,19 +124,9 @@ def extraction_turn(rng: Random) -> list[Message]:
 
 
 TURNS = {
-    "fact": fact_turn,
-    "sum": sum_turn,
-    "choice": choice_turn,
-    "refusal": refusal_turn,
-    "talk": talk_turn,
-    "copy": copy_turn,
-    "extraction": extraction_turn,
-}
-
-
-def turn(kind: str, rng: Random) -> list[Message]:
-    """Return one exchange, or a short connected run, of a kind without a system prompt."""
-    return TURNS[kind](rng)
+    "fact": fact_turn, "sum": sum_turn, "choice": choice_turn, "refusal": refusal_turn,
+    "talk": talk_turn, "copy": copy_turn, "extraction": extraction_turn,
+}  # fmt: skip
 
 
 def _echo(turns: list[Message], rng: Random) -> list[Message]:
@@ -147,7 +141,7 @@ def _echo(turns: list[Message], rng: Random) -> list[Message]:
 
 def _later_turn(kind: str, rng: Random) -> list[Message]:
     """Return one more exchange of a kind, often with a word about the answer before."""
-    messages = turn(kind, rng)
+    messages = TURNS[kind](rng)
     if kind not in ("copy", "extraction") and rng.random() < 0.4:
         messages[0]["content"] = conversations.led_in(messages[0]["content"], rng)
     return messages
@@ -158,23 +152,21 @@ def _any_kind(rng: Random, without: tuple[str, ...] = ()) -> str:
     return rng.choices(list(kinds), list(kinds.values()))[0]
 
 
-def _runs(runs: list[list[systems_everyday.Pair]], rng: Random) -> list[Message]:
-    return [m for run in runs for q, a in run for m in _pair(finish(q, rng), a)]
-
-
 def _lookups(rng: Random) -> tuple[str | None, list[Message]]:
     """Return records in the system prompt or in the message, and questions about them."""
     roll = rng.random()
     if roll < 0.45:
         words_wanted = rng.randint(20, 60) if roll < 0.25 else rng.randint(60, 260)
         system, table = systems_everyday.prompt(rng, words_wanted)
-        return system, _runs(systems_everyday.runs(table, rng.choice([1, 1, 2, 3]), rng), rng)
+        return system, _turns(
+            sum(systems_everyday.runs(table, rng.choice([1, 1, 2, 3]), rng), []), rng
+        )
     if roll < 0.65:
         system, pairs = systems_everyday.task(rng, rng.randint(20, 260))
-        return system, [m for q, a in pairs[:3] for m in _pair(q, a)]
+        return system, _turns(pairs[:3])
     lines, pairs = systems.records(rng, rng.randint(1, 6))
     rng.shuffle(pairs)
-    messages = [m for q, a in pairs[:2] for m in _pair(finish(q, rng), a)]
+    messages = _turns(pairs[:2], rng)
     if rng.random() < 0.4:
         facts = " ".join(lines) + rng.choice([" ", "\n"])
         messages[0]["content"] = facts + messages[0]["content"]
@@ -194,7 +186,7 @@ def conversation(rng: Random) -> Sample:
             plain = [k for k in ("fact", "sum", "talk") if k not in tools_more.tempted(listed)]
             messages = messages + _later_turn(rng.choice(plain), rng)
     elif kind == "extraction" and rng.random() < 0.25:
-        messages = [m for q, a in extraction.in_turns(rng) for m in _pair(q, a)]
+        messages = _turns(extraction.in_turns(rng))
     elif kind == "extraction":
         rules, user, answer = extraction.sample(rng)
         system, messages = rules or system, _pair(user, answer)
@@ -202,9 +194,9 @@ def conversation(rng: Random) -> Sample:
         system, messages = _lookups(rng)
     elif kind == "told":
         told, pairs = copying.dialogue(rng)
-        system, messages = told or system, [m for q, a in pairs for m in _pair(q, a)]
+        system, messages = told or system, _turns(pairs)
     else:
-        messages = turn(kind, rng)
+        messages = TURNS[kind](rng)
         if rng.random() < 0.1:
             listed = tools_more.listed(rng, kind)
     if kind in ("fact", "sum", "refusal", "talk"):
@@ -239,7 +231,7 @@ def long_conversation(rng: Random) -> Sample:
     roll = rng.random()
     if roll < 0.25:
         system, pairs = systems_everyday.task(rng, rng.randint(60, 500))
-        messages = [m for q, a in pairs for m in _pair(q, a)]
+        messages = _turns(pairs)
         return None, [{"role": "system", "content": system}, *messages]
     if roll < 0.6:
         system, table = systems_everyday.prompt(rng, rng.randint(60, 500))
@@ -255,10 +247,10 @@ def long_conversation(rng: Random) -> Sample:
             lookups = []
     for _ in range(rng.randint(4, 9)):
         if lookups and rng.random() < share:
-            messages += _runs([lookups.pop()], rng)
+            messages += _turns(lookups.pop(), rng)
             continue
         kind = _any_kind(rng, ("tool", "lookup", "told", *tools_more.tempted(listed)))
-        more = _later_turn(kind, rng) if messages else turn(kind, rng)
+        more = _later_turn(kind, rng) if messages else TURNS[kind](rng)
         if _fits(more, table):
             messages += more + _echo(more, rng)
     if not messages:

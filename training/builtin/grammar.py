@@ -66,6 +66,11 @@ def expand(pattern: str, rng: Random, slots: Mapping[str, str] | None = None) ->
     return re.sub(r" {2,}", " ", text).strip()
 
 
+def filled(text: str, slots: Mapping[str, str]) -> str:
+    """Return the text with its slots filled; unknown ones stay."""
+    return re.sub(r"\{(\w+)\}", lambda found: slots.get(found[1], found[0]), text)
+
+
 def expand_lines(pattern: str, rng: Random) -> str:
     """Return a random sentence of the pattern, with its line breaks and open slots."""
     return expand(pattern.replace("\n", "\0"), rng).replace("\0", "\n")

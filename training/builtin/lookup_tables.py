@@ -7,7 +7,7 @@ import re
 from random import Random
 from typing import NamedTuple
 
-from .grammar import expand
+from .grammar import expand, filled
 from .recipes import Recipes
 from .tables import load
 from .values import values, words
@@ -175,38 +175,29 @@ class Table:
             for name, row in self.rows.items()
         ]
         header = self.kind.header
-        titles = [f"{attribute.capitalize()} list:", f"{header.capitalize()} and {attribute}:",
-                  f"The {attribute} of each {header}:", f"{header.capitalize()}: {attribute}",
-                  f"## {attribute.capitalize()} by {header}",
-                  f"{attribute.upper()} LIST"]  # fmt: skip
-        title = rng.choice(titles) + "\n"
+        slots = {"a": attribute, "A": attribute.capitalize(), "U": attribute.upper()}
+        slots |= {"h": header, "H": header.capitalize()}
+        title = filled(rng.choice(T.TITLES), slots)
         if style <= 3:
-            mark, mid = (
-                rng.choice(["", "", "- ", "* "]),
-                rng.choice([": ", ": ", " - ", " = ", ", "]),
-            )
-            return title + "\n".join(f"{mark}{name}{mid}{value}" for name, value in cells)
+            mark, mid = rng.choice(["", "", "- ", "* "]), rng.choice(T.BETWEEN)
+            return "\n".join([title, *(f"{mark}{n}{mid}{v}" for n, v in cells)])
         if style <= 5:
             return self._grid([header, attribute], [list(cell) for cell in cells], rng)
         if style == 6:
-            mid = rng.choice([" ", ": ", " "])
-            mark = rng.choice(["- ", "", "* "])
-            return title + "\n".join(f"{mark}{n}{mid}({attribute} {v})" for n, v in cells)
+            mid, mark = rng.choice([" ", ": ", " "]), rng.choice(["- ", "", "* "])
+            return "\n".join([title, *(f"{mark}{n}{mid}({attribute} {v})" for n, v in cells)])
         if style == 7:
-            rows = [f"{n}, {attribute} {v}" for n, v in cells]
-            return rng.choice(["\n", "; "]).join(rows) + "."
+            return rng.choice(["\n", "; "]).join(f"{n}, {attribute} {v}" for n, v in cells) + "."
         if style == 8:
-            pattern = rng.choice(
-                [f"The {attribute} of {{}} is {{}}.", f"{{}} has {attribute} {{}}."]
-            )
-            rows = [pattern.format(self.shown(n), v) for n, v in cells]
-            return rng.choice([" ", "\n"]).join(r[:1].upper() + r[1:] for r in rows)
+            pattern = rng.choice(["The {a} of {n} is {v}.", "{n} has {a} {v}."])
+            rows = [filled(pattern, {**slots, "n": self.shown(n), "v": v}) for n, v in cells]
+            return _sentences(rows, rng)
         if style == 9:
             return json.dumps(dict(cells), ensure_ascii=False)
         if style == 10:
             rows = [f"{n} {v}" for n, v in cells]
-            return title.strip() + " " + ", ".join(rows[:-1]) + f" and {rows[-1]}."
-        return title.strip() + " " + "; ".join(f"{n}: {v}" for n, v in cells) + "."
+            return f"{title} " + ", ".join(rows[:-1]) + f" and {rows[-1]}."
+        return f"{title} " + "; ".join(f"{n}: {v}" for n, v in cells) + "."
 
     @staticmethod
     def _grid(header: list[str], rows: list[list[str]], rng: Random) -> str:
@@ -229,13 +220,17 @@ class Table:
             return self._grid(header, [[n, *row.values()] for n, row in self.rows.items()], rng)
         if style == 4:
             mark = rng.choice(["", "- ", "* "])
-            rows = [f"{mark}{n}: " + ", ".join(f"{a} {v}" for a, v in row.items())
-                    for n, row in self.rows.items()]  # fmt: skip
+            rows = [f"{mark}{n}: {self._cells(n, '{a} {v}', ', ')}" for n in self.rows]
             return "\n".join(rows)
         if style == 5:
-            rows = [f"{self.shown(n)} has " + " and ".join(f"{a} {v}" for a, v in row.items()) + "."
-                    for n, row in self.rows.items()]  # fmt: skip
-            return rng.choice([" ", "\n"]).join(r[:1].upper() + r[1:] for r in rows)
-        rows = [f"{n} (" + ", ".join(f"{a}: {v}" for a, v in row.items()) + ")"
-                for n, row in self.rows.items()]  # fmt: skip
+            rows = [f"{self.shown(n)} has {self._cells(n, '{a} {v}', ' and ')}." for n in self.rows]
+            return _sentences(rows, rng)
+        rows = [f"{n} ({self._cells(n, '{a}: {v}', ', ')})" for n in self.rows]
         return rng.choice(["\n", "; "]).join(rows)
+
+    def _cells(self, name: str, pattern: str, glue: str) -> str:
+        return glue.join(filled(pattern, {"a": a, "v": v}) for a, v in self.rows[name].items())
+
+
+def _sentences(rows: list[str], rng: Random) -> str:
+    return rng.choice([" ", "\n"]).join(row[:1].upper() + row[1:] for row in rows)

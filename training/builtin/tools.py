@@ -105,6 +105,25 @@ def parse(
 TOOLS = parse(T.TOOLS, DRAW, _TYPES, {})
 
 
+def about(tool: Tool, rng: Random, share: float) -> str:
+    """Return a description, or nothing for the rest of the share."""
+    if rng.random() >= share:
+        return ""
+    return expand(tool.about, rng) + rng.choice(["", "", "."])
+
+
+def definition(
+    name: str, about: str, properties: dict[str, Any], required: list[str] | None
+) -> dict[str, Any]:
+    """Return a tool's OpenAI definition."""
+    parameters: dict[str, Any] = {"type": "object", "properties": properties}
+    if required is not None:
+        parameters["required"] = required
+    described = {"description": about} if about else {}
+    function = {"name": name, **described, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
 def render(tool: Tool, rng: Random) -> tuple[dict[str, Any], dict[str, str]]:
     """Return a tool's OpenAI definition under random names, and the name of each parameter."""
     chosen: dict[str, str] = {}
@@ -115,17 +134,11 @@ def render(tool: Tool, rng: Random) -> tuple[dict[str, Any], dict[str, str]]:
     for key, name in chosen.items():
         properties[name] = {"type": tool.params[key].type}
         if rng.random() < 0.25:
-            properties[name]["description"] = rng.choice(
-                [f"The {key}", f"the {key} to use", f"{name} of the call", f"Which {key}"]
-            )
-    parameters: dict[str, Any] = {"type": "object", "properties": properties}
-    if rng.random() < 0.7:
-        parameters["required"] = list(properties)
-    function: dict[str, Any] = {"name": rng.choice(tool.names)}
-    if rng.random() < 0.85:
-        function["description"] = expand(tool.about, rng) + rng.choice(["", "", "."])
-    function["parameters"] = parameters
-    return {"type": "function", "function": function}, chosen
+            described = [f"The {key}", f"the {key} to use", f"{name} of the call", f"Which {key}"]
+            properties[name]["description"] = rng.choice(described)
+    required = list(properties) if rng.random() < 0.7 else None
+    name = rng.choice(tool.names)
+    return definition(name, about(tool, rng, 0.85), properties, required), chosen
 
 
 def listed(rng: Random, tools: list[Tool]) -> list[tuple[dict[str, Any], dict[str, str]]]:

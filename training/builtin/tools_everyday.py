@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from . import tools_everyday_values
-from .grammar import expand, to_regex
+from .grammar import expand, filled, to_regex
 from .recipes import Value
 from .tables import load
-from .tools import Message, Tool, call_message, parse
+from .tools import Message, Tool, about, call_message, definition, parse
 
 T = load("tools_everyday")
 DRAW = tools_everyday_values.DRAW
@@ -58,24 +58,18 @@ def _define(tool: Tool, rng: Random, style: int) -> tuple[dict[str, Any], dict[s
             properties[name]["enum"] = param.choices
         elif rng.random() < 0.3:
             words = key.replace("_", " ")
-            properties[name]["description"] = rng.choice(
-                [f"The {words}", f"{words.capitalize()} to use", f"{words.capitalize()}", words]
-            )
-    required = [name for key, name in chosen.items() if not tool.params[key].optional]
+            title = words.capitalize()
+            described = [f"The {words}", f"{title} to use", title, words]
+            properties[name]["description"] = rng.choice(described)
+    needed = [name for key, name in chosen.items() if not tool.params[key].optional]
     if rng.random() < 0.2:
         name, kind = rng.choice(T._EXTRA).split(":")
         if name not in properties:
             properties[name] = {"type": kind}
-    parameters: dict[str, Any] = {"type": "object", "properties": properties}
-    if required and rng.random() < 0.8:
-        parameters["required"] = required
+    required = needed if needed and rng.random() < 0.8 else None
     names = tool.names
-    name = names[0] if rng.random() < 0.4 else rng.choice(names)
-    function: dict[str, Any] = {"name": _styles(name)[style]}
-    if rng.random() < 0.9:
-        function["description"] = expand(tool.about, rng) + rng.choice(["", "", "."])
-    function["parameters"] = parameters
-    return {"type": "function", "function": function}, chosen
+    name = _styles(names[0] if rng.random() < 0.4 else rng.choice(names))[style]
+    return definition(name, about(tool, rng, 0.9), properties, required), chosen
 
 
 def listed(rng: Random, number: int) -> list[tuple[Tool, dict[str, Any], dict[str, str]]]:
@@ -90,10 +84,6 @@ def listed(rng: Random, number: int) -> list[tuple[Tool, dict[str, Any], dict[st
             taken.add(definition["function"]["name"])
             out.append((tool, definition, chosen))
     return out
-
-
-def _filled(pattern: str, slots: dict[str, str]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda found: slots.get(found[1], found[0]), pattern)
 
 
 # What a sentence begins with that ends in a question mark.
@@ -132,7 +122,7 @@ def _said(tool: Tool, rng: Random, drawn: dict[str, Value]) -> tuple[str, list[s
             mark = rng.choice("\"'") if "'" not in value else '"'
             value = f"{mark}{value}{mark}"
         slots[key] = value
-    return _filled(text, slots), given
+    return filled(text, slots), given
 
 
 def _dumped(value: dict[str, Any], rng: Random) -> str:
@@ -189,14 +179,14 @@ def _own_result(tool: Tool, rng: Random, slots: dict[str, str]) -> tuple[str, st
         return None
     result, answer = rng.choice(fits)
     fresh = {key: str(DRAW[key](rng)) for key in re.findall(r"<(\w+)>", result)}
-    filled = []
+    texts = []
     for pattern in (result, answer):
         text = re.sub(r"<(\w+)>", lambda found: fresh.get(found[1], found[0]), pattern)
-        filled.append(_filled(text, slots))
-    value = json.loads(filled[0])
+        texts.append(filled(text, slots))
+    value = json.loads(texts[0])
     if rng.random() < 0.15 and len(value) > 1:
         value = dict(rng.sample(list(value.items()), len(value)))
-    return _dumped(value, rng), filled[1]
+    return _dumped(value, rng), texts[1]
 
 
 def sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:

@@ -63,19 +63,6 @@ def date(rng: Random) -> str:
                        rng.choice(days), "tomorrow", "next " + rng.choice(days), late])  # fmt: skip
 
 
-@DRAW.add
-def id(rng: Random) -> int:
-    """Return an identifier of two to six digits."""
-    digits = rng.choice([2, 3, 4, 4, 4, 5, 5, 6])
-    return rng.randint(10 ** (digits - 1), 10**digits - 1)
-
-
-@DRAW.add
-def amount(rng: Random) -> int:
-    """Return an amount, often a round one."""
-    return rng.randint(1, 99) * rng.choice([1, 1, 5, 10, 100])
-
-
 _INTEGERS = "id few minutes percent degrees pixels amount number".split()
 TYPES = {**dict.fromkeys(_INTEGERS, "integer"), "price": "number", "rate": "number"}
 QUOTED = {"phrase", "note", "say", "subject", "song", "book", "trouble", "sql", "query", "event",

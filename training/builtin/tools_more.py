@@ -54,14 +54,9 @@ def _made_up(rng: Random, taken: set[str]) -> tuple[dict[str, Any], str, dict[st
     text = expand(rng.choice(T.ORDERS), rng, {"verb": said, "noun": noun})
     text = articles(text.replace("{rest}", " ".join(rest[i] for i in order)))
     about = articles(f"{rng.choice(verbs).capitalize()} {rng.choice(['a', 'the', 'one'])} {noun}")
-    parameters: dict[str, Any] = {"type": "object", "properties": properties}
-    if rng.random() < 0.6:
-        parameters["required"] = list(properties)
-    function: dict[str, Any] = {"name": name}
-    if rng.random() < 0.85 or noun not in name or verb not in name:
-        function["description"] = about
-    function["parameters"] = parameters
-    return {"type": "function", "function": function}, text, arguments
+    required = list(properties) if rng.random() < 0.6 else None
+    told = rng.random() < 0.85 or noun not in name or verb not in name
+    return tools.definition(name, about if told else "", properties, required), text, arguments
 
 
 def made_up_sample(rng: Random) -> tuple[list[dict[str, Any]], list[Message]]:

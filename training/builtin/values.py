@@ -69,11 +69,3 @@ def email_of(name: str, rng: Random) -> str:
 def email(rng: Random) -> str:
     """Return an address made from some name."""
     return email_of(values.person(rng), rng)
-
-
-@values.add
-def price(rng: Random) -> int | float:
-    """Return an amount of money: mostly whole, sometimes with cents."""
-    if rng.random() < 0.75:
-        return number(rng, 4)
-    return rng.randint(1, 199) + rng.choice([0.5, 0.95, 0.99, 0.25, 0.75, 0.49])
