@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from random import Random
 
-from .extraction import aside, filled_lines
+from .extraction import add_aside, filled_lines
 from .grammar import expand, expand_lines
 from .recipes import Recipes
 from .values import values
@@ -174,8 +174,7 @@ def _told_records(rng: Random) -> tuple[str, list[Pair]]:
     ]
     if rng.random() < 0.5:
         rng.shuffle(lines)
-    if rng.random() < 0.3:
-        lines.insert(rng.randint(0, len(lines)), filled_lines(aside(rng), rng, {}))
+    add_aside(lines, 0.3, rng)
     text = expand_lines(rng.choice(T.HEADS), rng)
     text += rng.choice([". ", ". ", "\n", "; ", ", "]).join(lines)
     pairs: list[Pair] = []

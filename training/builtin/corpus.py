@@ -158,9 +158,8 @@ def _lookups(rng: Random) -> tuple[str | None, list[Message]]:
     if roll < 0.45:
         words_wanted = rng.randint(20, 60) if roll < 0.25 else rng.randint(60, 260)
         system, table = systems_everyday.prompt(rng, words_wanted)
-        return system, _turns(
-            sum(systems_everyday.runs(table, rng.choice([1, 1, 2, 3]), rng), []), rng
-        )
+        runs = systems_everyday.runs(table, rng.choice([1, 1, 2, 3]), rng)
+        return system, _turns([pair for run in runs for pair in run], rng)
     if roll < 0.65:
         system, pairs = systems_everyday.task(rng, rng.randint(20, 260))
         return system, _turns(pairs[:3])

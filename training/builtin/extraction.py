@@ -10,7 +10,7 @@ from random import Random
 
 from . import extraction_everyday, extraction_marked
 from . import extraction_layouts as layouts
-from .extraction_texts import DRAW, SLOT, TEXTS
+from .extraction_texts import DRAW, SLOT, TEXTS, drawn
 from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand, expand_lines
 from .recipes import Recipes
@@ -46,18 +46,20 @@ def named(
     return keys if len(set(keys)) == len(keys) else named(fields, rng, stated, known)
 
 
-def aside(rng: Random) -> str:
-    """Return an irrelevant sentence."""
-    slots = _DRAW.slots("aside", rng)
-    return articles(expand(rng.choice(layouts.T.ASIDE), rng, slots))
-
-
 def filled_lines(pattern: str, rng: Random, slots: dict[str, str]) -> str:
     """Expand a pattern; keep its line breaks and the case of values at the start."""
     text = expand_lines(pattern, rng)
     if not text.startswith(("{", '"')) and rng.random() < 0.85:
         text = text[:1].upper() + text[1:]
     return articles(SLOT.sub(lambda found: slots[found.group(1)], text))
+
+
+def add_aside(parts: list[str], share: float, rng: Random) -> None:
+    """Insert an irrelevant sentence into a share of texts."""
+    if rng.random() < share:
+        at, slots = rng.randint(0, len(parts)), _DRAW.slots("aside", rng)
+        aside = articles(expand(rng.choice(layouts.T.ASIDE), rng, slots))
+        parts.insert(at, filled_lines(aside, rng, {}))
 
 
 def _foreign(stated: list[str], rng: Random) -> str:
@@ -74,11 +76,9 @@ def _foreign(stated: list[str], rng: Random) -> str:
 def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
     """Return a text of one to three sentences, and its fields with their values."""
     kind = rng.choice(list(TEXTS))
-    drawers, patterns = TEXTS[kind]
-    drawn = {field: DRAW[drawer](rng) for field, drawer in drawers.items()}
-    if "email" in drawn and "name" in drawn:
-        drawn["email"] = values.email_of(str(drawn["name"]), rng)
-    slots = {field: str(value) for field, value in drawn.items()}
+    patterns = TEXTS[kind][1]
+    record = drawn(kind, rng)
+    slots = {field: str(value) for field, value in record.items()}
     count = rng.choices([1, 2, 3], [6, 4, 1])[0]
     parts: list[str] = []
     stated: list[str] = []
@@ -88,13 +88,12 @@ def _stated(rng: Random) -> tuple[str, dict[str, str | int | float]]:
         if not parts or found:
             parts.append(filled_lines(chosen, rng, slots))
             stated += found
-    if rng.random() < 0.3:
-        parts.insert(rng.randint(0, len(parts)), filled_lines(aside(rng), rng, {}))
+    add_aside(parts, 0.3, rng)
     if rng.random() < 0.15:
         other = _foreign(stated, rng)
         parts.insert(rng.randint(0, len(parts)), other)
     text = rng.choice([". ", ". ", ". ", ".\n"]).join(parts) + rng.choice([".", ".", "", "!"])
-    return text, {field: drawn[field] for field in stated}
+    return text, {field: record[field] for field in stated}
 
 
 def framed(pattern: str, rng: Random, slots: dict[str, str]) -> str:
@@ -126,8 +125,8 @@ def wide_sample(rng: Random) -> tuple[str | None, str, str]:
         fields = fields[: rng.choice([1, 1, 2, 2, 2, 3, 3, 4])]
     fields = fields[:5]
     keys = layouts.styled_keys([key_name(field, rng, stated, known) for field in fields], rng)
-    while len(set(keys)) < len(keys):
-        keys = [key_name(field, rng, stated, known) for field in fields]
+    if len(set(keys)) < len(keys):
+        keys = named(fields, rng, stated, known)
     if rng.random() < 0.06:  # unknown names that still tell the meaning
         keys = [f"{values.word(rng)}_{key}" for key in keys]
     record: layouts.Record = {key: stated[field] for key, field in zip(keys, fields, strict=True)}

@@ -7,8 +7,9 @@ with the fields as slots.
 from __future__ import annotations
 
 import re
+from random import Random
 
-from .recipes import Recipes
+from .recipes import Recipes, Value
 from .values import values
 
 DRAW = Recipes("extraction_texts", values)
@@ -31,6 +32,16 @@ def blocks(text: str) -> dict[str, tuple[dict[str, str], list[str]]]:
 
 
 TEXTS = blocks(T._TEXTS)
+
+
+def drawn(kind: str, rng: Random) -> dict[str, Value]:
+    """Return a value for each field of a kind of record; an address may hold the name."""
+    found = {field: DRAW[drawer](rng) for field, drawer in TEXTS[kind][0].items()}
+    if "email" in found and "name" in found:
+        found["email"] = values.email_of(str(found["name"]), rng)
+    return found
+
+
 SLOT = re.compile(r"\{(\w+)\}")
 
 

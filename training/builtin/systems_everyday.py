@@ -11,8 +11,9 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
-from . import choices, extraction, extraction_layouts, extraction_marked
-from .extraction_texts import DRAW, SLOT, TEXTS
+from . import choices, extraction, extraction_marked
+from . import extraction_layouts as layouts
+from .extraction_texts import SLOT, TEXTS, drawn
 from .extraction_texts import T as TEXT_TABLE
 from .grammar import articles, expand, expand_lines
 from .lookup_tables import FIRST, T, Table
@@ -116,15 +117,11 @@ def runs(table: Table, number: int, rng: Random) -> list[list[Pair]]:
 # Prompts that set one task for all messages.
 
 
-def _text_with(
-    kind: str, fields: list[str], rng: Random
-) -> tuple[str, extraction_layouts.Record] | None:
+def _text_with(kind: str, fields: list[str], rng: Random) -> tuple[str, layouts.Record] | None:
     """Return a text of that kind with the given fields, and all of its fields."""
-    drawers, patterns = TEXTS[kind]
-    drawn = {field: DRAW[drawer](rng) for field, drawer in drawers.items()}
-    if "email" in drawn and "name" in drawn:
-        drawn["email"] = values.email_of(str(drawn["name"]), rng)
-    slots = {field: str(value) for field, value in drawn.items()}
+    patterns = TEXTS[kind][1]
+    record = drawn(kind, rng)
+    slots = {field: str(value) for field, value in record.items()}
     parts: list[str] = []
     stated: list[str] = []
     for pattern in rng.sample(patterns, min(len(patterns), 12)):
@@ -138,22 +135,20 @@ def _text_with(
             break
     if len(parts) > 3 or not set(fields) <= set(stated):
         return None
-    if rng.random() < 0.25:
-        parts.insert(
-            rng.randint(0, len(parts)), extraction.filled_lines(extraction.aside(rng), rng, {})
-        )
+    extraction.add_aside(parts, 0.25, rng)
     text = rng.choice([". ", ". ", ".\n"]).join(parts) + rng.choice([".", ".", "", "!"])
-    return text, {field: drawn[field] for field in stated}
+    return text, {field: record[field] for field in stated}
 
 
-def _asked_to_file(one: extraction_layouts.Record, rng: Random) -> str:
+def _asked_to_file(one: layouts.Record, rng: Random) -> str:
     """Return an instruction that asks for objects like this one."""
-    slots = {
-        "keys": extraction_layouts.listed_keys(one, rng),
-        "schema": extraction_layouts.schema_text(one, rng),
-    }
-    frames = T.READS if rng.random() < 0.6 else extraction_layouts.PLAIN.system
+    slots = {"keys": layouts.listed_keys(one, rng), "schema": layouts.schema_text(one, rng)}
+    frames = T.READS if rng.random() < 0.6 else layouts.PLAIN.system
     return extraction.framed(rng.choice(frames), rng, slots) + "."
+
+
+def _types(one: layouts.Record) -> list[str]:
+    return [layouts.json_type(value) for value in one.values()]
 
 
 def _filing_one_kind(rng: Random) -> tuple[str, list[Pair]]:
@@ -167,10 +162,9 @@ def _filing_one_kind(rng: Random) -> tuple[str, list[Pair]]:
     for _ in range(rng.choice([1, 1, 1, 2])):
         text, stated = marked.stated(rng)
         one = {name: stated[field] for name, field in zip(names, fields, strict=True)}
-        found = [extraction_layouts.json_type(value) for value in one.values()]
-        if not pairs or found == types:  # else a schema of the one would not fit the other
+        if not pairs or _types(one) == types:  # else a schema of the one would not fit the other
             pairs.append((text, json.dumps(one, ensure_ascii=False)))
-            asked, types = _asked_to_file(one, rng), found
+            asked, types = _asked_to_file(one, rng), _types(one)
     return asked, pairs
 
 
@@ -186,19 +180,18 @@ def _filing(rng: Random) -> tuple[str, list[Pair]]:
         text, stated = first
         fields = rng.sample(list(stated), min(len(stated), rng.choice([1, 2, 2, 3, 3, 4])))
         named = [extraction.key_name(field, rng, stated, TEXT_TABLE.ALIASES) for field in fields]
-        keys = extraction_layouts.styled_keys(named, rng)
+        keys = layouts.styled_keys(named, rng)
         if len(set(keys)) == len(keys):
             break
 
-    def record(found: extraction_layouts.Record) -> extraction_layouts.Record:
+    def record(found: layouts.Record) -> layouts.Record:
         return {key: found[field] for key, field in zip(keys, fields, strict=True)}
 
     one = record(stated)
-    types = [extraction_layouts.json_type(value) for value in one.values()]
     pairs = [(text, json.dumps(one, ensure_ascii=False))]
     for _ in range(rng.randint(0, 6)):
         more = _text_with(kind, fields, rng)
-        if more and [extraction_layouts.json_type(v) for v in record(more[1]).values()] == types:
+        if more and _types(record(more[1])) == _types(one):
             pairs.append((more[0], json.dumps(record(more[1]), ensure_ascii=False)))
     return _asked_to_file(one, rng), pairs
 
