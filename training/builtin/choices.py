@@ -142,12 +142,20 @@ def parity(rng: Random) -> tuple[str, str]:
     return written(text, rng, {"a": str(a), "o": options}), "Odd" if a % 2 else "Even"
 
 
+def is_parity(number: int, word: str) -> str:
+    """Return the answer if a number is "odd" or "even"."""
+    kind = "odd" if number % 2 else "even"
+    return f"{'Yes' if kind == word else 'No'}, {number} is {kind}."
+
+
+def asked_parity(number: int, word: str, rng: Random) -> tuple[str, str]:
+    """Ask if a number is "odd" or "even"."""
+    fact = expand(rng.choice(T.IS_PARITY), rng, {"a": str(number), "w": word})
+    return written(known_shape(rng), rng, {"q": fact}), is_parity(number, word)
+
+
 def _is_odd(rng: Random) -> tuple[str, str]:
-    a, word = rng.randint(0, 99), rng.choice(["odd", "even"])
-    fact = expand(rng.choice(T.IS_PARITY), rng, {"a": str(a), "w": word})
-    text = written(known_shape(rng), rng, {"q": fact})
-    said = "Yes" if (a % 2 == 1) == (word == "odd") else "No"
-    return text, f"{said}, {a} is {'odd' if a % 2 else 'even'}."
+    return asked_parity(rng.randint(0, 99), rng.choice(["odd", "even"]), rng)
 
 
 def of_kind(name: str) -> set[str]:

@@ -39,18 +39,11 @@ def _parity(rng: Random) -> list[Pair]:
 def _is_odd(rng: Random) -> list[Pair]:
     word = rng.choice(["odd", "even"])
 
-    def said(number: int) -> str:
-        kind = "odd" if number % 2 else "even"
-        return f"{'Yes' if kind == word else 'No'}, {number} is {kind}."
-
     def more() -> Pair:
         number = rng.randint(0, 99)
-        return _follow(str(number), rng), said(number)
+        return _follow(str(number), rng), choices.is_parity(number, word)
 
-    number = rng.randint(0, 99)
-    fact = expand(rng.choice(T.IS_PARITY), rng, {"a": str(number), "w": word})
-    asked = written(choices.known_shape(rng), rng, {"q": fact})
-    return _several((asked, said(number)), more, rng)
+    return _several(choices.asked_parity(rng.randint(0, 99), word, rng), more, rng)
 
 
 def _compare(rng: Random) -> list[Pair]:
