@@ -20,7 +20,6 @@ from . import (
     refusals,
     sums,
     systems,
-    systems_everyday,
     tools_more,
 )
 from .facts import FACTS, ask, by_key, heap, wording
@@ -157,11 +156,11 @@ def _lookups(rng: Random) -> tuple[str | None, list[Message]]:
     roll = rng.random()
     if roll < 0.45:
         words_wanted = rng.randint(20, 60) if roll < 0.25 else rng.randint(60, 260)
-        system, table = systems_everyday.prompt(rng, words_wanted)
-        runs = systems_everyday.runs(table, rng.choice([1, 1, 2, 3]), rng)
+        system, table = systems.prompt(rng, words_wanted)
+        runs = systems.runs(table, rng.choice([1, 1, 2, 3]), rng)
         return system, _turns([pair for run in runs for pair in run], rng)
     if roll < 0.65:
-        system, pairs = systems_everyday.task(rng, rng.randint(20, 260))
+        system, pairs = systems.task(rng, rng.randint(20, 260))
         return system, _turns(pairs[:3])
     lines, pairs = systems.records(rng, rng.randint(1, 6))
     rng.shuffle(pairs)
@@ -177,7 +176,7 @@ def conversation(rng: Random) -> Sample:
     """Return a conversation without, or with a short, system prompt."""
     kind = _any_kind(rng)
     listed: list[dict[str, Any]] | None = None
-    system: str | None = rng.choice(systems.T.SHORT) if rng.random() < 0.3 else None
+    system: str | None = rng.choice(systems.SHORT) if rng.random() < 0.3 else None
     messages: list[Message]
     if kind == "tool":
         listed, messages = tools_more.sample(rng)
@@ -209,14 +208,12 @@ def conversation(rng: Random) -> Sample:
     return listed, messages
 
 
-def _fits(more: list[Message], table: systems_everyday.Table | None) -> bool:
+def _fits(more: list[Message], table: systems.Table | None) -> bool:
     """Return True if an exchange has nothing in common with the table of the system prompt."""
     return table is None or not any(table.mentioned(m["content"]) for m in more)
 
 
-def _tool_might_tell(
-    listed: list[dict[str, Any]] | None, table: systems_everyday.Table | None
-) -> bool:
+def _tool_might_tell(listed: list[dict[str, Any]] | None, table: systems.Table | None) -> bool:
     """Return True if a question about the table could mean a listed tool."""
     if not listed or not table:
         return False
@@ -226,15 +223,15 @@ def _tool_might_tell(
 
 def long_conversation(rng: Random) -> Sample:
     """Return several exchanges of all kinds under a system prompt of 60 to 800 words."""
-    table: systems_everyday.Table | None = None
+    table: systems.Table | None = None
     roll = rng.random()
     if roll < 0.25:
-        system, pairs = systems_everyday.task(rng, rng.randint(60, 500))
+        system, pairs = systems.task(rng, rng.randint(60, 500))
         messages = _turns(pairs)
         return None, [{"role": "system", "content": system}, *messages]
     if roll < 0.6:
-        system, table = systems_everyday.prompt(rng, rng.randint(60, 500))
-        lookups, share = systems_everyday.runs(table, 5, rng), 0.45
+        system, table = systems.prompt(rng, rng.randint(60, 500))
+        lookups, share = systems.runs(table, 5, rng), 0.45
     else:
         system, pairs = systems.long_prompt(rng, rng.randint(150, 800))
         lookups, share = [[pair] for pair in pairs], 0.2

@@ -19,7 +19,6 @@ from . import (
     facts,
     noise,
     systems,
-    systems_everyday,
     tools_more,
     values,
 )
@@ -32,8 +31,8 @@ Generator = Callable[[Random], object]
 
 
 def _table(rng: Random) -> object:
-    system, table = systems_everyday.prompt(rng, 120)
-    return system, systems_everyday.runs(table, 3, rng)
+    system, table = systems.prompt(rng, 120)
+    return system, systems.runs(table, 3, rng)
 
 
 # Generators with further arguments; the others are named `module.function` in the records.
@@ -47,7 +46,7 @@ _ADAPTED: dict[str, Generator] = {
     "marked": lambda rng: [text.stated(rng) for text in extraction_marked.TEXTS],
     "records": lambda rng: systems.records(rng, 4),
     "long_prompt": lambda rng: systems.long_prompt(rng, 300),
-    "task": lambda rng: systems_everyday.task(rng, 200),
+    "task": lambda rng: systems.task(rng, 200),
     "table": _table,
     "tools_listed": lambda rng: tools_more.listed(rng, "fact"),
 }
