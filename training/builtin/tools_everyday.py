@@ -1,23 +1,93 @@
 """Tools as developers define them for real applications, and requests as strangers write them.
 
-The tools are in `data/tools_everyday_home.txt` and `data/tools_everyday_work.txt`.
+The tools are in `data/tools_everyday_home.txt` and `data/tools_everyday_work.txt`; values such as
+paths, addresses, phrases and dates as people write them are in `data/tools_everyday.txt`.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from random import Random
 from typing import Any
 
-from . import tools_everyday_values
 from .grammar import expand, filled, to_regex
-from .recipes import Value
+from .recipes import Recipes, Value
 from .tables import load
 from .tools import Message, Tool, about, call_message, definition, parse
+from .values import values
 
-T = load("tools_everyday")
-DRAW = tools_everyday_values.DRAW
+DRAW = Recipes("tools_everyday", values)
+T = DRAW.T
+_WRITTEN = {
+    **{name: getattr(T, section) for name, section in T.WRITTEN.items()},
+    "book": f"[{'|'.join(T._BOOKS)}]",
+    "folder": f"[{'|'.join(T._FOLDERS)}]",
+}
+_LISTED = {name: DRAW.entries(sections) for name, sections in T.LISTED.items()}
+
+
+def _write(pattern: str, rng: Random) -> str:
+    return expand(pattern, rng, DRAW.slots("written", rng))
+
+
+def _choose(entries: list[str], rng: Random) -> str:
+    return rng.choice(entries)
+
+
+for _name in T.WRITTEN:
+    DRAW.add(partial(_write, _WRITTEN[_name]), _name)
+for _name in T.LISTED.keys() - {"currency"}:
+    DRAW.add(partial(_choose, _LISTED[_name]), _name)
+
+
+@DRAW.add
+def book(rng: Random) -> str:
+    """Return a book's title."""
+    return _write(rng.choice(T._BOOKS), rng)
+
+
+@DRAW.add
+def owned_email(rng: Random) -> str:
+    """Return an address made from a name."""
+    return str(values.email_of(DRAW.full(rng), rng))
+
+
+@DRAW.add
+def folder(rng: Random) -> str:
+    """Return a folder's path."""
+    slots = DRAW.slots("folder_slots", rng)
+    return expand(rng.choice(T._FOLDERS), rng, slots)
+
+
+@DRAW.add
+def date(rng: Random) -> str:
+    """Return a date as people write it in a request."""
+    day, month = rng.randint(1, 28), rng.choice(DRAW.entries("MONTHS"))
+    days = DRAW.entries("DAYS")
+    iso = f"{rng.randint(2024, 2028)}-{rng.randint(1, 12):02d}-{day:02d}"
+    late = f"the {day}th of {month}" if day in range(24, 28) else "tomorrow"
+    return rng.choice([iso, iso, f"{month} {day}", f"{day} {month}", rng.choice(days),
+                       rng.choice(days), "tomorrow", "next " + rng.choice(days), late])  # fmt: skip
+
+
+_INTEGERS = "id few minutes percent degrees pixels amount number".split()
+TYPES = {**dict.fromkeys(_INTEGERS, "integer"), "price": "number", "rate": "number"}
+QUOTED = {"phrase", "note", "say", "subject", "song", "book", "trouble", "sql", "query", "event",
+          "word"}  # fmt: skip
+
+
+def regex_of(drawer: str) -> str:
+    """Return a regular expression for a drawer's values in normalised text."""
+    if drawer in _WRITTEN:
+        slots = {**dict.fromkeys("nwayAS", r"\w+"), "S2": r"\w+", "k": r"\d+",
+                 "c": r"\w+(?: \w+){0,2}"}  # fmt: skip
+        return to_regex(_WRITTEN[drawer], slots)
+    if drawer in _LISTED:
+        return "(?:" + "|".join(to_regex(one) for one in _LISTED[drawer]) + ")"
+    return T._SHAPES.get(drawer, r"\d+(?: \d+)?")
+
 
 # What may stand before an imperative (">"), before a thing that is wanted ("+"), and at the end.
 _WISH = "[||I need |I want |I'd like |we need |give me |get me |can I have |could I get |show me ]"
@@ -26,7 +96,7 @@ _TAIL = "[|please|thanks|for me|if you can]"
 _FRONT = "[|hi|hello|hey|ok|excuse me|hi there|good day|quick]"
 _FRONTS = {">": T._ORDER, "+": _WISH}
 _LINES = [line for name in ("home", "work") for line in load(f"tools_everyday_{name}").TOOLS]
-TOOLS = parse(_LINES, DRAW, tools_everyday_values.TYPES, _FRONTS)
+TOOLS = parse(_LINES, DRAW, TYPES, _FRONTS)
 _AREAS: dict[str, list[Tool]] = {}
 for _tool in TOOLS:
     _AREAS.setdefault(_tool.area, []).append(_tool)
@@ -118,7 +188,7 @@ def _said(tool: Tool, rng: Random, drawn: dict[str, Value]) -> tuple[str, list[s
     slots = {}
     for key in given:
         value = str(drawn[key])
-        if tool.params[key].drawer in tools_everyday_values.QUOTED and rng.random() < 0.35:
+        if tool.params[key].drawer in QUOTED and rng.random() < 0.35:
             mark = rng.choice("\"'") if "'" not in value else '"'
             value = f"{mark}{value}{mark}"
         slots[key] = value
@@ -139,19 +209,19 @@ def general_result(rng: Random) -> tuple[str, str]:
     """Return a result of any tool, and the sentence that follows from its keys."""
     kind = rng.random()
     if kind < 0.45:
-        keys = rng.sample(list(tools_everyday_values.T.FIELDS), rng.choice([1, 1, 2, 2, 3]))
-        values = {key: DRAW[tools_everyday_values.T.FIELDS[key]](rng) for key in keys}
-        told = [f"the {key.replace('_', ' ')} is {value}" for key, value in values.items()]
+        keys = rng.sample(list(T.FIELDS), rng.choice([1, 1, 2, 2, 3]))
+        drawn = {key: DRAW[T.FIELDS[key]](rng) for key in keys}
+        told = [f"the {key.replace('_', ' ')} is {value}" for key, value in drawn.items()]
         text = _joined(told)
-        return _dumped(values, rng), text[:1].upper() + text[1:] + "."
+        return _dumped(drawn, rng), text[:1].upper() + text[1:] + "."
     if kind < 0.65:
-        noun = rng.choice(tools_everyday_values.T.NUMBERED)
+        noun = rng.choice(T.NUMBERED)
         number, state = DRAW["id"](rng), DRAW["state"](rng)
         key = rng.choice([f"{noun}_id", noun])
         sentence = f"{noun.capitalize()} {number} is {state}."
         return _dumped({key: number, "status": state}, rng), sentence
     if kind < 0.8:
-        problem = rng.choice(tools_everyday_values.T.PROBLEMS)
+        problem = rng.choice(T.PROBLEMS)
         key = rng.choice(["error", "error", "message"])
         given: dict[str, Any] = {key: problem}
         if key == "message":
@@ -160,7 +230,7 @@ def general_result(rng: Random) -> tuple[str, str]:
     if kind < 0.9:
         done = rng.choice([{"ok": True}, {"success": True}, {"status": "ok"}, {"status": "done"}])
         return _dumped(done, rng), "It is done."
-    noun = rng.choice(tools_everyday_values.T.PLURALS)
+    noun = rng.choice(T.PLURALS)
     if rng.random() < 0.4:
         number = rng.randint(2, 300)
         return _dumped({rng.choice(["count", "total"]): number}, rng), f"There are {number}."
@@ -222,7 +292,7 @@ def patterns() -> list[str]:
             if param.choices:
                 slots[key] = "(?:" + "|".join(to_regex(c) for c in param.choices) + ")"
             else:
-                slots[key] = tools_everyday_values.regex_of(param.drawer)
+                slots[key] = regex_of(param.drawer)
         front = "(?:" + to_regex("[" + tool.contexts + "|]") + "|" + to_regex(_FRONT) + ")"
         out += [front + to_regex(p, slots) + to_regex(_TAIL) for p in tool.asks]
     return out
