@@ -52,23 +52,20 @@ class Recipes:
     `recipes.NAME` is a function of the random generator; `recipes.T` holds the table's sections.
     """
 
-    def __init__(self, table: str, *bases: Recipes, **coded: Drawer) -> None:
+    def __init__(self, table: str, *bases: Recipes) -> None:
         self.table, self.bases = table, bases
         self.T = load(table)
         self._lines: dict[str, list[str]] = getattr(self.T, "RECIPES", {})
         self._steps: dict[str, list[Step]] = {}
-        self._drawers = dict(coded)
+        self._drawers: dict[str, Drawer] = {}
 
     def __getattr__(self, name: str) -> Drawer:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self[name]
+        if drawer := self.find(name):
+            return drawer
+        raise AttributeError(f"no recipe {name!r} in {self.table}")
 
     def __getitem__(self, name: str) -> Drawer:
-        drawer = self.find(name)
-        if drawer is None:
-            raise KeyError(f"no recipe {name!r} in {self.table}")
-        return drawer
+        return self.__getattr__(name)
 
     def find(self, name: str) -> Drawer | None:
         """Return the recipe of `name` or `table.name`, here or in a base."""
@@ -104,13 +101,20 @@ class Recipes:
         return known
 
     def entries(self, names: str) -> list[Any]:
-        """Return the entries of `LIST` or `LIST+OTHER`, here or in a base."""
-        return [entry for name in names.split("+") for entry in self._list(name) or ()]
+        """Return the entries of `LIST` or `LIST+OTHER`, here or in a base.
 
-    def _list(self, name: str) -> list[Any] | None:
-        if hasattr(self.T, name):
-            return list(getattr(self.T, name))
-        return next((found for base in self.bases if (found := base._list(name))), None)
+        Raises AttributeError for an unknown list.
+        """
+        return [entry for name in names.split("+") for entry in self._list(name)]
+
+    def _list(self, name: str) -> list[Any]:
+        for held in self._tables():
+            if hasattr(held, name):
+                return list(getattr(held, name))
+        raise AttributeError(f"no list {name!r} in {self.table}")
+
+    def _tables(self) -> list[Any]:
+        return [self.T, *(table for base in self.bases for table in base._tables())]
 
 
 def _steps(lines: list[str], home: Recipes) -> list[Step]:

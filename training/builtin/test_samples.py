@@ -27,6 +27,7 @@ from training.builtin import (
 from training.builtin.digests import digests, recorded
 from training.builtin.facts import FACTS, ask
 from training.builtin.grammar import Part, normalise, parse
+from training.builtin.values import values
 
 QUESTIONS = Path(__file__).resolve().parents[2] / "tests/models/builtin_questions.jsonl"
 
@@ -34,6 +35,13 @@ QUESTIONS = Path(__file__).resolve().parents[2] / "tests/models/builtin_question
 @pytest.mark.parametrize("record", recorded(), ids=lambda record: record["generator"])
 def test_generator_writes_the_recorded_text(record: dict[str, Any]) -> None:
     assert digests(record["generator"], record["samples"]) == record["digests"]
+
+
+def test_unknown_names_in_recipes_raise() -> None:
+    with pytest.raises(AttributeError, match="no recipe 'nowhere' in values"):
+        values["nowhere"]
+    with pytest.raises(AttributeError, match="no list 'NOWHERE' in values"):
+        values.entries("NAMES+NOWHERE")
 
 
 def test_extraction_answers_only_what_is_asked_and_stated() -> None:
