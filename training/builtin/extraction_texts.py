@@ -45,6 +45,6 @@ def drawn(kind: str, rng: Random) -> dict[str, Value]:
 SLOT = re.compile(r"\{(\w+)\}")
 
 
-def regex_of(drawer: str) -> str:
-    """Return a regular expression for a drawer's values in normalised text."""
+def regex_of(drawer: str, pattern: str = "") -> str:
+    """Return a regular expression for a drawer's values in normalised text of any pattern."""
     return str(T.SHAPES.get(drawer, r"\w+(?: \w+)?"))

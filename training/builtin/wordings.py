@@ -202,22 +202,18 @@ def _open_names() -> re.Pattern[str]:
 
 
 def _asks_a_table(text: str) -> bool:
-    for pattern in _table_asks():
-        match = pattern.fullmatch(text)
-        if match and all(
-            set(g.split()) <= _table_words() or _open_names().fullmatch(g)
-            for g in match.groups()
-            if g
-        ):
-            return True
-    return False
+    found = [match.groups() for p in _table_asks() if (match := p.fullmatch(text))]
+    return any(all(map(_names_a_row, filter(None, groups))) for groups in found)
+
+
+def _names_a_row(text: str) -> bool:
+    return set(text.split()) <= _table_words() or bool(_open_names().fullmatch(text))
 
 
 @cache
 def _extraction() -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    fields = {
-        key: r"\w+(?: \w+){0,2}" for kind, _ in extraction.KINDS for key in extraction.fields(kind)
-    }
+    keys = [key for kind, _ in extraction.KINDS for key in extraction.fields(kind)]
+    fields = dict.fromkeys(keys, r"\w+(?: \w+){0,2}")
     tasks = [re.compile(r"\b" + to_regex(task) + r"\b") for task in extraction.T.TASKS]
     sentences = [
         re.compile(r"\b" + to_regex(p, fields) + r"\b")
@@ -233,9 +229,8 @@ _TEXT_MARK = "qqtextqq"
 @cache
 def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Pattern[str]]]:
     """Return frames around a marked sentence, and the sentences."""
-    known = {a for aliases in extraction_texts.T.ALIASES.values() for a in aliases.split()}
-    known |= set(extraction_everyday.ALIASES)
-    known |= {a for aliases in extraction_everyday.ALIASES.values() for a in aliases.split()}
+    aliases = [*extraction_texts.T.ALIASES.values(), *extraction_everyday.ALIASES.values()]
+    known = {*extraction_everyday.ALIASES, *" ".join(aliases).split()}
     marked = [field for text in extraction_marked.TEXTS for field in text.fields]
     known |= {name for field in marked for name in field.names}
     known |= {a.replace("_", "") for a in known}
@@ -251,20 +246,12 @@ def _wide_extraction() -> tuple[list[tuple[re.Pattern[str], str]], list[re.Patte
         (re.compile(to_regex(p, around)), to_regex(p, whole)) for found in asks for p in found
     ]
     frames.append((re.compile(text), text))
-    sentences = [
-        r"\b"
-        + to_regex(p, {f: extraction_texts.regex_of(drawer) for f, drawer in fields.items()})
-        + r"\b"
-        for fields, patterns in extraction_texts.TEXTS.values()
-        for p in patterns
-    ]
-    sentences += [
-        r"\b"
-        + to_regex(p, {f: extraction_everyday.regex_of(drawer, p) for f, drawer in fields.items()})
-        + r"\b"
-        for fields, patterns in extraction_everyday.TEXTS.values()
-        for p in patterns
-    ]
+    sentences = []
+    for module in (extraction_texts, extraction_everyday):
+        for fields, patterns in module.TEXTS.values():
+            for p in patterns:
+                slots = {field: module.regex_of(drawer, p) for field, drawer in fields.items()}
+                sentences.append(rf"\b{to_regex(p, slots)}\b")
     sentences += [text.regex() for text in extraction_marked.TEXTS]
     return frames, [re.compile(p) for p in sentences]
 
