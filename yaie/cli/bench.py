@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from yaie.cli import terminal
+from yaie.cli.failures import usage_error
 from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
 
 app = typer.Typer(help="Measure YAIE on this machine.", rich_markup_mode=None)
@@ -28,6 +29,27 @@ def tree(
     from yaie.bench.tree import measure_tree
 
     show_report(measure_tree(quick=quick, note=terminal.note), as_json, tree_lines)
+
+
+@app.command(
+    "schedule",
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "help_option_names": [],
+    },
+)
+def schedule(context: typer.Context) -> None:
+    """Simulate the scheduler and the tree under load (in a source tree; --help has its options)."""
+    try:
+        from benchmarks.schedule.command import app as simulation
+    except ModuleNotFoundError as error:
+        raise usage_error(
+            "the simulation is not in the installed package",
+            why="it is part of the source tree",
+            advice="yaie bench schedule in a checkout, after `make setup`",
+        ) from error
+    simulation(context.args, prog_name="yaie bench schedule", standalone_mode=False)
 
 
 Requests = Annotated[int, typer.Option(parser=parse_count, metavar="N", help="requests at once")]
