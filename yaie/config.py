@@ -20,7 +20,7 @@ Quantization = Literal["int8", "int4"]
 KVDtype = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 Device = Literal["auto", "cpu", "cuda"]
 Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
-Eviction = Literal["lru", "lfu", "cost"]
+Eviction = Literal["adaptive", "lru"]
 AttentionBackendName = Literal["auto", "reference", "cpu"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -87,7 +87,7 @@ class EngineConfig:
         ),
     ] = 4096
     policy: Annotated[Policy, About("order of admission")] = "prefix-aware"
-    eviction: Annotated[Eviction, About("order of eviction from the cache")] = "lru"
+    eviction: Annotated[Eviction, About("order of eviction from the cache")] = "adaptive"
     prefix_cache: Annotated[bool, About("share the KV of common prefixes between requests")] = True
     threads: Annotated[
         int | None,

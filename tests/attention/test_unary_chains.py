@@ -28,7 +28,7 @@ class Life:
         self.random = random.Random(seed)
         self.num_slots = self.random.choice((24, 60, 200))
         self.tree = RadixTree(
-            self.num_slots, make_eviction_policy(self.random.choice(("lru", "lfu")), 100)
+            self.num_slots, make_eviction_policy(self.random.choice(("adaptive", "lru")), 100)
         )
         self.live: list[Cursor] = []
         self.alphabet = self.random.choice((2, 3))

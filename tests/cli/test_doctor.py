@@ -40,7 +40,7 @@ def test_each_setting_is_shown_with_its_source_and_no_secret(
     variables = ["YAIE_BASE_URL", "YAIE_DEBUG", "YAIE_KERNELS"]
     assert list(shown) == [*SETTINGS, *variables]
     assert shown["policy"] == {"name": "policy", "value": "lpm", "source": "YAIE_POLICY"}
-    assert shown["eviction"] == {"name": "eviction", "value": "lru", "source": "default"}
+    assert shown["eviction"] == {"name": "eviction", "value": "adaptive", "source": "default"}
     assert "sesame" not in json.dumps(shown)
 
 

@@ -21,7 +21,7 @@ from yaie.errors import InvariantViolated
 from .model import Key
 from .pair import Mismatch, Pair
 
-POLICIES = ("lru", "lfu", "cost")
+POLICIES = ("adaptive", "lru")
 _OPERATIONS = {
     "append": 40,
     "open": 14,

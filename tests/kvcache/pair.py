@@ -6,7 +6,7 @@ invariant `InvariantViolated`.
 
 from __future__ import annotations
 
-from yaie.kvcache.eviction import EvictionQueue, make_eviction_policy
+from yaie.kvcache.eviction import EvictionQueue, Rank, RankFunction, make_eviction_policy
 from yaie.kvcache.node import Cursor, Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.release import SlotRelease
@@ -25,14 +25,29 @@ def require(holds: bool, *what: object) -> None:
 
 
 class WatchedQueue(EvictionQueue):
-    """An eviction queue that compares every choice with a search through all leaves."""
+    """An eviction queue that compares every choice with a search through all leaves.
+
+    A rank is that of the leaf's entry: `adaptive` learns, and ranks a later entry otherwise.
+    """
+
+    def __init__(self, rank: RankFunction) -> None:
+        super().__init__(rank)
+        self._ranks: dict[Node, Rank] = {}
+
+    def add(self, node: Node) -> None:
+        super().add(node)
+        self._ranks[node] = self.rank(node)
+
+    def rank_again(self) -> None:
+        super().rank_again()
+        self._ranks = {node: self.rank(node) for node in self}
 
     def pop(self) -> Node | None:
-        ranks = [self.rank(node) for node in self]
+        ranks = [self._ranks[node] for node in self]
         node = super().pop()
         require((node is None) == (not ranks), "popped", node, "of", len(ranks), "leaves")
         if node is not None:
-            require(self.rank(node) == min(ranks), "evicted", node, "before one of lower rank")
+            require(self._ranks[node] == min(ranks), "evicted", node, "before one of lower rank")
             require(node.refs == 0, "evicted", node, "that a live sequence needs")
             require(node.children is None, "evicted", node, "that has children")
         return node

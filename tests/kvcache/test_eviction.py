@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import get_args
 
 import pytest
@@ -12,21 +13,21 @@ from yaie.cli.options import ENGINE_FLAGS
 from yaie.config import Eviction
 from yaie.errors import ConfigError
 from yaie.kvcache.eviction import (
-    LFU,
     LRU,
     POLICIES,
     EvictionQueue,
     make_eviction_policy,
-    rank_by_cost,
     rank_lru,
 )
 from yaie.kvcache.node import Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
+from yaie.kvcache.reuse_odds import ReuseOdds
 
 
-def leaf(*, last_used=0, uses=1, start=0) -> Node:
-    node = Node(None, start)
+def leaf(*, last_used=0, uses=1, length=1) -> Node:
+    node = Node(None, 0)
     node.last_used, node.uses = last_used, uses
+    node.tokens.extend(range(length))
     return node
 
 
@@ -57,30 +58,52 @@ def test_lru_evicts_the_least_recently_used():
     assert [known(tree, path) for path in (A, B, C)] == [4, 0, 0]
 
 
-def test_lfu_evicts_the_least_often_used_then_the_oldest():
-    tree = RadixTree(12, LFU)
-    for path in (A, A, B, B, C):
-        hold(tree, path)
-    tree.evict(4)
-    assert [known(tree, path) for path in (A, B, C)] == [4, 4, 0]
-    tree.evict(4)
-    assert [known(tree, path) for path in (A, B, C)] == [0, 4, 0]
+def test_adaptive_keeps_a_class_that_returns_over_a_newer_one_that_does_not():
+    tree = RadixTree(1000, make_eviction_policy("adaptive", 1000))
+    for turn in range(20):  # prompts of 16 tokens return, prompts of 100 never do
+        hold(tree, [1000 + turn % 4] * 16)
+        hold(tree, [2000 + turn] * 100)
+    kept = [1000 + turn % 4 for turn in range(16, 20)]
+    tree.evict(tree.num_cached - 64)
+    assert [known(tree, [token] * 16) for token in kept] == [16] * 4
+    assert known(tree, [2019] * 100) == 0
+    tree.check()
 
 
-def test_cost_keeps_reused_and_expensive_tokens_for_a_time():
-    rank = rank_by_cost(100)
-    assert rank(leaf(uses=2)) > rank(leaf(uses=1))
-    assert rank(leaf(start=4096)) > rank(leaf(start=0))
-    assert rank(leaf(uses=2)) == rank(leaf(start=4096))  # both have twice the value
-    # After one half-life, twice the uses have the value of a new leaf.
-    assert rank(leaf(uses=2, last_used=0))[0] == pytest.approx(rank(leaf(last_used=100))[0])
-    assert rank(leaf(uses=4, last_used=0)) > rank(leaf(uses=1, last_used=150))
-    assert rank(leaf(uses=4, last_used=0)) < rank(leaf(uses=1, last_used=250))
-    tree = RadixTree(12, make_eviction_policy("cost", 12))
-    for path in (A, A, A, A, B, C):
+def test_adaptive_is_lru_within_a_class():
+    tree = RadixTree(12, make_eviction_policy("adaptive", 12))
+    for path in (A, B, C):
         hold(tree, path)
     tree.evict(4)
-    assert [known(tree, path) for path in (A, B, C)] == [4, 0, 4]
+    assert [known(tree, path) for path in (A, B, C)] == [0, 4, 4]
+
+
+def test_adaptive_counts_a_leaf_that_is_trimmed_often_once():
+    policy = ReuseOdds(100)
+    node = leaf(length=64)
+    policy.rank(node)
+    for _ in range(5):
+        policy.evicted(node)
+    once = ReuseOdds(100)
+    other = leaf(length=64)
+    once.rank(other)
+    once.evicted(other)
+    assert policy.rank(leaf(length=64)) == once.rank(leaf(length=64))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 12), st.integers(1, 5000)), max_size=200))
+@settings(deadline=None, max_examples=50)
+def test_adaptive_ranks_stay_finite_and_follow_recency(events):
+    policy, clock = ReuseOdds(100), 0
+    for reused, uses, length in events:
+        node = leaf(last_used=clock, uses=uses, length=length)
+        policy.rank(node)
+        clock += length
+        policy.reused(node, clock) if reused else policy.evicted(node)
+    for uses in (1, 3, 20):
+        older, newer = (leaf(last_used=at, uses=uses, length=9) for at in (clock, clock + 1))
+        assert math.isfinite(policy.rank(older)[0])
+        assert policy.rank(older) < policy.rank(newer)
 
 
 def test_settings_and_help_name_every_policy():
@@ -91,11 +114,10 @@ def test_settings_and_help_name_every_policy():
 
 
 def test_an_unknown_policy_is_refused_with_the_known_names():
-    with pytest.raises(ConfigError, match="'mru'; choose one of lru, lfu, cost") as caught:
+    with pytest.raises(ConfigError, match="'mru'; choose one of adaptive, lru") as caught:
         make_eviction_policy("mru", 10)
     assert caught.value.param == "eviction"
-    assert make_eviction_policy("lru", 0) is LRU and make_eviction_policy("lfu", 0) is LFU
-    assert make_eviction_policy("cost", 0).rank(leaf()) == (0.0, 0)
+    assert make_eviction_policy("lru", 0) is LRU
 
 
 def test_a_leaf_is_trimmed_when_less_of_it_is_needed():

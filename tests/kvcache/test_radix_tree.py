@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from yaie.kvcache.eviction import LFU
+from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 
@@ -188,7 +188,7 @@ def test_the_counts_of_slots_add_up():
 
 
 def test_uses_and_time_of_use_follow_the_sequences():
-    tree = RadixTree(20, LFU)
+    tree = RadixTree(20, make_eviction_policy("adaptive", 20))
     hold(tree, [1, 2, 3])
     tree.advance(7)
     cursor = open_path(tree, [1, 2, 4])

@@ -7,19 +7,15 @@ cuts or re-enters the leaf, so a heap with lazy deletion keeps the order. Used b
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import Protocol
 
 from yaie.errors import ConfigError
 from yaie.kvcache.node import Node
+from yaie.kvcache.reuse_odds import ReuseOdds
 
 Rank = tuple[float, float]
 RankFunction = Callable[[Node], Rank]
-
-# Attention over this many tokens costs about as much as the linear layers of one token, so a token
-# at this depth costs twice as much to recompute as a first token.
-_DEPTH_OF_DOUBLE_COST = 4096
 
 
 def rank_lru(node: Node) -> Rank:
@@ -27,50 +23,58 @@ def rank_lru(node: Node) -> Rank:
     return (node.last_used, 0.0)
 
 
-def rank_lfu(node: Node) -> Rank:
-    """Rank by number of uses; among equals the least recently used leaf is evicted first."""
-    return (node.uses, node.last_used)
+class EvictionPolicy(Protocol):
+    """An order of eviction, told of the fate of each evictable leaf."""
+
+    @property
+    def name(self) -> str:
+        """Name of the setting."""
+
+    @property
+    def ranks_by_uses(self) -> bool:
+        """True if edges of unequal use must not be joined.
+
+        A suffix would inherit the value of the prefix above it.
+        """
+
+    def rank(self, node: Node) -> Rank:
+        """Return the rank of a leaf; the lowest is evicted first."""
+
+    def reused(self, node: Node, clock: int) -> None:
+        """Note that a sequence needs an evictable leaf again."""
+
+    def evicted(self, node: Node) -> None:
+        """Note that a leaf loses some or all of its slots."""
+
+    def has_changed(self, num_leaves: int) -> bool:
+        """Return True if so many leaves should be ranked again; resets the answer."""
 
 
-def rank_by_cost(half_life: int) -> RankFunction:
-    """Return a rank by value per slot: uses times recompute cost of a token, fading with age.
+class FixedOrder:
+    """A policy that ranks by a function of the leaf alone."""
 
-    The value halves with every `half_life` tokens processed since the last use. In logarithms the
-    fading is a sum, so the order of two leaves never changes with time.
-    """
+    def __init__(self, name: str, rank: RankFunction, *, ranks_by_uses: bool) -> None:
+        self.name = name
+        self.ranks_by_uses = ranks_by_uses
+        self.rank = rank
 
-    def rank(node: Node) -> Rank:
-        cost = 1.0 + node.start / _DEPTH_OF_DOUBLE_COST
-        return (math.log2(max(node.uses, 1) * cost) + node.last_used / half_life, node.last_used)
+    def reused(self, node: Node, clock: int) -> None:
+        """Do nothing."""
 
-    return rank
+    def evicted(self, node: Node) -> None:
+        """Do nothing."""
 
-
-@dataclass(frozen=True, slots=True)
-class EvictionPolicy:
-    """A named order of eviction."""
-
-    name: str
-    rank: RankFunction
-    # The tree joins edges of unequal use only if this is false: otherwise a suffix would inherit
-    # the value of the prefix above it.
-    ranks_by_uses: bool
+    def has_changed(self, num_leaves: int) -> bool:
+        """Return False: a rank never changes."""
+        return False
 
 
-LRU = EvictionPolicy("lru", rank_lru, ranks_by_uses=False)
-LFU = EvictionPolicy("lfu", rank_lfu, ranks_by_uses=True)
-
-
-def make_cost_policy(num_slots: int) -> EvictionPolicy:
-    """Return the `cost` policy, with a pool of tokens as its half-life."""
-    return EvictionPolicy("cost", rank_by_cost(max(num_slots, 1)), ranks_by_uses=True)
-
+LRU = FixedOrder("lru", rank_lru, ranks_by_uses=False)
 
 # Every policy by name, made for a pool of `num_slots` slots.
 POLICIES: dict[str, Callable[[int], EvictionPolicy]] = {
+    "adaptive": ReuseOdds,
     "lru": lambda num_slots: LRU,
-    "lfu": lambda num_slots: LFU,
-    "cost": make_cost_policy,
 }
 
 
@@ -126,10 +130,18 @@ class EvictionQueue:
                 return node
         return None
 
+    def rank_again(self) -> None:
+        """Give every leaf its present rank; O(n)."""
+        self._heap = [(self.rank(node), entry, node) for _, entry, node in self._valid()]
+        heapq.heapify(self._heap)
+
+    def _valid(self) -> Iterator[tuple[Rank, int, Node]]:
+        return (item for item in self._heap if item[2].entry == item[1])
+
     def __iter__(self) -> Iterator[Node]:
         """Yield the valid leaves in arbitrary order; for audits."""
-        return (node for _, entry, node in self._heap if node.entry == entry)
+        return (node for _, _, node in self._valid())
 
     def _compact(self) -> None:
-        self._heap = [item for item in self._heap if item[2].entry == item[1]]
+        self._heap = list(self._valid())
         heapq.heapify(self._heap)

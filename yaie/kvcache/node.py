@@ -47,6 +47,7 @@ class Node:
         "num_computed",
         "parent",
         "refs",
+        "reuse_class",
         "start",
         "tokens",
         "uses",
@@ -63,6 +64,7 @@ class Node:
         self.refs = 0  # live sequences whose path includes this node
         self.last_used = 0  # tree clock when a sequence last ended or began here
         self.uses = 0  # sequences that passed here, or ended above while this was one edge
+        self.reuse_class = 0  # of the `adaptive` policy: 0 until it is ranked
         self.entry = 0  # number of its valid entry in the eviction queue; 0: none
         self.chain: Chain | None = None  # the planner's, for a node with refs
 

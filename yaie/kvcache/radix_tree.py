@@ -241,6 +241,8 @@ class RadixTree(TreeEdits):
         Uncomputed tokens that lose their slots on the way can raise the number above `count`.
         """
         self.version += 1
+        if self.eviction.has_changed(len(self.evictable)):
+            self.evictable.rank_again()
         free_before = self.num_free
         # Counted by free slots, because a split also frees uncomputed tokens.
         while (missing := count - (self.num_free - free_before)) > 0:
@@ -248,7 +250,9 @@ class RadixTree(TreeEdits):
             if leaf is None:
                 if not self._split_past_cursors():
                     break
-            elif len(leaf.tokens) > missing:
+                continue
+            self.eviction.evicted(leaf)
+            if len(leaf.tokens) > missing:
                 self._trim(leaf, len(leaf.tokens) - missing)
                 self.evictable.add(leaf)
                 self.num_evicted_tokens += missing

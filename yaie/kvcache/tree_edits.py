@@ -84,6 +84,7 @@ class TreeEdits:
         node.num_computed = max(0, node.num_computed - keep)
         self.num_nodes += 1
         self._move_cursors(node, upper, keep)
+        node.reuse_class = 0
         if node.entry:
             self.evictable.add(node)  # its greater depth changes its rank
         return upper
@@ -212,7 +213,9 @@ class TreeEdits:
     def _pin_one(self, node: Node) -> None:
         if node.refs == 0:
             self.num_live += len(node.tokens)
-            self.evictable.discard(node)
+            if node.entry:
+                self.eviction.reused(node, self.clock)
+                self.evictable.discard(node)
         node.refs += 1
         node.uses += 1
         node.last_used = self.clock
