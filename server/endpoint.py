@@ -53,6 +53,7 @@ class Endpoint(Generic[Body]):
                 # The client may leave while its body waits for a text thread.
                 work = service.translate(model, self.translate, body, deadline)
                 call = await unless_gone(request.receive, work)
+                call = call.of_tenant(getattr(request.state, "tenant", None) or body.tenant)
             except ClientGone:
                 return Response(status_code=CLIENT_CLOSED)
         return await self._generate(request, service, model, call, deadline)

@@ -71,6 +71,11 @@ class Call:
         """Number of sequences over all prompts."""
         return len(self.requests) * self.sampling.n
 
+    def of_tenant(self, tenant: str) -> Call:
+        """Return the call with its requests charged to a tenant."""
+        requests = (replace(request, tenant=tenant) for request in self.requests)
+        return replace(self, requests=tuple(requests))
+
 
 class Translator:
     """Translator of bodies into calls, for one tokenizer and one ready engine."""

@@ -115,6 +115,7 @@ class GenerationRequest:
     request_id: str  # unique among requests in progress
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams = field(default_factory=SamplingParams)
+    tenant: str = ""  # tenants share the engine equally, or by their weights
     cache_salt: str = ""  # prefixes are shared among requests of equal salt
     priority: int = 0  # with the `priority` policy: lower runs first and is preempted last
     submission: int = 0  # set by clients; distinguishes successive requests with one id

@@ -45,6 +45,9 @@ class StreamOptions(BaseModel):
     continuous_usage_stats: bool | None = None  # vLLM's; reported as ignored
 
 
+MAX_TENANT_CHARS = 256
+
+
 class GenerationBody(BaseModel):
     """The fields of both completion endpoints."""
 
@@ -110,9 +113,15 @@ class GenerationBody(BaseModel):
             "safety_identifier",
             "service_tier",
             "store",
-            "user",
+            "user",  # names the tenant on a server without API keys
         }
     )
+
+    @property
+    def tenant(self) -> str:
+        """Tenant of the request by its `user` field; empty without one."""
+        user = (self.model_extra or {}).get("user")
+        return user[:MAX_TENANT_CHARS] if isinstance(user, str) else ""
 
     model: str | None = None
     stream: bool | None = None

@@ -146,8 +146,8 @@ class Answer:
 class WatchedScheduler(Scheduler):
     """A scheduler that compares every choice of a sequence with all alternatives.
 
-    Only `priority` may prefer one request to another here; the order of waiting requests is
-    tested with the policies.
+    Only `priority` may prefer one request of a tenant to another here; the order of waiting
+    requests is tested with the policies, that of tenants with their shares.
     """
 
     def number(self, sequence: Sequence) -> int:
@@ -170,7 +170,11 @@ class WatchedScheduler(Scheduler):
             for other in request.sequences
             if other.state is SequenceState.WAITING and request.prompt_pass in (None, sequence)
         ]
-        outside = [self._place_outside(other) for other in (*waiting, *self.suspended)]
+        outside = [
+            self._place_outside(other)
+            for other in (*waiting, *self.suspended)
+            if other.request.tenant == sequence.request.tenant
+        ]
         assert self._place_outside(sequence) == min(outside), "resumed before a more urgent one"
         super()._start(sequence, cursor)
 
@@ -220,6 +224,7 @@ class Bench:
         stops: bool = False,
         priority: int = 0,
         namespace: str = "",
+        tenant: str = "",
         prompt_logprobs: int | None = None,
     ) -> Request:
         spec = GenerationRequest(
@@ -227,6 +232,7 @@ class Bench:
             prompt_token_ids=tuple(prompt),
             sampling=SamplingParams(n=n, max_tokens=max_new, prompt_logprobs=prompt_logprobs),
             priority=priority,
+            tenant=tenant,
         )
         samplings = [FakeSampling(salt, stops=stops) for salt in salts or [0] * n]
         request = Request(spec, namespace=namespace, max_new_tokens=max_new, samplings=[*samplings])

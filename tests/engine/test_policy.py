@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tests.engine.fake_model import Bench, FakeSampling
 from yaie.cli.options import ENGINE_FLAGS
 from yaie.config import Policy
-from yaie.engine.policy import POLICIES, AdmissionPolicy, make_policy
+from yaie.engine.admission import AdmissionPolicy
+from yaie.engine.policy import POLICIES, make_policy
+from yaie.engine.prefix_aware import AGED_SHARE
 from yaie.engine.request import Request
 from yaie.errors import ConfigError
 from yaie.types import GenerationRequest
@@ -24,11 +26,13 @@ FAIR = ["prefix-aware", "fcfs"]
 class Queue:
     """A policy with costs set and counted by the test."""
 
-    def __init__(self, name: str, max_step_rows: int = 64) -> None:
+    def __init__(self, name: str, max_step_rows: int = 64, free_slots: int = 0) -> None:
         self.costs: dict[str, int] = {}
         self.num_lookups = 0
         self.arrivals = itertools.count(1)
-        self.policy: AdmissionPolicy = make_policy(name, self._cost, max_step_rows)
+        self.policy: AdmissionPolicy = make_policy(
+            name, self._cost, max_step_rows, lambda: free_slots
+        )
 
     def _cost(self, request: Request) -> int:
         self.num_lookups += 1
@@ -86,12 +90,39 @@ def test_lpm_is_most_cached_first() -> None:
     assert queue.order(10) == ["b", "c", "a", "d"]
 
 
-def test_prefix_aware_is_by_response_ratio() -> None:
-    queue = Queue("prefix-aware")
-    queue.add("long", cost=100, at=0)  # (200 + 100) / 100 = 3
-    queue.add("cheap", cost=1, at=190)  # (10 + 1) / 1 = 11
-    queue.add("middle", cost=50, at=150)  # (50 + 50) / 50 = 2
-    assert queue.order(200) == ["cheap", "long", "middle"]
+def test_prefix_aware_admits_cheap_prompts_first() -> None:
+    queue = Queue("prefix-aware", free_slots=10**6)
+    queue.add("long", cost=100)
+    queue.add("cheap", cost=1)
+    queue.add("middle", cost=50)
+    assert queue.order(200) == ["cheap", "middle", "long"]
+
+
+@pytest.mark.parametrize(
+    ("free_slots", "order"),
+    # Score of the cached one: (150 + 2 x risk x 900) / 200, of the other: 150 / 100.
+    [(0, ["cached", "short"]), (10**6, ["short", "cached"])],
+)
+def test_prefix_aware_saves_prefixes_at_risk(free_slots: int, order: list[str]) -> None:
+    queue = Queue("prefix-aware", free_slots=free_slots)
+    queue.add("short", length=100, cost=100)
+    queue.add("cached", length=1100, cost=200)
+    assert queue.order(0) == order
+
+
+def test_aged_requests_get_their_share_of_admitted_tokens() -> None:
+    queue = Queue("prefix-aware", max_step_rows=1)  # patience of 64 tokens
+    for number in range(50):
+        queue.add(f"aged {number}", cost=1000)
+    for number in range(50):
+        queue.add(f"cheap {number}", length=1000, cost=100, at=1000)
+    admitted = queue.order(1000)[:40]
+    aged = sum(1000 for name in admitted if name.startswith("aged"))
+    other = sum(100 for name in admitted if name.startswith("cheap"))
+    assert aged / (aged + other) == pytest.approx(AGED_SHARE, abs=0.05)
+    assert [name for name in admitted if name.startswith("aged")] == [
+        f"aged {number}" for number in range(aged // 1000)
+    ]
 
 
 def test_prefix_aware_lets_age_decide_in_the_end() -> None:
@@ -151,7 +182,7 @@ def test_an_equal_burst_goes_by_arrival_in_one_vector_pass(
     monkeypatch.setattr("tests.engine.test_policy.Request", CountedRequest)
     queue = Queue("prefix-aware", max_step_rows=2)  # patience of 128 tokens
     rng = random.Random(5)
-    burst = [queue.add(f"r{number}", cost=rng.randint(1, 100)) for number in range(1000)]
+    burst = [queue.add(f"r{number}", cost=50) for number in range(1000)]
     for request in rng.sample(burst, 900):
         queue.policy.remove(request)
         burst.remove(request)

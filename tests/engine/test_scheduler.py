@@ -17,7 +17,7 @@ from yaie.kvcache.node import Tokens, as_tokens
 from yaie.types import Timings
 
 POLICIES = ["prefix-aware", "fcfs", "lpm", "priority"]
-EVICTIONS = ["lru", "lfu", "cost"]
+EVICTIONS = ["adaptive", "lru"]
 
 
 # -- random schedules ---------------------------------------------------------------------------

@@ -5,12 +5,13 @@ Pure functions of the running sequences; used by the scheduler.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Sequence as List
 
-from yaie.engine.policy import AdmissionPolicy
+from yaie.engine.admission import AdmissionPolicy
 from yaie.engine.prompt_logprobs import room_for_prompt_logits
-from yaie.engine.request import PromptPass, Sequence
+from yaie.engine.request import PromptPass, Request, Sequence
 from yaie.kvcache.match import Match
 from yaie.kvcache.radix_tree import RadixTree
 
@@ -95,3 +96,20 @@ def choose_victim(growing: Sequence, running: List[Sequence], policy: AdmissionP
     if others and (growing is first or policy.rank(growing.request) < rank):
         return max(others, key=lambda seq: standing(seq, policy))
     return growing
+
+
+def choose_displaced(
+    waiting: Request, running: List[Sequence], policy: AdmissionPolicy
+) -> Sequence | None:
+    """Return the sequence to preempt for a waiting request of a tenant with less service, if any.
+
+    Only a tenant with more running sequences loses one, its newest.
+    """
+    places = Counter(seq.request.tenant for seq in running)
+    own = places[waiting.tenant]
+    able = [
+        seq
+        for seq in running
+        if places[seq.request.tenant] > own + 1 and policy.displaces(waiting, seq.request)
+    ]
+    return max(able, key=lambda seq: (places[seq.request.tenant], seq.order), default=None)

@@ -45,6 +45,7 @@ class Request:
         "request_id",
         "sequences",
         "submission",
+        "tenant",
     )
 
     def __init__(
@@ -59,6 +60,7 @@ class Request:
         self.submission = spec.submission
         self.params: SamplingParams = spec.sampling
         self.priority = spec.priority
+        self.tenant = spec.tenant
         self.prompt: Tokens = as_tokens(spec.prompt_token_ids)
         self.namespace = namespace
         self.max_new_tokens = max_new_tokens  # for each sequence
@@ -97,6 +99,7 @@ class Sequence:
     __slots__ = (
         "admitted_s",
         "cursor",
+        "entered_at",
         "first_token_s",
         "index",
         "output",
@@ -111,6 +114,7 @@ class Sequence:
         self.sampling = sampling
         self.output = array("i")
         self.cursor: Cursor | None = None  # while running
+        self.entered_at = 0  # tree clock of its cursor
         self.state = SequenceState.WAITING
         self.admitted_s: float | None = None
         self.first_token_s: float | None = None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
+from yaie.engine.admission import AdmissionPolicy
 from yaie.engine.capacity import standing
-from yaie.engine.policy import AdmissionPolicy
 from yaie.engine.prompt_logprobs import PromptRows
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.step import SampleTask, ScheduledStep
@@ -60,9 +60,17 @@ def schedule_rows(
 
 
 def in_row_order(running: List[Sequence], policy: AdmissionPolicy) -> list[Sequence]:
-    """Return the sequences that need one row first, then the others, each by standing.
+    """Return the sequences that need one row, then the others, each in order of admission.
 
-    One row yields a token now, and a client waits for it. Standing lets the first sequence
-    progress, however many rows the others need.
+    One row yields a token now, and a client waits for it. The first by standing goes before its
+    equals, so that it progresses in every step, however many rows the others need.
     """
-    return sorted(running, key=lambda seq: (seq.count_pending_rows() > 1, standing(seq, policy)))
+    first = min(running, key=lambda seq: standing(seq, policy))
+    return sorted(  # stable: `running` is in order of admission
+        running,
+        key=lambda seq: (
+            seq.count_pending_rows() > 1,
+            policy.rank(seq.request),
+            seq is not first,
+        ),
+    )

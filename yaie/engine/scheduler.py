@@ -11,9 +11,17 @@ from collections.abc import Callable
 from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost
-from yaie.engine.capacity import StepDemand, choose_victim, has_room, standing
+from yaie.engine.admission import AdmissionPolicy
+from yaie.engine.capacity import (
+    StepDemand,
+    choose_displaced,
+    choose_victim,
+    has_room,
+    standing,
+)
 from yaie.engine.deltas import make_delta
-from yaie.engine.policy import AdmissionPolicy, make_policy
+from yaie.engine.matches import Matches
+from yaie.engine.policy import make_policy
 from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
 from yaie.engine.rows import schedule_rows
 from yaie.engine.step import SampledToken, ScheduledStep
@@ -44,7 +52,9 @@ class Scheduler:
         self.max_step_rows = max_step_rows
         self.max_running = max_running
         self.stats = EngineStats()  # counters only; the core adds the gauges
-        self.waiting: AdmissionPolicy = make_policy(policy, self._uncached_tokens, max_step_rows)
+        self.waiting: AdmissionPolicy = make_policy(
+            policy, self._uncached_tokens, max_step_rows, lambda: tree.num_free
+        )
         self.running: list[Sequence] = []  # in order of admission
         self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
         self.num_waiting_sequences = 0  # of requests that wait for admission
@@ -52,8 +62,7 @@ class Scheduler:
         self._requests: dict[str, Request] = {}
         self._folding = folding
         self._clock = clock
-        self._matches: dict[Request, Match] = {}  # of waiting requests, for one tree version
-        self._matches_version = tree.version
+        self._matches = Matches(tree)
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -179,6 +188,7 @@ class Scheduler:
         sequence.output.append(sampled.token_id)
         sequence.sampling.observe(sampled.token_id)
         self.stats.output_tokens += 1
+        self.waiting.charge(request, 1)
         finish = sequence.sampling.finish_reason(sampled.token_id)
         if finish is None and sequence.num_remaining <= 0:
             finish = ("length", None)
@@ -266,30 +276,22 @@ class Scheduler:
     def _leave_queue(self, request: Request) -> None:
         self.waiting.remove(request)
         self.num_waiting_sequences -= len(request.sequences)
-        self._matches.pop(request, None)
+        self._matches.forget(request)
 
     def _leave_tree(self, sequence: Sequence, *, keep: bool = True) -> None:
         assert sequence.cursor is not None
+        held = sequence.count_own_tokens() * (self.tree.clock - sequence.entered_at)
+        self.waiting.charge(sequence.request, held / self.tree.num_slots)
         self.tree.close(sequence.cursor, keep=keep)
         sequence.cursor = None
         self.running.remove(sequence)
 
     # -- admission and preemption ---------------------------------------------------------------
 
-    def _match(self, request: Request) -> Match:
-        """Look a waiting request's prompt up, once for each version of the tree."""
-        if self._matches_version != self.tree.version:
-            self._matches.clear()
-            self._matches_version = self.tree.version
-        match = self._matches.get(request)
-        if match is None:
-            match = self._matches[request] = self.tree.match(request.namespace, request.prompt)
-        return match
-
     def _uncached_tokens(self, request: Request) -> int:
         if request.num_missing_prompt_logprobs:
             return len(request.prompt)  # all of it gets rows, cached or not
-        return len(request.prompt) - self._match(request).num_computed
+        return len(request.prompt) - self._matches.find(request).num_computed
 
     def _admit(self) -> None:
         """Give cursors to suspended sequences and to waiting requests, while there is room.
@@ -316,19 +318,25 @@ class Scheduler:
             if request is None:
                 return
             live = [seq for seq in request.sequences if seq.state is SequenceState.WAITING]
-            if self.running and demand.num_places + len(live) > self.max_running:
+            has_places = not self.running or demand.num_places + len(live) <= self.max_running
+            if has_places:
+                match = self._matches.find(request)
+                if has_room(self.tree, match, len(request.prompt), self.running, live):
+                    self._begin(request, live, match, demand)
+                    continue
+            displaced = choose_displaced(request, self.running, self.waiting)
+            if displaced is None:
+                self.lacks_slots = has_places
                 return
-            match = self._match(request)
-            if not has_room(self.tree, match, len(request.prompt), self.running, live):
-                self.lacks_slots = True
-                return
-            self._begin(request, live, match, demand)
+            self._preempt(displaced)
+            demand = StepDemand(self.running)
 
     def _begin(
         self, request: Request, live: list[Sequence], match: Match, demand: StepDemand
     ) -> None:
         """Admit a request whole: its prompt pass if it needs one, else its live sequences."""
         self._leave_queue(request)
+        self.waiting.charge(request, len(request.prompt) - match.num_computed)
         now = self._clock()
         for sequence in live:
             sequence.admitted_s = now
@@ -372,6 +380,7 @@ class Scheduler:
 
     def _start(self, sequence: Sequence, cursor: Cursor) -> None:
         sequence.cursor = cursor
+        sequence.entered_at = self.tree.clock
         sequence.state = SequenceState.RUNNING
         self.running.append(sequence)
 

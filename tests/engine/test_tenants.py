@@ -1,0 +1,124 @@
+"""Shares of tenants: service, turns, weights and what a flood costs another tenant."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from yaie.engine.policy import make_policy
+from yaie.engine.request import Request
+from yaie.engine.tenants import TenantShares
+from yaie.types import GenerationRequest
+
+from .fake_model import Bench, FakeSampling
+
+
+def request(tenant: str, name: str, length: int = 100) -> Request:
+    spec = GenerationRequest(request_id=name, prompt_token_ids=tuple(range(length)), tenant=tenant)
+    return Request(spec, namespace="", max_new_tokens=1, samplings=[FakeSampling()])
+
+
+def turns(shares: TenantShares, numbers: list[int]) -> list[bool]:
+    return shares.have_turn(np.array(numbers)).tolist()
+
+
+def test_the_least_served_tenant_has_its_turn() -> None:
+    shares = TenantShares(slack=10)
+    a, b = shares.enter("a"), shares.enter("b")
+    assert turns(shares, [a, b]) == [True, True]
+    shares.charge("a", 11)
+    assert turns(shares, [a, b, a]) == [False, True, False]
+    shares.charge("b", 1)
+    assert turns(shares, [a, b]) == [True, True]
+
+
+def test_service_is_divided_by_the_weight() -> None:
+    shares = TenantShares(slack=10, weights={"a": 3.0})
+    a, b = shares.enter("a"), shares.enter("b")
+    shares.charge("a", 300)
+    shares.charge("b", 100)
+    assert turns(shares, [a, b]) == [True, True]
+
+
+def test_idle_time_earns_no_credit() -> None:
+    shares = TenantShares(slack=10)
+    a, b = shares.enter("a"), shares.enter("b")
+    shares.leave(b)
+    shares.charge("a", 5000)
+    assert turns(shares, [a]) == [True]
+    assert shares.enter("b") == b
+    shares.charge("b", 20)
+    assert turns(shares, [a, b]) == [True, False]
+
+
+def test_idle_tenants_are_forgotten_but_not_their_debt() -> None:
+    shares = TenantShares(slack=10)
+    stays = shares.enter("stays")
+    shares.charge("greedy", 10**6)
+    for number in range(5000):
+        shares.leave(shares.enter(f"once {number}"))
+    assert len(shares._numbers) < 2000
+    greedy = shares.enter("greedy")
+    assert turns(shares, [stays, greedy]) == [True, False]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 500)), min_size=1, max_size=80))
+@settings(deadline=None, max_examples=50)
+def test_backlogged_tenants_get_equal_service(costs: list[tuple[str, int]]) -> None:
+    """Within the slack and one request, as long as each of them waits."""
+    policy = make_policy("prefix-aware", lambda each: len(each.prompt), 64, lambda: 10**6)
+    left = dict.fromkeys("abc", 0)
+    for arrival, (tenant, length) in enumerate(costs):
+        each = request(tenant, f"r{arrival}", length)
+        each.arrival = arrival
+        policy.add(each)
+        left[tenant] += 1
+    served = dict.fromkeys((tenant for tenant in left if left[tenant]), 0)
+    longest = max(length for _, length in costs)
+    while all(left[tenant] for tenant in served):
+        chosen = policy.next(0)
+        assert chosen is not None
+        policy.remove(chosen)
+        policy.charge(chosen, len(chosen.prompt))
+        served[chosen.tenant] += len(chosen.prompt)
+        left[chosen.tenant] -= 1
+        assert max(served.values()) - min(served.values()) <= 64 + longest
+
+
+def first_token_steps(bench: Bench, names: list[str]) -> dict[str, int]:
+    """Return the number of steps until each named request has its first token."""
+    steps: dict[str, int] = {}
+    for step in range(1, 400):
+        bench.step()
+        for name in names:
+            if name not in steps and bench.answers[(name, 0)].tokens:
+                steps[name] = step
+        if len(steps) == len(names):
+            return steps
+    raise AssertionError(f"only {steps} of {names}")
+
+
+@pytest.mark.parametrize("max_new", [1, 60])
+def test_a_flood_does_not_delay_another_tenant(max_new: int) -> None:
+    """By many requests, or by long ones that hold every place."""
+    bench = Bench(policy="prefix-aware", num_slots=2000, max_step_rows=16, max_running=4)
+    for number in range(40):
+        bench.add(f"flood {number}", [100 + number] * 12, max_new=max_new, tenant="flood")
+    for _ in range(6):
+        bench.step()
+    bench.add("polite", [7] * 12, max_new=2, tenant="polite")
+    assert first_token_steps(bench, ["polite"])["polite"] <= 3
+    bench.run()
+    for number in range(40):
+        bench.expect(f"flood {number}", "length")
+
+
+def test_tenants_of_equal_service_do_not_displace_each_other() -> None:
+    bench = Bench(policy="prefix-aware", num_slots=2000, max_step_rows=16, max_running=4)
+    for number in range(12):
+        tenant = "ab"[number % 2]
+        bench.add(f"r{number}", [100 + number] * 12, max_new=30, tenant=tenant)
+    bench.run()
+    assert bench.scheduler.stats.num_preemptions <= 2

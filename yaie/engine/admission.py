@@ -1,0 +1,48 @@
+"""The protocol of scheduling policies: the order in which waiting requests are admitted. Pure.
+
+Time is the tree's clock, in tokens. The scheduler tries to admit the next request of a policy; the
+request stays queued if it does not fit. Policies learn of arrivals and departures, so that a call
+costs at most one vectorised pass over the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from yaie.engine.request import Request
+
+CostFunction = Callable[[Request], int]  # uncached tokens of the prompt; a pure look-up
+FreeSlots = Callable[[], int]  # slots that no node owns
+
+
+class AdmissionPolicy(Protocol):
+    """The order of waiting requests, and the rank of admitted ones when slots are short."""
+
+    def add(self, request: Request) -> None:
+        """Queue a request."""
+
+    def remove(self, request: Request) -> None:
+        """Remove a request that was admitted or has ended."""
+
+    def next(self, clock: int) -> Request | None:
+        """Return the request to admit next, still queued; None if the queue is empty."""
+
+    def __len__(self) -> int:
+        """Return the length of the queue."""
+
+    def charge(self, request: Request, tokens: float) -> None:
+        """Note what the engine spends on a request, in computed tokens; for shares of tenants."""
+        return
+
+    def rank(self, request: Request) -> int:
+        """Return the rank for preemption, highest first. By default all are equal."""
+        return 0
+
+    def outranks(self, suspended: Request) -> bool:
+        """Return True if a waiting request goes before a suspended one."""
+        return False
+
+    def displaces(self, waiting: Request, running: Request) -> bool:
+        """Return True if a waiting request may have a running one preempted for its place."""
+        return False

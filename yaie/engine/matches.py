@@ -1,0 +1,31 @@
+"""Look-ups of waiting prompts, each kept until the tree changes. Pure; used by the scheduler."""
+
+from __future__ import annotations
+
+from yaie.engine.request import Request
+from yaie.kvcache.match import Match
+from yaie.kvcache.radix_tree import RadixTree
+
+
+class Matches:
+    """The match of each waiting request, for one version of the tree."""
+
+    def __init__(self, tree: RadixTree) -> None:
+        self._tree = tree
+        self._version = tree.version
+        self._matches: dict[Request, Match] = {}
+
+    def find(self, request: Request) -> Match:
+        """Return the longest cached prefix of the request's prompt."""
+        if self._version != self._tree.version:
+            self._matches.clear()
+            self._version = self._tree.version
+        match = self._matches.get(request)
+        if match is None:
+            match = self._tree.match(request.namespace, request.prompt)
+            self._matches[request] = match
+        return match
+
+    def forget(self, request: Request) -> None:
+        """Drop the look-up of a request that no longer waits."""
+        self._matches.pop(request, None)

@@ -1,0 +1,88 @@
+"""Shares of tenants: the service that each has got, and whose turn it is. Pure.
+
+Service is in computed tokens over the tenant's weight. Of the tenants that wait, the least served
+go first (virtual token counters, arXiv 2401.00588). A tenant that returns starts at the service of
+those that stayed, so that idle time earns no credit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MAX_IDLE = 1024  # tenants without waiting requests that are remembered
+
+
+class TenantShares:
+    """Service of tenants by number."""
+
+    def __init__(self, slack: float, weights: Mapping[str, float] | None = None) -> None:
+        """`slack`: tenants within so many tokens of the least served have their turn too."""
+        self._slack = slack
+        self._weights = dict(weights or {})
+        self._numbers: dict[str, int] = {}
+        self._free: list[int] = []  # numbers without a tenant
+        self._service = np.zeros(16)
+        self._waiting = np.zeros(16, dtype=np.int64)
+        self._level = 0.0  # service of the least served that waited last
+        self.num_waiting = 0  # tenants with waiting requests
+
+    def enter(self, tenant: str) -> int:
+        """Note a waiting request; return the tenant's number."""
+        number = self._number_of(tenant)
+        if not self._waiting[number]:
+            self._service[number] = max(self._service[number], self._level)
+            self.num_waiting += 1
+        self._waiting[number] += 1
+        return number
+
+    def leave(self, number: int) -> None:
+        """Note that a request no longer waits."""
+        self._waiting[number] -= 1
+        if not self._waiting[number]:
+            self.num_waiting -= 1
+
+    def charge(self, tenant: str, tokens: float) -> None:
+        """Add service."""
+        self._service[self._number_of(tenant)] += tokens / self._weights.get(tenant, 1.0)
+
+    def is_ahead(self, tenant: str, other: str) -> bool:
+        """Return True if `tenant` has got less service than `other`, beyond the slack."""
+        if tenant == other:
+            return False
+        mine, theirs = self._number_of(tenant), self._number_of(other)
+        return bool(self._service[mine] + self._slack < self._service[theirs])
+
+    def outranks(self, tenant: str) -> bool:
+        """Return True if the least served waiting tenant has got less service, beyond the slack."""
+        service = self._service[self._waiting > 0]
+        number = self._number_of(tenant)
+        return bool(service.min() + self._slack < self._service[number])
+
+    def have_turn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return a mask of the waiting requests, given the number of each one's tenant."""
+        service = self._service[numbers]
+        self._level = float(service.min())
+        return service <= self._level + self._slack
+
+    def _number_of(self, tenant: str) -> int:
+        number = self._numbers.get(tenant)
+        if number is None:
+            if len(self._numbers) > _MAX_IDLE + 2 * self.num_waiting:
+                self._forget_idle()
+            number = self._free.pop() if self._free else len(self._numbers)
+            if number == len(self._service):
+                self._service = np.concatenate([self._service, np.zeros(number)])
+                self._waiting = np.concatenate([self._waiting, np.zeros(number, dtype=np.int64)])
+            self._numbers[tenant] = number
+            self._service[number] = self._level
+        return number
+
+    def _forget_idle(self) -> None:
+        """Forget idle tenants at or below the level: they would return at the level anyway."""
+        for tenant, number in list(self._numbers.items()):
+            if not self._waiting[number] and self._service[number] <= self._level + self._slack:
+                del self._numbers[tenant]
+                self._free.append(number)
