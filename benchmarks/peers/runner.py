@@ -251,8 +251,8 @@ class Starts:
         for path, name in (
             (self._model.folder, "MODEL"),
             (self._options.home, "PEERS"),
+            (Path(sys.executable), "python"),  # first: it may be inside the source tree
             (Path(__file__).resolve().parents[2], "yaie"),
-            (Path(sys.executable), "python"),
         ):
             word = word.replace(str(path), name)
         return word

@@ -40,6 +40,7 @@ def test_tab_completes_a_command_of_the_chat(yaie_server: str, environment: dict
         screen.wait_for(b"/help")
         screen.type(b"\n")
         screen.wait_for(b"/set NAME=VALUE")
+        screen.wait_for(b"\r\n> ")  # an end of file typed before the prompt could be lost
         screen.type(CTRL_D)
         assert screen.process.wait(30) == 0
 

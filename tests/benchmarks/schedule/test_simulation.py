@@ -33,6 +33,7 @@ def trie_size(name: str) -> int:
     return total
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_every_call_is_served_and_the_pool_is_audited(name: str) -> None:
     run = simulate(name)
@@ -61,6 +62,7 @@ def test_an_unlimited_pool_computes_each_token_once(name: str) -> None:
     assert trie_size(name) <= prompt_rows <= trie_size(name) + len(run.served)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", EIGHT)
 def test_hits_of_an_unlimited_pool_do_not_depend_on_the_policy(name: str) -> None:
     hits = {
