@@ -83,6 +83,7 @@ class PrefixAware(ByScore):
             turn = np.flatnonzero(self._tenants.have_turn(self._tenant[:count]))
             arrived, cost = self._arrived[turn], self._cost[turn]
             return int(turn[self._choose(clock, arrived, cost, self._length[turn], turn)])
+        self._tenants.have_turn(self._tenant[:1])  # a lone tenant sets the level of newcomers
         every = slice(0, count)
         return self._choose(clock, self._arrived[every], self._cost[every], self._length[every])
 

@@ -29,6 +29,11 @@ class TenantShares:
         self._level = 0.0  # service of the least served that waited last
         self.num_waiting = 0  # tenants with waiting requests
 
+    @property
+    def num_known(self) -> int:
+        """Number of tenants that are remembered."""
+        return len(self._numbers)
+
     def enter(self, tenant: str) -> int:
         """Note a waiting request; return the tenant's number."""
         number = self._number_of(tenant)
@@ -64,7 +69,7 @@ class TenantShares:
     def have_turn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return a mask of the waiting requests, given the number of each one's tenant."""
         service = self._service[numbers]
-        self._level = float(service.min())
+        self._level = max(self._level, float(service.min()))
         return service <= self._level + self._slack
 
     def _number_of(self, tenant: str) -> int:
@@ -81,7 +86,13 @@ class TenantShares:
         return number
 
     def _forget_idle(self) -> None:
-        """Forget idle tenants at or below the level: they would return at the level anyway."""
+        """Forget idle tenants near the level or below: they would return at the level anyway.
+
+        The level rises to the median of the idle ones, so that memory is bounded: half of them go.
+        """
+        numbers = np.array(list(self._numbers.values()))
+        idle = self._service[numbers[self._waiting[numbers] == 0]]
+        self._level = max(self._level, float(np.median(idle)))
         for tenant, number in list(self._numbers.items()):
             if not self._waiting[number] and self._service[number] <= self._level + self._slack:
                 del self._numbers[tenant]
