@@ -55,7 +55,7 @@ class Generation:
         on_close: Callable[[Generation], None],
     ) -> None:
         self.call = call
-        self.answers = [Answer(request, tokenizer) for request in call.requests]
+        self.answers = [Answer(each, tokenizer, call.make_parser) for each in call.requests]
         self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
         self._client = client
         self._metrics = metrics

@@ -15,10 +15,8 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from server.errors import error_body
 from server.generation import Generation
 from server.responses.base import GenerationResponse
-from server.responses.sse import DONE, event
 from yaie.errors import RequestFailed, YaieError
 from yaie.text.answer import TextPiece
 
@@ -127,20 +125,19 @@ class EventStream(Response):
             body = self._response.opening() + await self._events(self._first)
             while True:
                 if self._generation.is_done:
-                    body += self._response.closing() + DONE
+                    body += self._response.closing()
                     break
                 await _send_pieces(send, body, more_body=True)
                 body = await self._events(await self._generation.next())
         except YaieError as error:
-            body = event(msgspec.json.encode(error_body(error)))
+            body = self._response.failure(error)
         except OSError:
             raise  # of the connection
         except Exception as error:
             log.exception("the stream failed")
-            told = RequestFailed(
-                f"the request failed: {type(error).__name__}; send the request again"
+            body = self._response.failure(
+                RequestFailed(f"the request failed: {type(error).__name__}; send the request again")
             )
-            body = event(msgspec.json.encode(error_body(told)))
         await _send_pieces(send, body, more_body=False)
 
     async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -31,6 +32,7 @@ from yaie.errors import (
     UnsupportedParameter,
 )
 from yaie.text.chat import ChatTemplate
+from yaie.text.parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer, tokens_of
 from yaie.types import (
     MAX_SEQUENCES_PER_REQUEST,
@@ -65,6 +67,8 @@ class Call:
     ignored: tuple[str, ...]  # names of fields without effect
     echoes: tuple[str, ...] = ()  # text of each prompt, with `echo`
     prompt_only: bool = False  # max_tokens 0: the single sampled token is not shown
+    make_parser: Callable[[], OutputParser] = PlainText  # of each choice
+    body: object = None  # the body of another API that was translated into this call
 
     @property
     def num_choices(self) -> int:

@@ -109,12 +109,22 @@ SAMPLING_FIELDS = _sampling_fields()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """Constraint on the text of an answer, for llguidance."""
+
+    kind: Literal["json_object", "json_schema", "regex", "choice", "lark"]
+    source: str = ""  # a schema or a list of choices as JSON, a regular expression, or Lark
+    param: str = "grammar"  # the caller's field, for errors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
     """One request to the engine."""
 
     request_id: str  # unique among requests in progress
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams = field(default_factory=SamplingParams)
+    grammar: Grammar | None = None
     tenant: str = ""  # tenants share the engine equally, or by their weights
     cache_salt: str = ""  # prefixes are shared among requests of equal salt
     priority: int = 0  # with the `priority` policy: lower runs first and is preempted last

@@ -8,8 +8,10 @@ from typing import Any
 
 import msgspec
 
+from server.errors import error_body
 from server.generation import Generation
-from server.responses.sse import event
+from server.responses.sse import DONE, event
+from yaie.errors import YaieError
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import Usage
@@ -64,11 +66,15 @@ class GenerationResponse(ABC):
         return sum(len(piece.logprobs) for piece in pieces.values())
 
     def closing(self) -> bytes:
-        """Return the usage chunk if it was requested."""
+        """Return the last events: the usage chunk if it was requested, and the end mark."""
         if not self.call.include_usage:
-            return b""
+            return DONE
         usage = msgspec.json.encode(usage_json(self.generation.usage))
-        return event(self._head + b'[],"usage":' + usage + b"}")
+        return event(self._head + b'[],"usage":' + usage + b"}") + DONE
+
+    def failure(self, error: YaieError) -> bytes:
+        """Return the last event of a stream that fails."""
+        return event(msgspec.json.encode(error_body(error)))
 
     def document(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the whole response with these choices."""

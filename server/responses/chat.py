@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from server.generation import Generation
 from server.responses.base import GenerationResponse
 from server.responses.logprobs import chat_logprobs
 from yaie.text.answer import TextPiece
+from yaie.text.parts import Part, ReasoningPart, TextPart, ToolCallPart
+from yaie.text.tokenizer import Tokenizer
 
 
 class ChatResponse(GenerationResponse):
-    """Response with messages; their content is all that the model writes, tool calls included."""
+    """Response with messages: content, reasoning and tool calls."""
 
     object_name = "chat.completion"
     chunk_name = "chat.completion.chunk"
+
+    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
+        super().__init__(generation, tokenizer)
+        self._has_called = [False] * self.call.num_choices  # tools, by choice
 
     def opening(self) -> bytes:
         """Return a chunk with the role for each choice."""
@@ -31,43 +39,62 @@ class ChatResponse(GenerationResponse):
         return b"".join(self._events_of(index, piece) for index, piece in pieces.items())
 
     def _events_of(self, index: int, piece: TextPiece) -> bytes:
-        body = b""
+        deltas = [self._delta(index, part) for part in piece.parts]
         wants_ids = self.call.return_token_ids and piece.token_ids
-        if piece.text or piece.logprobs or wants_ids:
+        if not deltas and (piece.logprobs or wants_ids):
+            deltas = [{"content": ""}]
+        body = b""
+        for at, delta in enumerate(deltas):
+            is_first = at == 0  # tokens and logprobs belong to the whole piece
             choice: dict[str, Any] = {
                 "index": index,
-                "delta": {"content": piece.text},
-                "logprobs": self._logprobs(piece.logprobs),
+                "delta": delta,
+                "logprobs": self._logprobs(piece.logprobs if is_first else ()),
                 "finish_reason": None,
             }
             if self.call.return_token_ids:
-                choice["token_ids"] = piece.token_ids
-            body = self.chunk(choice)
+                choice["token_ids"] = piece.token_ids if is_first else ()
+            body += self.chunk(choice)
         if piece.finish_reason is not None:
             body += self.chunk(
                 {
                     "index": index,
                     "delta": {},
                     "logprobs": None,
-                    "finish_reason": piece.finish_reason,
+                    "finish_reason": self._finish_reason(index, piece),
                     "stop_reason": piece.stop_reason,
                 }
             )
         return body
 
+    def _delta(self, index: int, part: Part) -> dict[str, Any]:
+        """Return the delta of one part, and note that a choice calls tools."""
+        if isinstance(part, TextPart):
+            return {"content": part.text}
+        if isinstance(part, ReasoningPart):
+            return {"reasoning_content": part.text}
+        self._has_called[index] = True
+        if not part.name:
+            return {
+                "tool_calls": [{"index": part.index, "function": {"arguments": part.arguments}}]
+            }
+        return {"tool_calls": [{"index": part.index, **_call(part)}]}
+
+    def _finish_reason(self, index: int, piece: TextPiece) -> str | None:
+        is_call = piece.finish_reason == "stop" and self._has_called[index]
+        return "tool_calls" if is_call else piece.finish_reason
+
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response."""
         choices = []
         for index, piece in pieces.items():
+            message = whole_message(piece.parts)
+            self._has_called[index] = "tool_calls" in message
             written: dict[str, Any] = {
                 "index": index,
-                "message": {
-                    "role": "assistant",
-                    "content": piece.text,
-                    "refusal": None,
-                },
+                "message": message,
                 "logprobs": self._logprobs(piece.logprobs),
-                "finish_reason": piece.finish_reason,
+                "finish_reason": self._finish_reason(index, piece),
                 "stop_reason": piece.stop_reason,
             }
             if self.call.return_token_ids:
@@ -79,3 +106,32 @@ class ChatResponse(GenerationResponse):
         if self.call.sampling.logprobs is None:
             return None
         return chat_logprobs(self.tokenizer, given)
+
+
+def whole_message(parts: Sequence[Part]) -> dict[str, Any]:
+    """Return the assistant's message of a whole answer."""
+    text = "".join(part.text for part in parts if isinstance(part, TextPart))
+    reasoning = "".join(part.text for part in parts if isinstance(part, ReasoningPart))
+    calls: dict[int, dict[str, Any]] = {}
+    for part in parts:
+        if isinstance(part, ToolCallPart):
+            if part.index not in calls:
+                calls[part.index] = _call(part)
+            else:
+                calls[part.index]["function"]["arguments"] += part.arguments
+    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
+    if reasoning:
+        message["reasoning_content"] = reasoning
+    if calls:
+        message["tool_calls"] = list(calls.values())
+        message["content"] = text or None
+    return message
+
+
+def _call(first: ToolCallPart) -> dict[str, Any]:
+    """Return a tool call as its first part begins it."""
+    return {
+        "id": first.call_id or f"call_{uuid.uuid4().hex[:24]}",
+        "type": "function",
+        "function": {"name": first.name, "arguments": first.arguments},
+    }

@@ -9,11 +9,12 @@ for it. Until then a sequence keeps all of them, so the caller bounds their numb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from yaie.errors import RequestError
 from yaie.text.detokenize import make_detokenizer
+from yaie.text.parts import OutputParser, Part, PlainText
 from yaie.text.stops import StopScanner
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import (
@@ -32,8 +33,10 @@ class TextPiece:
     """Text and tokens of one sequence since the last piece."""
 
     text: str = ""
+    parts: tuple[Part, ...] = ()  # of `text`, and of text held back before
     token_ids: tuple[int, ...] = ()
     logprobs: tuple[TokenLogprobs, ...] = ()
+    parse_fault: str = ""  # on the last piece: why a tool call could not be parsed
     finish_reason: FinishReason | None = None  # on the last piece
     stop_reason: str | int | None = None  # the stop string or stop token id that ended it
 
@@ -42,8 +45,13 @@ class SequenceText:
     """Text of one sequence. Invariant: after its finish reason it never grows."""
 
     def __init__(
-        self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], sampling: SamplingParams
+        self,
+        tokenizer: Tokenizer,
+        prompt_token_ids: Sequence[int],
+        sampling: SamplingParams,
+        parser: OutputParser | None = None,
     ) -> None:
+        self._parser = PlainText() if parser is None else parser
         self.num_tokens = 0
         self.finish_reason: FinishReason | None = None
         self.stop_reason: str | int | None = None
@@ -115,10 +123,16 @@ class SequenceText:
         is_end = self.finish_reason is not None and not self._is_end_taken
         if is_end and not self._has_stops:
             self._texts.append(self._detokenizer.flush())
+        text = "".join(self._texts)
+        parts = self._parser.push(text)
+        if is_end:
+            parts += self._parser.end()
         piece = TextPiece(
-            text="".join(self._texts),
+            text=text,
+            parts=tuple(parts),
             token_ids=tuple(self._token_ids),
             logprobs=tuple(self._logprobs),
+            parse_fault=self._parser.fault if is_end else "",
             finish_reason=self.finish_reason if is_end else None,
             stop_reason=self.stop_reason if is_end else None,
         )
@@ -152,14 +166,19 @@ class SequenceText:
 class Answer:
     """The `n` sequences of one request, its usage and its first error."""
 
-    def __init__(self, request: GenerationRequest, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self,
+        request: GenerationRequest,
+        tokenizer: Tokenizer,
+        make_parser: Callable[[], OutputParser] = PlainText,
+    ) -> None:
         self.request = request
         self.error: RequestError | None = None  # it ends the whole request
         self.prompt_logprobs: tuple[TokenLogprobs | None, ...] | None = None
         self.timings = [Timings()] * request.sampling.n
         self._num_cached_tokens = 0
         self._sequences = [
-            SequenceText(tokenizer, request.prompt_token_ids, request.sampling)
+            SequenceText(tokenizer, request.prompt_token_ids, request.sampling, make_parser())
             for _ in range(request.sampling.n)
         ]
         self._num_running = request.sampling.n  # in the engine
