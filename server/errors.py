@@ -117,9 +117,8 @@ def error_body(error: YaieError) -> dict[str, Any]:
 def error_headers(error: YaieError) -> dict[str, str]:
     """Return the headers of an error, such as Retry-After."""
     headers = {}
-    retry_after_s = getattr(error, "retry_after_s", None)
-    if retry_after_s is not None:
-        headers["Retry-After"] = str(max(1, math.ceil(retry_after_s)))
+    if error.retry_after_s is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
     if isinstance(error, errors.AuthenticationFailed):
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, errors.EngineDraining):

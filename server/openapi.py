@@ -18,7 +18,7 @@ _ERRORS = {
     "408": "The rest of the request did not arrive",
     "413": "The body is too large",
     "415": "The body is not uncompressed JSON",
-    "429": "The waiting queue is full",
+    "429": "The waiting queue is full; Retry-After gives the time to wait",
     "500": "The request failed inside the engine",
     "503": "The engine is starting, draining or restarting",
     "504": "The request exceeded its time limit",

@@ -16,10 +16,12 @@ def kinds(kind: type[YaieError] = YaieError) -> list[type[YaieError]]:
 @pytest.mark.parametrize("kind", kinds())
 def test_every_error_survives_the_wire(kind: type[YaieError]) -> None:
     wire = kind("because", param="prompt").to_wire()
-    assert wire == RequestError("because", kind.status, kind.code, "prompt")
+    assert wire == RequestError("because", kind.status, kind.code, "prompt", kind.retry_after_s)
     back = YaieError.from_wire(wire)
     assert type(back) is kind
     assert (back.message, back.param, back.code) == ("because", "prompt", kind.code)
+    later = YaieError.from_wire(kind("because", retry_after_s=7.5).to_wire())
+    assert later.retry_after_s == 7.5
 
 
 @pytest.mark.parametrize(

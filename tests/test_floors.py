@@ -63,6 +63,7 @@ PURE = (
     "yaie.engine.request",
     "yaie.engine.loop",
     "yaie.engine.admission",
+    "yaie.engine.backlog",
     "yaie.engine.by_score",
     "yaie.engine.matches",
     "yaie.engine.policy",

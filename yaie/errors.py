@@ -39,29 +39,41 @@ class RequestError:
     status: int = 500
     code: str | None = None
     param: str | None = None
+    retry_after_s: float | None = None
 
 
 class YaieError(Exception):
     """Base of all errors below.
 
-    `message` states the fault and the fix; `code` is stable and machine-readable.
+    `message` states the fault and the fix; `code` is stable and machine-readable. If a retry may
+    succeed, `retry_after_s` is the time until then.
     """
 
     status = 500
     type = "internal_error"
     code: str | None = None
     exit_code = 1
+    retry_after_s: float | None = None
 
-    def __init__(self, message: str, *, param: str | None = None, code: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.param = param
         if code is not None:
             self.code = code
+        if retry_after_s is not None:
+            self.retry_after_s = retry_after_s
 
     def to_wire(self) -> RequestError:
         """Return the error as plain values."""
-        return RequestError(self.message, self.status, self.code, self.param)
+        return RequestError(self.message, self.status, self.code, self.param, self.retry_after_s)
 
     @staticmethod
     def from_wire(error: RequestError) -> YaieError:
@@ -69,7 +81,12 @@ class YaieError(Exception):
         kind = _KINDS.get((error.status, error.code))
         if kind is None:
             kind = InvalidRequest if 400 <= error.status < 500 else RequestFailed
-        return kind(error.message, param=error.param, code=error.code)
+        return kind(
+            error.message,
+            param=error.param,
+            code=error.code,
+            retry_after_s=error.retry_after_s,
+        )
 
 
 class InvalidRequest(YaieError):

@@ -50,6 +50,7 @@ class EngineStats:
 
     num_steps: Annotated[int, _counter("Steps computed")] = 0
     num_requests: Annotated[int, _counter("Requests received, including rejected ones")] = 0
+    num_started: Annotated[int, _counter("Sequences with a first token")] = 0
     num_finished: Annotated[
         int, _counter("Sequences finished by an end token, a stop token or their length")
     ] = 0

@@ -19,6 +19,7 @@ from yaie.engine.loop import EngineLoop
 from yaie.engine.sampling_state import SamplingState
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.node import as_tokens
+from yaie.stats import EngineStats
 from yaie.types import GenerationRequest
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -149,6 +150,16 @@ def test_a_full_queue_refuses_at_once(make_core: MakeCore) -> None:
     while core.has_work:
         answers.take(core.step())
     assert all(len(answers.tokens(f"r{number}")) == 6 for number in range(3))
+
+
+def test_a_refusal_carries_the_time_that_the_waiting_work_takes(make_core: MakeCore) -> None:
+    core = make_core(max_waiting=2, max_running=1)
+    core.scheduler.backlog.rate.observe(EngineStats(rows_computed=20), 10.0)  # 2 rows a second
+    for number in range(3):
+        core.add(ask(f"r{number}", tokens_of(number, 20)))
+    with pytest.raises(Overloaded, match="retry in 30 s") as refused:
+        core.add(ask("late", tokens_of(3, 20)))
+    assert refused.value.retry_after_s == pytest.approx(30.0)
 
 
 def test_a_burst_with_free_places_is_not_refused(make_core: MakeCore) -> None:

@@ -95,6 +95,14 @@ def test_errors_of_the_client(
         assert response.headers["Retry-After"] == "1"
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_retry_time_of_the_engine_is_the_header(make_app: MakeApp, stream: bool) -> None:
+    http, engine = make_app()
+    engine.script = error_script(Overloaded("full", retry_after_s=41.2).to_wire())
+    response = http.post("/v1/completions", json={**BODY, "stream": stream})
+    assert (response.status_code, response.headers["Retry-After"]) == (429, "42")
+
+
 def test_an_error_inside_a_stream_is_its_last_event(make_app: MakeApp) -> None:
     http, engine = make_app()
     engine.script = error_script(EngineDied("the engine died").to_wire(), after=engine.answer[:3])

@@ -135,9 +135,12 @@ class EngineCore:
         waiting = len(scheduler.waiting)
         if waiting < limit:
             return
-        if scheduler.num_waiting_sequences >= limit + scheduler.num_free_places:
+        if scheduler.backlog.num_sequences >= limit + scheduler.num_free_places:
+            after_s = scheduler.backlog.retry_after_s
             raise Overloaded(
-                f"the waiting queue is full ({waiting} waiting, max_waiting={limit}); retry later"
+                f"the waiting queue is full ({waiting} waiting, max_waiting={limit}); "
+                f"retry in {after_s:.0f} s",
+                retry_after_s=after_s,
             )
 
     # -- a step ---------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost
 from yaie.engine.admission import AdmissionPolicy
+from yaie.engine.backlog import Backlog
 from yaie.engine.capacity import (
     StepDemand,
     choose_displaced,
@@ -47,7 +48,7 @@ class Scheduler:
         max_running: int = 256,
         folding: FoldingCost | None = None,
     ) -> None:
-        """`clock` returns seconds, for the timings of sequences only."""
+        """`clock` returns seconds: for timings of sequences and for the service rate."""
         self.tree = tree
         self.max_step_rows = max_step_rows
         self.max_running = max_running
@@ -57,11 +58,12 @@ class Scheduler:
         )
         self.running: list[Sequence] = []  # in order of admission
         self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
-        self.num_waiting_sequences = 0  # of requests that wait for admission
+        self.backlog = Backlog()  # of the requests in `waiting`
         self.lacks_slots = False  # the last admission ended for want of slots
         self._requests: dict[str, Request] = {}
         self._folding = folding
         self._clock = clock
+        self._began_s = 0.0  # the present step
         self._matches = Matches(tree)
 
     # -- requests -------------------------------------------------------------------------------
@@ -94,7 +96,7 @@ class Scheduler:
         request.arrived_at = self.tree.clock
         request.arrived_s = self._clock()
         self.waiting.add(request)  # first: if the policy raises, the request is not known yet
-        self.num_waiting_sequences += len(request.sequences)
+        self.backlog.add(request)
         self._requests[request.request_id] = request
 
     def abort(self, request_id: str, index: int | None = None) -> list[TokenDelta]:
@@ -122,6 +124,7 @@ class Scheduler:
 
     def schedule(self) -> ScheduledStep | None:
         """Admit requests, then choose the rows of a step; None without running sequences."""
+        self._began_s = self._clock()
         self._admit()
         if not self.running:
             return None
@@ -161,19 +164,14 @@ class Scheduler:
                 deltas.append(self._accept(sequence, result))
             except Exception as error:
                 deltas.append(self.fail(sequence, error))
+        self.backlog.rate.observe(self.stats, self._clock() - self._began_s)
         return deltas
 
     def _account(self, step: ScheduledStep) -> None:
         for node, entry in step.selection.entries.items():
             self.tree.mark_computed(node, entry.computed_to)
         self.tree.advance(step.plan.num_rows)
-        stats = self.stats
-        stats.num_steps += 1
-        stats.rows_computed += step.plan.num_rows
-        stats.prompt_rows_computed += step.num_prompt_rows
-        stats.decode_rows_computed += step.plan.num_rows - step.num_prompt_rows
-        stats.kv_tokens_read += step.plan.kv_tokens_read
-        stats.kv_tokens_unshared += step.plan.kv_tokens_unshared
+        step.count_in(self.stats)
 
     def _accept(self, sequence: Sequence, sampled: SampledToken) -> TokenDelta:
         """Take a sampled token: it ends the sequence, or the sequence grows by it."""
@@ -185,6 +183,7 @@ class Scheduler:
         first = not sequence.output
         if first:
             sequence.first_token_s = self._clock()
+            self.stats.num_started += 1
         sequence.output.append(sampled.token_id)
         sequence.sampling.observe(sampled.token_id)
         self.stats.output_tokens += 1
@@ -275,7 +274,7 @@ class Scheduler:
 
     def _leave_queue(self, request: Request) -> None:
         self.waiting.remove(request)
-        self.num_waiting_sequences -= len(request.sequences)
+        self.backlog.remove(request)
         self._matches.forget(request)
 
     def _leave_tree(self, sequence: Sequence, *, keep: bool = True) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from yaie.attention.plan import RowSelection, StepPlan
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.sampling_state import SamplingState
+from yaie.stats import EngineStats
 from yaie.types import TokenLogprobs
 
 
@@ -42,6 +43,15 @@ class ScheduledStep:
     selection: RowSelection
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
     num_prompt_rows: int  # rows that were added for sequences without output
+
+    def count_in(self, stats: EngineStats) -> None:
+        """Add the step and its rows to the counters."""
+        stats.num_steps += 1
+        stats.rows_computed += self.plan.num_rows
+        stats.prompt_rows_computed += self.num_prompt_rows
+        stats.decode_rows_computed += self.plan.num_rows - self.num_prompt_rows
+        stats.kv_tokens_read += self.plan.kv_tokens_read
+        stats.kv_tokens_unshared += self.plan.kv_tokens_unshared
 
 
 @dataclass(frozen=True, slots=True)
