@@ -12,14 +12,18 @@ from starlette.responses import Response
 
 from server.bodies import read_body
 from server.responses.base import GenerationResponse
-from server.schemas.common import GenerationBody
+from server.schemas.base import RequestBody
 from server.served_model import ServedModel
 from server.service import Service
 from server.streaming import ClientGone, EventStream, answer_whole, unless_gone
 from server.translate import Call, Translator
 
-Body = TypeVar("Body", bound=GenerationBody)
+Body = TypeVar("Body", bound=RequestBody)
 CLIENT_CLOSED = 499  # never sent; counted in the metrics
+
+
+def _as_it_is(request: Request, body: Body) -> Body:
+    return body
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +33,15 @@ class Endpoint(Generic[Body]):
     schema: type[Body]
     translate: Callable[[Translator, Body], Call]
     response: type[GenerationResponse]
+    # Adds state of the server to a body before it is translated.
+    prepare: Callable[[Request, Body], Body] = _as_it_is
 
     @property
     def openapi(self) -> dict[str, Any]:
         """The request body for the OpenAPI page; `answer` reads the body itself."""
         described = self.schema.model_json_schema()
         # OpenAPI allows no definitions inside a route.
-        described["properties"]["stream_options"] = described.pop("$defs")["StreamOptions"]
+        described = _inlined(described, described.pop("$defs", {}))
         content = {"application/json": {"schema": described}}
         return {"requestBody": {"required": True, "content": content}}
 
@@ -44,7 +50,7 @@ class Endpoint(Generic[Body]):
         service: Service = request.app.state.service
         with service.expect_request():
             try:
-                body = await read_body(request, self.schema)
+                body = self.prepare(request, await read_body(request, self.schema))
             except ClientDisconnect:
                 return Response(status_code=CLIENT_CLOSED)
             deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
@@ -83,3 +89,14 @@ class Endpoint(Generic[Body]):
         finally:
             if not is_streaming:
                 generation.close()
+
+
+def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
+    """Return a JSON schema with its references to `definitions` replaced."""
+    if isinstance(schema, list):
+        return [_inlined(each, definitions) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {name: _inlined(value, definitions) for name, value in schema.items()}

@@ -18,7 +18,7 @@ from server.decode_turns import DecodeTurns
 from server.errors import timed_out
 from server.generation import Generation
 from server.metrics import Metrics, Snapshot
-from server.schemas.common import GenerationBody
+from server.schemas.base import RequestBody
 from server.served_model import ServedModel
 from server.translate import Call, Translator
 from yaie.client.base import EngineClient
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 TEXT_THREADS = 2
 WRITING_THREADS = 2  # separate: requests must not wait behind large responses
-_Body = TypeVar("_Body", bound=GenerationBody)
+_Body = TypeVar("_Body", bound=RequestBody)
 _Result = TypeVar("_Result")
 
 

@@ -11,6 +11,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic_core import PydanticCustomError
 
+from server.schemas.base import RequestBody
+
 LARGEST_EXACT_FLOAT = 2.0**53
 MAX_LISTED = 1024  # ids, biases, or values for the chat template
 
@@ -48,7 +50,7 @@ class StreamOptions(BaseModel):
 MAX_TENANT_CHARS = 256
 
 
-class GenerationBody(BaseModel):
+class GenerationBody(RequestBody):
     """The fields of both completion endpoints."""
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)

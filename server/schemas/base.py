@@ -1,0 +1,21 @@
+"""Base of all request bodies."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+MAX_TENANT_CHARS = 256
+
+
+class RequestBody(BaseModel):
+    """Fields that every endpoint reads itself."""
+
+    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
+
+    model: str | None = None
+
+    @property
+    def tenant(self) -> str:
+        """Tenant of the request by its `user` field; empty without one."""
+        user = getattr(self, "user", None)
+        return user[:MAX_TENANT_CHARS] if isinstance(user, str) else ""
