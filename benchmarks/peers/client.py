@@ -149,7 +149,6 @@ class _Conversation:
         self._turns = turns
         self._history = list(turns[0])
         self._request = self._next_request()  # before any clock starts
-        self._unread = b""
         self.answers: list[Answer] = []
 
     async def run(self) -> None:
@@ -157,10 +156,10 @@ class _Conversation:
             if self.answers:
                 self._history += [*self._last_answer(), *turn]
                 self._request = self._next_request()
-            self._unread = b""
-            self.answers.append(Answer(len(self._history), time.perf_counter()))
-            await exchange(self._base_url, self._request, self._read)
-            self.answers[-1].end_s = time.perf_counter()
+            answer = Answer(len(self._history), time.perf_counter())
+            self.answers.append(answer)
+            await exchange(self._base_url, self._request, AnswerStream(self._dialect, answer).read)
+            answer.end_s = time.perf_counter()
 
     def _next_request(self) -> bytes:
         body = json.dumps(self._dialect.body(self._history, self._shape)).encode()
@@ -172,11 +171,20 @@ class _Conversation:
             raise PeerFailed(_NO_IDS if not ids else f"{len(ids)} tokens came back")
         return ids
 
-    def _read(self, part: bytes) -> None:
+
+class AnswerStream:
+    """A streamed response, read into an answer as its parts arrive."""
+
+    def __init__(self, dialect: Dialect, answer: Answer) -> None:
+        self._dialect, self._answer = dialect, answer
+        self._unread = b""
+
+    def read(self, part: bytes) -> None:
+        """Record the events that a part of the body completes. Raises `PeerFailed`."""
         now_s = time.perf_counter()
         *lines, self._unread = (self._unread + part).split(b"\n")
         for line in lines:
-            _read_line(line.strip(), self._dialect, self.answers[-1], now_s)
+            _read_line(line.strip(), self._dialect, self._answer, now_s)
 
 
 def _read_line(line: bytes, dialect: Dialect, answer: Answer, now_s: float) -> None:

@@ -56,7 +56,7 @@ class RunningPeer:
                 env={name: value for name, value in environment.items() if value},
                 start_new_session=True,
             )
-        self._url = f"http://127.0.0.1:{start.port}"
+        self.url = f"http://127.0.0.1:{start.port}"
         self._unread = b""
         try:
             self._wait_until_ready(begun_s + start_limit_s)
@@ -72,7 +72,7 @@ class RunningPeer:
         openai = self.peer.transport == "openai"
         dialect: Dialect = OpenAiDialect(SERVED_NAME) if openai else LlamaCppDialect()
         try:
-            return send_workload(self._url, dialect, workload, timeout_s=timeout_s)
+            return send_workload(self.url, dialect, workload, timeout_s=timeout_s)
         except PeerFailed as error:
             if self.process.poll() is not None:
                 raise self._ended(error.message) from None
@@ -108,7 +108,7 @@ class RunningPeer:
                 if self.has_ended:
                     raise self._ended("it ended while starting")
                 try:
-                    answer = client.get(self._url + self.peer.health)
+                    answer = client.get(self.url + self.peer.health)
                     if answer.status_code == httpx.codes.OK:
                         return
                 except httpx.HTTPError:

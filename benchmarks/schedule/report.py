@@ -77,10 +77,44 @@ def tenant_table(records: Sequence[Record]) -> str:
     return table(["workload", "variant", "tenant", "mean s", "p50 s", "p99 s"], rows)
 
 
+def real_table(records: Sequence[Record]) -> str:
+    """Return medians over rounds on real servers, and the times over those of `fcfs`.
+
+    The last two columns are of the simulation with the same sessions and pool.
+    """
+    groups = _group(records, lambda r: (r["workload"], r["pool"], r["variant"]))
+    rows = []
+    for (workload, pool, name), runs in groups.items():
+        base = groups.get((workload, pool, BASELINE))
+        mean, p99, total = (_median(runs, key) for key in ("mean_s", "p99_s", "total_s"))
+        ratio = "" if base is None else f"{mean / _median(base, 'mean_s'):.2f}"
+        simulated: Record = runs[0]["simulated"] or {}
+        first: Record = (base[0]["simulated"] if base else None) or {}
+        rows.append(
+            [
+                workload,
+                _percent(pool),
+                name,
+                _percent(_median(runs, "hit")),
+                f"{_median(runs, 'computed_tokens'):,.0f}",
+                *(f"{value:.1f}" for value in (mean, p99, total)),
+                ratio,
+                _percent(simulated["hit"]) if simulated else "",
+                f"{simulated['mean_s'] / first['mean_s']:.2f}" if simulated and first else "",
+            ]
+        )
+    head = ["workload", "pool", "variant", "hit", "computed tokens", "mean s", "p99 s", "total s"]
+    return table([*head, "mean / fcfs", "simulated hit", "simulated mean / fcfs"], rows)
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _median(runs: Iterable[Record], key: str) -> float:
+    return float(statistics.median(run[key] for run in runs))
 
 
 def _ratios(pairs: Sequence[tuple[Record, Record]]) -> list[str]:

@@ -85,14 +85,24 @@ def num_slots(point: Point) -> int:
     """Return the pool of a point: a share of what an unlimited pool holds in the end."""
     if point.pool == float("inf"):
         return UNLIMITED
-    least = _LEAST_SLOTS.get(point.workload, 4000)
-    return max(least, int(point.pool * working_set(point.workload, point.seed)))
+    share = int(point.pool * working_set(point.workload, point.seed))
+    return max(least_slots(point.workload), share)
+
+
+def least_slots(workload: str) -> int:
+    """Return the smallest pool of a workload of full length, in slots."""
+    return _LEAST_SLOTS.get(workload, 4000)
 
 
 @functools.cache
 def working_set(workload: str, seed: int) -> int:
     """Return the number of slots that an unlimited pool holds after a burst of the workload."""
-    run = Simulation(make_workload(workload, seed=seed, thinks=False), Setting()).run()
+    return slots_in_the_end(make_workload(workload, seed=seed, thinks=False))
+
+
+def slots_in_the_end(workload: Workload) -> int:
+    """Return the number of slots that an unlimited pool holds after a workload."""
+    run = Simulation(workload, Setting()).run()
     return run.tree.num_slots - run.tree.num_free
 
 

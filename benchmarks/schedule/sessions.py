@@ -16,15 +16,17 @@ from yaie.kvcache.node import Tokens
 
 
 class Segments:
-    """Source of segments: runs of token ids, each id used once."""
+    """Source of segments: runs of token ids, each id used once. `lengths` scales their lengths."""
 
-    def __init__(self) -> None:
+    def __init__(self, lengths: float = 1.0) -> None:
+        self._lengths = lengths
         self._next = 1
         self.starts: list[int] = []  # first token id of each segment, ascending
 
     def make(self, length: int) -> Tokens:
-        """Return a new segment of `length` tokens."""
-        segment = np.arange(self._next, self._next + max(1, length), dtype=np.int32)
+        """Return a new segment of `length` tokens, scaled; at least one."""
+        scaled = max(1, round(length * self._lengths))
+        segment = np.arange(self._next, self._next + scaled, dtype=np.int32)
         self.starts.append(self._next)
         self._next += len(segment)
         return segment

@@ -31,11 +31,14 @@ class Workload:
 
 
 class Maker:
-    """Random lengths and the sessions made of them; one seed gives one workload."""
+    """Random lengths and the sessions made of them; one seed gives one workload.
 
-    def __init__(self, seed: int, scale: float, *, thinks: bool) -> None:
+    `scale` is that of the numbers of sessions, `lengths` that of the segments.
+    """
+
+    def __init__(self, seed: int, scale: float, *, thinks: bool, lengths: float = 1.0) -> None:
         self.rng = np.random.default_rng(seed)
-        self.segments = Segments()
+        self.segments = Segments(lengths)
         self._scale, self._thinks = scale, thinks
 
     def count(self, number: int) -> int:
@@ -262,9 +265,11 @@ WORKLOADS = {
 _ARRIVALS = {"cheap-flood": CHEAP_RATE, "expensive-flood": EXPENSIVE_RATE, "long-flood": LONG_RATE}
 
 
-def make_workload(name: str, *, seed: int = 0, scale: float = 1.0, thinks: bool) -> Workload:
+def make_workload(
+    name: str, *, seed: int = 0, scale: float = 1.0, lengths: float = 1.0, thinks: bool
+) -> Workload:
     """Return a workload; `thinks` gives follow-up calls their think times (False: a burst)."""
-    make = Maker(seed, scale, thinks=thinks)
+    make = Maker(seed, scale, thinks=thinks, lengths=lengths)
     sessions = tuple(WORKLOADS[name](make))
     rate = _ARRIVALS.get(name)
     arrivals = None if rate is None else _tenant_arrivals(rate)
