@@ -19,6 +19,7 @@ from itertools import chain
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -30,7 +31,7 @@ from server.errors import MethodNotAllowed, NotFound, error_response
 from server.logs import configure_logs
 from server.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
 from server.openapi import describe
-from server.routes import completions, health, models
+from server.routes import about, completions, health, models
 from server.service import Service
 from yaie.client.base import EngineClient
 from yaie.client.process import ProcessClient
@@ -41,12 +42,14 @@ logger = logging.getLogger(__name__)
 
 EXIT_S = 1.0  # far more than the event loop needs to end
 
-_ROUTERS = (completions.router, models.router, health.router)
+_ROUTERS = (completions.router, models.router, health.router, about.router)
 _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
-# Endpoints of OpenAI and Anthropic, expected by clients.
+# Paths that generate text.
+_GENERATING = [route.path for route in completions.router.routes if isinstance(route, APIRoute)]
+# Endpoints of other servers, expected by clients, and not of this one.
 _NOT_SERVED = {
-    *("audio", "embeddings", "files", "images"),
-    *("messages", "moderations", "rerank", "responses"),
+    *("assistants", "audio", "batches", "classify", "files", "fine_tuning", "images", "messages"),
+    *("moderations", "pooling", "rerank", "responses", "score", "threads", "vector_stores"),
 }
 # Headers readable by pages of other origins: those of docs/api.md.
 EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")
@@ -175,7 +178,7 @@ def _advice(request: Request) -> str:
         if meant != path and routes_at(_ROUTES, {**request.scope, "path": root + meant}):
             return f"did you mean {root[:200] + meant[:200]!r}?"
     if inner.split("/")[1] in _NOT_SERVED:
-        return "only /v1/completions and /v1/chat/completions generate text"
+        return f"this server generates text, at {' and '.join(_GENERATING)}"
     return f"see {root[:200]}/docs for the endpoints"
 
 

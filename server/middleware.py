@@ -24,7 +24,8 @@ from yaie.errors import AuthenticationFailed, EngineDraining, RequestFailed
 logger = logging.getLogger(__name__)
 
 MODELS = "/v1/models/"  # prefix of model names, with or without a final slash
-OPEN_PATHS = frozenset({"/health", "/liveness", "/readiness", "/metrics"})
+PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", "/metrics"})
+OPEN_PATHS = PROBES | {"/", "/version"}  # need no key
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 
@@ -59,7 +60,7 @@ class RequestContext:
                 MutableHeaders(scope=message)["X-Request-ID"] = request_id
             await send(message)
 
-        is_counted = _route_path(scope) not in OPEN_PATHS  # a scrape would always see itself
+        is_counted = _route_path(scope) not in PROBES  # a scrape would always see itself
         self._metrics.active.inc(is_counted)
         try:
             await self._app(scope, receive, send_with_id)
@@ -97,7 +98,7 @@ def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
 
 
 class ApiKeys:
-    """Check of the API key, except for probes and metrics; off without keys."""
+    """Check of the API key, except for probes, metrics and documentation; off without keys."""
 
     def __init__(self, app: ASGIApp, keys: tuple[str, ...]) -> None:
         self._app = app

@@ -25,6 +25,7 @@ from yaie.errors import (
 from yaie.models.folder import names_repository, open_folder
 from yaie.models.folder_process import find_folder
 from yaie.stats import EngineStats
+from yaie.text.abilities import TemplateAbilities, abilities_of
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import EngineInfo, EngineState
 
@@ -53,7 +54,9 @@ class ServedModel:
         run_in_thread: RunInThread,
     ) -> None:
         self.name = config.model_name
+        self.root = config.model  # the repository or folder that the settings name
         self.created = int(time.time())  # unix time, seconds
+        self.abilities: TemplateAbilities | None = None  # once the tokenizer is loaded
         self.failure: YaieError | None = None  # final: the engine cannot start
         self._config = config
         self._make_client = make_client
@@ -118,7 +121,9 @@ class ServedModel:
         config = replace(self._config, model=str(path), served_model_name=self.name)
         self._client = self._make_client(config)
         await self._client.start()
-        self._tokenizer = await self._run_in_thread(load_tokenizer, path)
+        tokenizer = await self._run_in_thread(load_tokenizer, path)
+        self.abilities = await self._run_in_thread(abilities_of, tokenizer)
+        self._tokenizer = tokenizer
         info = await self._client.wait_ready()
         weights = info.dtype + (f", {info.quantization}" if info.quantization else "")
         logger.info("ready: %s (%s, %s) on %s", info.model, info.architecture, weights, info.device)

@@ -36,6 +36,8 @@ def _probe(service: Service, is_good: bool) -> Response:
     return JSONResponse(_state_json(service), 200 if is_good else 503, headers)
 
 
+@router.head("/ping", include_in_schema=False)
+@router.get("/ping")
 @router.head("/health", include_in_schema=False)
 @router.get("/health")
 async def health(request: Request) -> Response:
@@ -68,6 +70,7 @@ async def metrics(request: Request) -> Response:
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
+@router.head("/stats", include_in_schema=False)
 @router.get("/stats")
 async def stats(request: Request) -> Response:
     """Return the engine's statistics and description as JSON."""

@@ -25,6 +25,8 @@ from yaie.types import EngineState, GenerationRequest
 
 BODY = {"prompt": "x"}
 RESPONSES = "yaie_http_responses_total"
+GENERATING = "this server generates text, at /v1/chat/completions and /v1/completions"
+OPEN = ("/", "/health", "/liveness", "/metrics", "/ping", "/readiness", "/version")
 
 
 def set_state(engine: ScriptedClient, state: EngineState, reason: str = "") -> None:
@@ -253,10 +255,13 @@ def test_a_client_that_leaves_while_it_sends_is_counted(
     assert 'status="499"' in http.get("/metrics").text
 
 
-@pytest.mark.parametrize("path", ["/health", "/readiness", "/liveness", "/v1/models", "/metrics"])
-def test_head_is_get_without_a_body(http: TestClient, path: str) -> None:
-    response = http.head(path)
-    assert (response.status_code, response.content) == (200, b"")
+def test_head_is_get_without_a_body(http: TestClient) -> None:
+    app: Any = http.app
+    gets = [path for path, operations in app.openapi()["paths"].items() if "get" in operations]
+    assert {"/health", "/v1/models", "/metrics", "/stats", "/"} <= set(gets)
+    for path in (*gets, "/docs", "/openapi.json"):
+        response = http.head(path.replace("{model_id}", "tiny"))
+        assert (response.status_code, response.content) == (200, b""), path
 
 
 @pytest.mark.parametrize("asked", ["", "a b", "a" * 129, "é", "a\tb", "{}"])
@@ -287,10 +292,10 @@ def test_api_keys(make_app: MakeApp) -> None:
     assert http.get("/v1/models", headers={**proxied, "X-API-Key": "x"}).status_code == 401
     twice = [("Authorization", "Bearer first"), ("Authorization", "Bearer first")]
     assert http.get("/v1/models", headers=twice).status_code == 401
-    for path in ("/health", "/health/", "/liveness", "/readiness", "/metrics"):
+    for path in (*OPEN, "/health/"):
         assert http.get(path).status_code == 200
     for path in ("/stats", "/v1/models", "/docs", "/openapi.json", "/health//", "/metrics/x",
-                 "//health", "/HEALTH", "/nothing"):  # fmt: skip
+                 "/HEALTH", "/nothing", "/versions"):  # fmt: skip
         for host in ("testserver", "testserver/health?", "a/?x="):
             assert http.get(path, headers={"Host": host}).status_code == 401, path
     assert len(engine.requests) == len(good)
@@ -300,7 +305,7 @@ def test_every_route_needs_the_key(make_app: MakeApp) -> None:
     http, _ = make_app(api_key="k")
     app: Any = http.app
     paths = {*app.openapi()["paths"], "/docs", "/redoc", "/openapi.json"}
-    paths -= {"/health", "/liveness", "/readiness", "/metrics"}
+    paths -= set(OPEN)
     assert {"/v1/chat/completions", "/stats", "/v1/models"} <= paths
     for path in paths:
         for method in ("GET", "POST"):
@@ -311,7 +316,7 @@ def test_keys_are_required_behind_a_prefix(make_app: MakeApp) -> None:
     app = make_app(api_key="k")[0].app
     http = TestClient(app, root_path="/llm")  # as uvicorn: the root path is in the path too
     key = {"Authorization": "Bearer k"}
-    for path in ("/health", "/liveness", "/readiness", "/metrics"):
+    for path in OPEN:
         assert http.get(f"/llm{path}").status_code == 200, path
         assert http.get(path).status_code == 200, path  # other servers leave the prefix out
     for path in ("/stats", "/v1/models", "/docs", "/llm/health", "health", "//health"):
@@ -327,10 +332,10 @@ def test_keys_are_required_behind_a_prefix(make_app: MakeApp) -> None:
         ("/chat/completions", "did you mean '/v1/chat/completions'?"),
         ("/v1/v1/models", "did you mean '/v1/models'?"),
         ("/v1/health", "did you mean '/health'?"),
-        ("/embeddings", "only /v1/completions and /v1/chat/completions generate text"),
+        ("/embeddings", "did you mean '/v1/embeddings'?"),
         ("/v1/filesystem", "see /docs for the endpoints"),
-        ("/v1/embeddings", "only /v1/completions and /v1/chat/completions generate text"),
-        ("/v1/responses", "only /v1/completions and /v1/chat/completions generate text"),
+        ("/v1/images/generations", GENERATING),
+        ("/v1/rerank", GENERATING),
         ("/v2", "see /docs for the endpoints"),
     ],
 )

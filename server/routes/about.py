@@ -1,0 +1,94 @@
+"""`/` and `/version`: the name of this server, and the way to its documentation."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.metadata import version
+from typing import Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+router = APIRouter(tags=["about"])
+
+_DESCRIPTION = (
+    "YAIE is running: an inference engine for language models, with OpenAI's HTTP API. "
+    "Set base_url of a client library to the address of this page, followed by /v1."
+)
+_LINKS = {
+    "docs": ("/docs", "every endpoint, with its fields and a form to try it"),
+    "openapi": ("/openapi.json", "the same for machines"),
+    "models": ("/v1/models", "the served models and their abilities"),
+    "health": ("/health", "the state of the engine"),
+    "stats": ("/stats", "its statistics"),
+    "metrics": ("/metrics", "metrics for Prometheus"),
+}
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>YAIE</title>
+<link rel="icon" href="data:,">
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 4em auto; padding: 0 1em }}
+</style>
+</head>
+<body>
+<h1>YAIE {version}</h1>
+<p>{description}</p>
+<ul>
+{links}
+</ul>
+</body>
+</html>
+"""
+
+
+class VersionAnswer(BaseModel):
+    """Version of the server."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: str
+
+
+class AboutAnswer(BaseModel):
+    """Name and version of the server, and the paths to go on with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    server: Literal["yaie"] = "yaie"
+    version: str
+    description: str
+    links: dict[str, str]
+
+
+@router.head("/", include_in_schema=False)
+@router.get(
+    "/",
+    responses={
+        200: {"model": AboutAnswer, "content": {"text/html": {"schema": {"type": "string"}}}}
+    },
+)
+async def about(request: Request) -> Response:
+    """Say what this server is; in HTML for browsers, else in JSON."""
+    root = request.scope.get("root_path", "")
+    links = {name: root + path for name, (path, _) in _LINKS.items()}
+    if "text/html" not in request.headers.get("accept", ""):
+        answer = AboutAnswer(version=version("yaie"), description=_DESCRIPTION, links=links)
+        return JSONResponse(answer.model_dump(), headers={"Vary": "Accept"})
+    items = "\n".join(
+        f'<li><a href="{escape(links[name])}">{path}</a>: {meaning}</li>'
+        for name, (path, meaning) in _LINKS.items()
+    )
+    page = _PAGE.format(version=version("yaie"), description=_DESCRIPTION, links=items)
+    return HTMLResponse(page, headers={"Vary": "Accept"})
+
+
+@router.head("/version", include_in_schema=False)
+@router.get("/version", responses={200: {"model": VersionAnswer}})
+async def get_version(request: Request) -> Response:
+    """Return the version of the server."""
+    return JSONResponse({"version": version("yaie")})

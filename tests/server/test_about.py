@@ -1,0 +1,84 @@
+"""Answers about the server itself: its front page, its version, and its models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from server.app import create_app
+from server.schemas.models import ModelCard
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import ScriptedClient
+from yaie.config import Settings
+from yaie.types import EngineState
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+
+
+def test_the_front_page_is_html_for_browsers_only(http: TestClient) -> None:
+    page = http.get("/", headers=BROWSER)
+    assert page.headers["content-type"].startswith("text/html")
+    answer = http.get("/").json()
+    assert answer["server"] == "yaie"
+    for path in answer["links"].values():
+        assert f'href="{path}"' in page.text
+        assert http.get(path).status_code == 200, path
+
+
+def test_links_of_the_front_page_have_the_prefix(http: TestClient) -> None:
+    app: Any = http.app
+    prefixed = TestClient(app, root_path="/llm")
+    assert 'href="/llm/docs"' in prefixed.get("/llm/", headers=BROWSER).text
+    assert prefixed.get("/llm/").json()["links"]["models"] == "/llm/v1/models"
+
+
+def test_the_version_is_the_applications(http: TestClient) -> None:
+    app: Any = http.app
+    assert http.get("/version").json() == {"version": app.version}
+
+
+def test_ping_is_health(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    assert http.get("/ping").json() == http.get("/health").json()
+    engine.state = EngineState.DEAD
+    assert http.get("/ping").status_code == 503
+
+
+def test_a_card_tells_limits_and_abilities(http: TestClient, tiny_model_dir: Any) -> None:
+    card = http.get("/v1/models/tiny").json()
+    ModelCard.model_validate(card)
+    assert (card["root"], card["parent"]) == (str(tiny_model_dir), None)
+    assert "permission" not in card
+    assert card["limits"]["max_choices"] == 128
+    assert card["capabilities"]["chat"] is True
+
+
+def test_a_card_is_there_while_the_model_loads(make_app: MakeApp) -> None:
+    engine = ScriptedClient([5])
+    engine.state, engine.info = EngineState.STARTING, None
+    http, _ = make_app(engine, is_ready=False)
+    card = http.get("/v1/models/tiny").json()
+    ModelCard.model_validate(card)
+    assert card["limits"] is None
+
+
+def test_an_id_may_have_slashes(tiny_model_dir: Any) -> None:
+    name = "org/model/v 1"
+    app = create_app(
+        Settings(model=str(tiny_model_dir), served_model_name=name),
+        make_client=lambda config: ScriptedClient([5]),
+    )
+    with TestClient(app) as http:
+        for path in ("org/model/v%201", "org%2Fmodel%2Fv%201"):
+            assert http.get(f"/v1/models/{path}").json()["id"] == name
+
+
+@pytest.mark.parametrize("body", [{"input": "x", "model": "tiny"}, {}])
+def test_embeddings_are_refused_with_a_reason(http: TestClient, body: dict[str, str]) -> None:
+    response = http.post("/v1/embeddings", json=body)
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["code"] == "unsupported_endpoint"
+    assert error["message"].startswith("the model 'tiny' generates text and computes no embeddings")

@@ -1,0 +1,60 @@
+"""Abilities of models as their chat templates show them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.text.small_tokenizers import write_byte_level
+from yaie.models.builtin import BUILTIN_MODEL_DIR
+from yaie.text.abilities import TemplateAbilities, abilities_of
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+
+@pytest.fixture
+def tokenizer(tmp_path: Path) -> Tokenizer:
+    return load_tokenizer(write_byte_level(tmp_path))
+
+
+def of(tokenizer: Tokenizer, template: object) -> TemplateAbilities:
+    tokenizer.hf.chat_template = template
+    return abilities_of(tokenizer)
+
+
+@pytest.mark.parametrize("template", [None, "", {"rag": "{{ messages }}"}])
+def test_without_a_template_there_is_no_chat(tokenizer: Tokenizer, template: object) -> None:
+    assert of(tokenizer, template) == TemplateAbilities()
+
+
+def test_a_plain_template_chats(tokenizer: Tokenizer) -> None:
+    found = of(tokenizer, "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}")
+    assert found == TemplateAbilities(chat=True)
+
+
+def test_variables_are_those_that_the_template_reads_and_does_not_set(
+    tokenizer: Tokenizer,
+) -> None:
+    found = of(
+        tokenizer,
+        "{%- set own = 1 -%}{% if tools %}{{ tools }}{% endif %}{% for m in messages %}"
+        "{%- generation -%}{{ own + m.x }}{%- endgeneration -%}{% continue %}{% endfor %}"
+        "{% if enable_thinking is defined and mood %}{{ bos_token }}</think>{% endif %}",
+    )
+    expected = TemplateAbilities(True, True, True, ("enable_thinking", "mood"))
+    assert found == expected
+
+
+def test_a_word_that_is_no_variable_is_no_ability(tokenizer: Tokenizer) -> None:
+    assert not of(tokenizer, "You have no tools. {{ messages }}").tools
+
+
+def test_a_broken_template_has_no_variables(tokenizer: Tokenizer) -> None:
+    assert of(tokenizer, "{% if %}") == TemplateAbilities(chat=True)
+
+
+@pytest.mark.skipif(
+    not (BUILTIN_MODEL_DIR / "tokenizer.json").is_file(), reason="the model is not packaged"
+)
+def test_the_built_in_model_calls_tools() -> None:
+    assert abilities_of(load_tokenizer(BUILTIN_MODEL_DIR)).tools

@@ -1,0 +1,56 @@
+"""Abilities of a model that its chat template shows: chat, tools, reasoning, its variables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jinja2 import Environment, TemplateError, meta
+from jinja2.ext import loopcontrols
+
+from yaie.text.tokenizer import Tokenizer
+
+# Set by the renderer, or by a request's fields of their own.
+_SET_ELSEWHERE = frozenset(
+    (
+        "messages", "tools", "documents", "add_generation_prompt", "continue_final_message",
+        "raise_exception", "strftime_now", "bos_token", "eos_token", "pad_token", "unk_token",
+    )
+)  # fmt: skip
+_TRAINING_MARK = re.compile(r"\{%-?\s*(end)?generation\s*-?%\}")  # transformers' own tag
+_REASONING_MARKS = ("enable_thinking", "reasoning_effort", "reasoning_content", "</think>")
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateAbilities:
+    """Abilities by the chat template; all False without one."""
+
+    chat: bool = False
+    tools: bool = False  # the template shows tool definitions to the model
+    reasoning: bool = False  # the template knows thoughts before an answer
+    variables: tuple[str, ...] = ()  # for `chat_template_kwargs`
+
+
+def abilities_of(tokenizer: Tokenizer) -> TemplateAbilities:
+    """Return the abilities that the tokenizer's default chat template shows."""
+    if not tokenizer.has_chat_template:
+        return TemplateAbilities()
+    template = tokenizer.hf.chat_template
+    text = template["default"] if isinstance(template, dict) else template
+    names = _free_variables(text)
+    return TemplateAbilities(
+        chat=True,
+        tools="tools" in names,
+        reasoning=any(mark in text for mark in _REASONING_MARKS),
+        variables=tuple(sorted(names - _SET_ELSEWHERE - set(tokenizer.hf.special_tokens_map))),
+    )
+
+
+def _free_variables(template: str) -> set[str]:
+    """Return the variables that a template reads and does not set; empty for a broken one."""
+    environment = Environment(extensions=[loopcontrols])
+    try:
+        tree = environment.parse(_TRAINING_MARK.sub("", template))
+    except TemplateError:
+        return set()
+    return set(meta.find_undeclared_variables(tree))
