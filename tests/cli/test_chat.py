@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from yaie.cli.answers import Answer, AnswerStream, Question
+from yaie.cli.answers import AnswerStream, FinishedAnswer, Question
 from yaie.cli.chat import answer_turn, converse, read_turn, take_turn
 from yaie.cli.chat_commands import ChatState, Leave, complete, obey
 from yaie.cli.failures import CommandFailed
@@ -42,7 +42,7 @@ class LoudAnswers:
         self.asked.append(question)
         return AnswerStream(self._pieces(question))
 
-    def _pieces(self, question: Question) -> Generator[str, None, Answer]:
+    def _pieces(self, question: Question) -> Generator[str, None, FinishedAnswer]:
         text = question[-1]["content"].upper() if isinstance(question, list) else question
         said = ""
         try:
@@ -53,7 +53,7 @@ class LoudAnswers:
                 yield letter
         finally:
             self.closed.append(said)
-        return Answer(
+        return FinishedAnswer(
             text=text,
             finish_reason="stop",
             usage=Usage(prompt_tokens=1, completion_tokens=len(text), cached_tokens=0),

@@ -1,6 +1,6 @@
 """Sources of answers for `run` and `chat`: a running server, or a model in this process.
 
-Both return an `AnswerStream`: pieces of text as they arrive, then the finished `Answer`.
+Both return an `AnswerStream`: pieces of text as they arrive, then the `FinishedAnswer`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Question = str | list[Message]  # a raw prompt, or a conversation for the chat t
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class FinishedAnswer:
     """One finished answer. Times are in seconds, measured in this process."""
 
     text: str
@@ -69,13 +69,13 @@ class AnswerStream:
     Closing the stream early aborts the request.
     """
 
-    pieces: Generator[str, None, Answer]
-    answer: Answer | None = field(default=None)
+    pieces: Generator[str, None, FinishedAnswer]
+    answer: FinishedAnswer | None = field(default=None)
 
     def __iter__(self) -> Iterator[str]:
         self.answer = yield from self.pieces
 
-    def finish(self) -> Answer:
+    def finish(self) -> FinishedAnswer:
         """Read the remaining pieces and return the answer."""
         for _ in self:
             pass

@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from yaie.cli import terminal
-from yaie.cli.answers import Answer, AnswerSource, Message
+from yaie.cli.answers import AnswerSource, FinishedAnswer, Message
 from yaie.cli.failures import usage_error
 from yaie.cli.run import read_text
 from yaie.cli.sampling_options import NAMES, SamplingOptions, parse_option
@@ -32,7 +32,7 @@ class ChatState:
     turns: list[Message] = field(default_factory=list)
     files: list[str] = field(default_factory=list)  # texts to put before the next question
     asked_with: list[str] = field(default_factory=list)  # texts put before the last question
-    last: Answer | None = None
+    last: FinishedAnswer | None = None
 
     def say(self, text: str) -> None:
         """Add the user's turn, after the files read since the last one."""
@@ -47,7 +47,7 @@ class ChatState:
         first = [{"role": "system", "content": self.system}] if self.system else []
         return [*first, *self.turns]
 
-    def remember(self, text: str, answer: Answer | None) -> None:
+    def remember(self, text: str, answer: FinishedAnswer | None) -> None:
         """Add the model's turn, unless it was stopped before its first word."""
         self.last = answer
         if text:

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from yaie.cli import terminal
-from yaie.cli.answers import Answer, AnswerStream, Question
+from yaie.cli.answers import AnswerStream, FinishedAnswer, Question
 from yaie.cli.failures import USAGE, CommandFailed, usage_error
 from yaie.cli.sampling_options import SamplingOptions
 from yaie.errors import ContextLengthExceeded
@@ -108,7 +108,9 @@ class ModelAnswers:
         """Free the model."""
         self._llm.close()
 
-    def _pieces(self, question: Question, options: SamplingOptions) -> Generator[str, None, Answer]:
+    def _pieces(
+        self, question: Question, options: SamplingOptions
+    ) -> Generator[str, None, FinishedAnswer]:
         began = time.perf_counter()
         first_s: float | None = None
         text, reason = "", "error"
@@ -122,7 +124,7 @@ class ModelAnswers:
                 yield piece.text
         total_s = time.perf_counter() - began
         info = self._llm.info
-        return Answer(
+        return FinishedAnswer(
             text=text,
             finish_reason=reason,
             usage=usage,

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from yaie.cli.answers import Answer, AnswerStream, Question
+from yaie.cli.answers import AnswerStream, FinishedAnswer, Question
 from yaie.cli.connection import KEY_REFUSED, open_session, read_url
 from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed, usage_error
 from yaie.cli.sampling_options import SamplingOptions
@@ -71,7 +71,9 @@ class ServerAnswers:
         """Close the connection."""
         self._http.close()
 
-    def _pieces(self, question: Question, options: SamplingOptions) -> Generator[str, None, Answer]:
+    def _pieces(
+        self, question: Question, options: SamplingOptions
+    ) -> Generator[str, None, FinishedAnswer]:
         raw = isinstance(question, str)
         body: dict[str, Any] = {
             "model": self._model,
@@ -102,7 +104,7 @@ class ServerAnswers:
         except _StreamBroke as broke:
             raise self._unreachable(str(broke), in_answer=bool(text)) from broke.__cause__
         total_s = time.perf_counter() - began
-        return Answer(
+        return FinishedAnswer(
             text=text,
             finish_reason=reason,
             usage=usage,

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from yaie.cli import terminal
-from yaie.cli.answers import Answer, AnswerSource, Message, Question
+from yaie.cli.answers import AnswerSource, FinishedAnswer, Message, Question
 from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
 from yaie.cli.options import ENGINE_FLAGS, settings_options, warn_of_unknown_variables
 from yaie.cli.sampling_options import SamplingOptions, sampling_flags
@@ -104,7 +104,7 @@ def run(
             source.settle()
 
 
-def show_stats(answer: Answer, wanted: bool | None) -> None:
+def show_stats(answer: FinishedAnswer, wanted: bool | None) -> None:
     """Print the line of figures; without a choice of the user, on a terminal only."""
     if wanted:
         print(answer.as_line(), file=sys.stderr)

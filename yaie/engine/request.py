@@ -140,7 +140,7 @@ class Sequence:
         return 1
 
     @property
-    def place(self) -> tuple[Node, int]:
+    def last_token(self) -> tuple[Node, int]:
         """The node and the offset of its last token, whose logits it samples from."""
         assert self.cursor is not None
         assert self.cursor.node is not None

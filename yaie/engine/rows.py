@@ -51,7 +51,7 @@ def schedule_rows(
     sampling.sort(key=lambda seq: seq.order)
     return ScheduledStep(
         plan=planned.plan,
-        sample_tasks=tuple(SampleTask(seq, index[seq.place]) for seq in sampling),
+        sample_tasks=tuple(SampleTask(seq, index[seq.last_token]) for seq in sampling),
         prompt_logits=prompt_rows.logits(tree, index),
         selection=selection,
         members=tuple(members),
