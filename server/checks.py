@@ -11,6 +11,7 @@ from typing import Any
 
 from server.schemas.chat import ChatBody
 from server.schemas.common import GenerationBody
+from server.schemas.field import State, Unused
 from yaie.errors import InvalidRequest, UnsupportedParameter
 from yaie.types import MAX_LOGPROBS
 
@@ -24,11 +25,7 @@ INT64 = 2**63
 
 def check_common(body: GenerationBody) -> None:
     """Raise for fields that both completion endpoints refuse."""
-    for name, harmless in body.unsupported.items():
-        value = (body.model_extra or {}).get(name, getattr(body, name, None))
-        if value is not None and not any(is_same(value, other) for other in harmless):
-            raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
-    _check_other_names(body)
+    _check_unused(body)
     if body.stream_options is not None and not body.stream:
         raise InvalidRequest("stream_options requires stream to be true", param="stream_options")
     response_format = getattr(body, "response_format", None)
@@ -51,15 +48,22 @@ def check_common(body: GenerationBody) -> None:
         raise InvalidRequest("priority must be a 64-bit integer", param="priority")
 
 
-def _check_other_names(body: GenerationBody) -> None:
-    given = body.model_extra or {}
-    for name, (ours, harmless) in body.other_names.items():
-        value = given.get(name)
-        if value is None or is_same(value, harmless) or _is_given(body, ours):
+def _check_unused(body: GenerationBody) -> None:
+    """Refuse known fields without effect here, unless their value means "unused"."""
+    for name, value in (body.model_extra or {}).items():
+        field = body.unused.get(name)
+        if field is None or value is None or _is_harmless(value, field):
             continue
-        raise UnsupportedParameter(
-            f"{name} is not supported by this server; use {ours}", param=name
-        )
+        if field.state is State.REFUSED:
+            raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
+        if field.state is State.OTHER_NAME and not _is_given(body, field.ours):
+            raise UnsupportedParameter(
+                f"{name} is not supported by this server; use {field.ours}", param=name
+            )
+
+
+def _is_harmless(value: object, field: Unused) -> bool:
+    return any(is_same(value, each) for each in field.harmless)
 
 
 def _is_given(body: GenerationBody, name: str) -> bool:
@@ -146,10 +150,7 @@ def ignored(
     names = [
         _plain(name)
         for name, value in (body.model_extra or {}).items()
-        if value is not None
-        and name not in body.accepted
-        and name not in body.unsupported
-        and not is_same(value, body.other_names.get(name, ("", None))[1])
+        if value is not None and _is_reported(value, body.unused.get(name))
     ]
     if body.priority and policy != "priority":
         names.append("priority")
@@ -158,6 +159,13 @@ def ignored(
     if isinstance(body, ChatBody):
         names += _unread_by_template(body, template_reads)
     return tuple(names[:MAX_NAMED_IGNORED])
+
+
+def _is_reported(value: object, field: Unused | None) -> bool:
+    """Return whether a field without effect is reported: unknown, or beside ours."""
+    if field is None:
+        return True
+    return field.state in (State.REPORTED, State.OTHER_NAME) and not _is_harmless(value, field)
 
 
 def _unread_by_template(body: ChatBody, template_reads: Callable[[str], bool]) -> list[str]:

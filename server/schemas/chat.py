@@ -2,42 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from server.schemas import unused
 from server.schemas.common import GenerationBody, Short, WholeNumber
+from server.schemas.field import Extension, Unused, Used
+
+_A_TOOL = {
+    "type": "function",
+    "function": {"name": "add_numbers", "parameters": {"type": "object", "properties": {}}},
+}
 
 
 class ChatBody(GenerationBody):
     """OpenAI's chat completion request with the extensions of `docs/api.md`."""
 
-    unsupported: ClassVar[dict[str, tuple[Any, ...]]] = {
-        **GenerationBody.unsupported,
-        "audio": (),
-        "best_of": (1,),
-        "chat_template": ("",),
-        "continue_final_message": (False,),
-        "documents": ([],),
-        "echo": (False,),
-        "function_call": ("none", "auto"),  # selects from functions, refused too
-        "functions": ([],),
-        "modalities": (["text"],),
-        "web_search_options": (),
-    }
-    accepted: ClassVar[frozenset[str]] = GenerationBody.accepted | {
-        "parallel_tool_calls",
-        "prediction",  # speeds up an answer without changing it
+    unused: ClassVar[Mapping[str, Unused]] = {
+        **GenerationBody.unused,
+        **{each.name: each for each in unused.CHAT},
     }
 
-    messages: Annotated[list[Any], Field(json_schema_extra={"minItems": 1})]
-    max_tokens: WholeNumber | None = None
-    max_completion_tokens: WholeNumber | None = None
-    logprobs: bool | None = None
-    top_logprobs: WholeNumber | None = None
-    tools: list[Any] | None = None
-    tool_choice: Any = None
-    response_format: Any = None
-    add_generation_prompt: bool | None = None
-    chat_template_kwargs: Annotated[dict[str, Any] | None, Short] = None
-    reasoning_effort: Annotated[str, Field(max_length=32)] | None = None
+    messages: Annotated[
+        list[Any],
+        Used(
+            "Roles `system`, `developer` (the same), `user`, `assistant`, `tool`, `function`. At "
+            "most 10,000, and 33,554,432 characters once rendered.",
+            "required",
+            example=[{"role": "user", "content": "What is a radix tree?"}],
+            schema={"minItems": 1},
+        ),
+    ]
+    max_completion_tokens: Annotated[
+        WholeNumber | None, Used("Limit on the tokens.", "the rest of the context", 64)
+    ] = None
+    max_tokens: Annotated[
+        WholeNumber | None,
+        Used("The older name of `max_completion_tokens`.", "the rest of the context", 64),
+    ] = None
+    logprobs: Annotated[
+        bool | None, Used("Logprobs of the sampled tokens.", "false", example=True)
+    ] = None
+    top_logprobs: Annotated[
+        WholeNumber | None,
+        Used("0 to 20: logprobs of the most likely tokens too, with `logprobs`.", "0", 2),
+    ] = None
+    tools: Annotated[list[Any] | None, Used("At most 512 tools; see below.", example=[_A_TOOL])] = (
+        None
+    )
+    tool_choice: Annotated[Any, Used("See below.", "`auto`", example="none")] = None
+    response_format: Annotated[Any, Used("Only `text`.", example={"type": "text"})] = None
+    reasoning_effort: Annotated[
+        Annotated[str, Field(max_length=32)] | None,
+        Used(
+            "Passed to chat templates that read it; at most 32 characters. Reported as ignored "
+            "by other templates.",
+            example="low",
+        ),
+    ] = None
+    add_generation_prompt: Annotated[
+        bool | None,
+        Extension("End the prompt with the beginning of an answer.", "true", example=False),
+    ] = None
+    chat_template_kwargs: Annotated[
+        dict[str, Any] | None,
+        Short,
+        Extension(
+            'Variables of the template, as `{"enable_thinking": false}`. Unread ones are '
+            "reported as ignored.",
+            example={"enable_thinking": False},
+        ),
+    ] = None

@@ -6,12 +6,15 @@ JSON Schema. Null counts as left out. `translate` checks the ranges.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic_core import PydanticCustomError
 
+from server.schemas import unused
 from server.schemas.base import RequestBody
+from server.schemas.field import Extension, Unused, Used
 
 LARGEST_EXACT_FLOAT = 2.0**53
 MAX_LISTED = 1024  # ids, biases, or values for the chat template
@@ -36,6 +39,9 @@ def _short(value: Any) -> Any:
 
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
 Short = BeforeValidator(_short)
+TEXT_OR_TEXTS = {
+    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}]
+}
 
 
 class StreamOptions(BaseModel):
@@ -43,11 +49,10 @@ class StreamOptions(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
-    include_usage: bool | None = None
+    include_usage: Annotated[
+        bool | None, Used("The usage as a last chunk.", "false", example=True)
+    ] = None
     continuous_usage_stats: bool | None = None  # vLLM's; reported as ignored
-
-
-MAX_TENANT_CHARS = 256
 
 
 class GenerationBody(RequestBody):
@@ -55,97 +60,134 @@ class GenerationBody(RequestBody):
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
 
-    # Known fields of this or another server's API with an effect on the answer: to ignore them
-    # silently would be wrong. The listed values mean "unused" and are accepted.
-    unsupported: ClassVar[dict[str, tuple[Any, ...]]] = {
-        "allowed_token_ids": ([],),
-        "bad_words": ([],),
-        "ban_eos_token": (False,),
-        "banned_strings": ([],),
-        "beam_width": (1,),
-        "custom_token_bans": ("",),
-        "dry_multiplier": (0,),
-        "dynatemp_range": (0,),
-        "ebnf": ("",),
-        "format": ("",),
-        "grammar": ("",),
-        "guided_choice": ([],),
-        "guided_grammar": ("",),
-        "guided_json": ("",),
-        "guided_regex": ("",),
-        "json_schema": ("",),
-        "length_penalty": (1,),
-        "logits_processors": ([],),
-        "mirostat": (0,),
-        "mirostat_mode": (0,),
-        "no_repeat_ngram_size": (0,),
-        "penalty_alpha": (0,),
-        "prompt_embeds": (),
-        "prompt_logprobs": (),
-        "regex": ("",),
-        "response_schema": (),
-        "smoothing_factor": (0,),
-        "stop_regex": ([],),
-        "structural_tag": ("",),
-        "structured_outputs": (),
-        "tfs": (1,),
-        "tfs_z": (1,),
-        "thinking_token_budget": (-1,),
-        "top_a": (0,),
-        "top_n_sigma": (0, -1),
-        "truncate_prompt_tokens": (),
-        "typical_p": (1,),
-        "use_beam_search": (False,),
-        "xtc_probability": (0,),
-    }
-    # Other servers' names for fields of ours: refused unless ours is given too, as by clients for
-    # several servers.
-    other_names: ClassVar[dict[str, tuple[str, Any]]] = {
-        "max_new_tokens": ("max_tokens", None),
-        "n_predict": ("max_tokens", -1),
-        "num_predict": ("max_tokens", -1),
-        "repeat_penalty": ("repetition_penalty", 1),
-        "stop_sequences": ("stop", []),
-    }
-    # Accepted without effect, since they do not change the answer.
-    accepted: ClassVar[frozenset[str]] = frozenset(
-        {
-            "metadata",
-            "prompt_cache_key",
-            "safety_identifier",
-            "service_tier",
-            "store",
-            "user",  # names the tenant on a server without API keys
-        }
-    )
+    unused: ClassVar[Mapping[str, Unused]] = {each.name: each for each in unused.COMMON}
 
-    @property
-    def tenant(self) -> str:
-        """Tenant of the request by its `user` field; empty without one."""
-        user = (self.model_extra or {}).get("user")
-        return user[:MAX_TENANT_CHARS] if isinstance(user, str) else ""
-
-    model: str | None = None
-    stream: bool | None = None
-    stream_options: StreamOptions | None = None
-    n: WholeNumber | None = None
-    seed: WholeNumber | None = None
-    stop: Any = None  # a string or a list of strings
-    temperature: float | None = None
-    top_p: float | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    logit_bias: Annotated[dict[str, float] | None, Short] = None
+    model: Annotated[
+        str | None,
+        Used(
+            "404 for any other name. An empty name counts as none.",
+            "the one served",
+            example="builtin",
+        ),
+    ] = None
+    n: Annotated[
+        WholeNumber | None,
+        Used(
+            "Number of choices, 1 to 128, and at most `YAIE_MAX_RUNNING`. They share the "
+            "computation of the prompt.",
+            "1",
+            example=2,
+        ),
+    ] = None
+    stream: Annotated[
+        bool | None, Used("Server-sent events while tokens arrive.", "false", example=True)
+    ] = None
+    stream_options: Annotated[
+        StreamOptions | None,
+        Used(
+            "`include_usage`: the usage as a last chunk.",
+            example={"include_usage": True},
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None, Used("0 to 100; 0 is greedy.", "see below", example=0.7)
+    ] = None
+    top_p: Annotated[
+        float | None,
+        Used("0 to 1: sample among the most likely tokens of this total.", "see below", 0.9),
+    ] = None
+    presence_penalty: Annotated[
+        float | None, Used("-2 to 2, subtracted once from each token of the output.", "0", 0.5)
+    ] = None
+    frequency_penalty: Annotated[
+        float | None, Used("-2 to 2, subtracted for each use of a token in the output.", "0", 0.5)
+    ] = None
+    logit_bias: Annotated[
+        dict[str, float] | None,
+        Short,
+        Used("Token id to -100 ... 100, at most 1,024.", example={"5": -100}),
+    ] = None
+    seed: Annotated[
+        WholeNumber | None, Used("A signed 64-bit integer; see below.", "random", example=11)
+    ] = None
+    stop: Annotated[
+        Any,
+        Used(
+            "A string or up to 16, of at most 1,024 characters each. Never shown, not even in "
+            "part.",
+            example=["tree"],
+            schema=TEXT_OR_TEXTS,
+        ),
+    ] = None
+    user: Annotated[
+        Any,
+        Used(
+            "On a server without API keys: the tenant, for "
+            "[fair shares](operations.md#shares-of-tenants). With keys the key is the tenant.",
+            example="someone",
+            schema={"anyOf": [{"type": "string"}, {"type": "null"}]},
+        ),
+    ] = None
 
     # Beyond OpenAI's API; names as in vLLM.
-    top_k: WholeNumber | None = None
-    min_p: float | None = None
-    repetition_penalty: float | None = None
-    min_tokens: WholeNumber | None = None
-    ignore_eos: bool | None = None
-    stop_token_ids: Annotated[list[WholeNumber] | None, Short] = None
-    skip_special_tokens: bool | None = None
-    include_stop_str_in_output: bool | None = None
-    return_token_ids: bool | None = None
-    cache_salt: str | None = None
-    priority: WholeNumber | None = None
+    top_k: Annotated[
+        WholeNumber | None,
+        Extension("Sample among this many most likely tokens; 0 or -1 is off.", "see below", 5),
+    ] = None
+    min_p: Annotated[
+        float | None,
+        Extension(
+            "0 to 1: least probability, relative to the most likely token.", "see below", 0.1
+        ),
+    ] = None
+    repetition_penalty: Annotated[
+        float | None,
+        Extension("0.01 to 100, for tokens of prompt and output.", "see below", 1.1),
+    ] = None
+    min_tokens: Annotated[
+        WholeNumber | None,
+        Extension(
+            "Least number of tokens. A stop string that is complete earlier is text.", "0", 2
+        ),
+    ] = None
+    ignore_eos: Annotated[
+        bool | None, Extension("Continue after the end token.", "false", example=True)
+    ] = None
+    stop_token_ids: Annotated[
+        list[WholeNumber] | None,
+        Short,
+        Extension("Ids that end the answer, at most 1,024.", example=[9]),
+    ] = None
+    skip_special_tokens: Annotated[
+        bool | None, Extension("Leave out special tokens from the text.", "true", example=False)
+    ] = None
+    include_stop_str_in_output: Annotated[
+        bool | None, Extension("End the text with its stop string.", "false", example=True)
+    ] = None
+    return_token_ids: Annotated[
+        bool | None,
+        Extension(
+            "`token_ids` in each choice and in each chunk with tokens, and `prompt_token_ids`: at "
+            "top level for a single prompt, and in each choice of a text completion (in a stream: "
+            "in its first chunk).",
+            "false",
+            example=True,
+        ),
+    ] = None
+    cache_salt: Annotated[
+        str | None,
+        Extension(
+            "1 to 256 characters. Only requests with the same salt share prefixes, so one salt "
+            "per tenant isolates tenants.",
+            example="a-secret",
+        ),
+    ] = None
+    priority: Annotated[
+        WholeNumber | None,
+        Extension(
+            "Lower runs first and is preempted last, under the policy `priority`. Reported as "
+            "ignored under another policy.",
+            "0",
+            example=-3,
+        ),
+    ] = None

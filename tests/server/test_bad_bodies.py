@@ -101,7 +101,6 @@ def test_the_context_error_holds_the_numbers(http: TestClient) -> None:
         ("GET", "/nothing", 404, "not_found"),
         ("POST", "/v1", 404, "not_found"),
         ("GET", "/v1/completions/", 405, "method_not_allowed"),
-        ("GET", "//", 404, "not_found"),
         ("GET", "/v1/completions", 405, "method_not_allowed"),
         ("DELETE", "/v1/chat/completions", 405, "method_not_allowed"),
         ("POST", "/health", 405, "method_not_allowed"),

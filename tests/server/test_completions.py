@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tokenizers.processors import TemplateProcessing
 
 from server import streaming
 from server.responses.logprobs import CompletionLogprobs, EchoedLogprobs
@@ -234,3 +235,16 @@ def test_token_ids_in_chunks(http: TestClient, tokenizer: Tokenizer) -> None:
     assert chunks[0]["prompt_token_ids"] == [5, 6]
     ids = [i for chunk in chunks for i in chunk["choices"][0]["token_ids"]]
     assert ids == tokenizer.encode(SAID)
+
+
+def test_special_tokens_of_the_tokenizer(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    loaded = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
+    begin = "<|im_start|>"
+    loaded.fast.post_processor = TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, loaded.fast.token_to_id(begin))]
+    )
+    for adds in (None, True, False):
+        complete(http, prompt="the", add_special_tokens=adds)
+    default, added, plain = (request.prompt_token_ids for request in engine.requests)
+    assert default == added == (loaded.fast.token_to_id(begin), *plain)

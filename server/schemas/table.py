@@ -1,0 +1,115 @@
+"""Table of every field of chat and text completions: name, endpoints, type, default and state.
+
+Used fields are the annotated ones of the body classes, the others those of `unused.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from server.schemas.chat import ChatBody
+from server.schemas.common import GenerationBody
+from server.schemas.completions import CompletionBody
+from server.schemas.field import Origin, State, Used
+
+BODIES: Mapping[str, type[GenerationBody]] = {
+    "/v1/chat/completions": ChatBody,
+    "/v1/completions": CompletionBody,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiField:
+    """One field of one or more endpoints."""
+
+    name: str
+    endpoints: tuple[str, ...]  # paths
+    type: str  # as in the documents, such as "string or list"
+    default: str
+    state: State
+    origin: Origin
+    meaning: str
+    example: Any = None
+    harmless: tuple[Any, ...] = ()  # values of a refused field that mean "unused"
+    ours: str = ""  # our field of the same meaning
+
+
+def _rows_of(path: str) -> list[ApiField]:
+    body = BODIES[path]
+    rows = used_fields(body, path)
+    rows += [
+        ApiField(
+            name=each.name,
+            endpoints=(path,),
+            type="any",
+            default="none",
+            state=each.state,
+            origin=Origin.EXTENSION,
+            meaning=each.meaning,
+            harmless=each.harmless,
+            ours=each.ours,
+        )
+        for each in body.unused.values()
+        if each.name not in body.model_fields
+    ]
+    return rows
+
+
+def used_fields(body: type[GenerationBody], path: str) -> list[ApiField]:
+    """Return the fields of a body's class. Raises `TypeError` for one without annotation."""
+    schemas = body.model_json_schema()["properties"]
+    rows = []
+    for name, about in body.model_fields.items():
+        used = next((each for each in about.metadata if isinstance(each, Used)), None)
+        if used is None:
+            raise TypeError(f"{body.__name__}.{name} needs an annotation with `Used`")
+        rows.append(
+            ApiField(
+                name=name,
+                endpoints=(path,),
+                type=type_name(schemas[name]),
+                default=used.default,
+                state=State.USED,
+                origin=used.origin,
+                meaning=used.meaning,
+                example=used.example,
+            )
+        )
+    return rows
+
+
+_TYPE_ORDER = ("string", "integer", "number", "boolean", "object", "list", "any")
+
+
+def type_name(schema: Mapping[str, Any]) -> str:
+    """Return the type of a JSON schema in words; null, the same as left out, is unnamed."""
+    names: set[str] = set()
+    for each in schema.get("anyOf", (schema,)):
+        kind = each.get("type", "object" if "$ref" in each else "any")
+        if kind == "array":
+            names.add("list")
+        elif kind != "null":
+            names.add(kind)
+    return " or ".join(sorted(names, key=_TYPE_ORDER.index))
+
+
+def _joined() -> tuple[ApiField, ...]:
+    """Return the rows of all endpoints, equal rows as one."""
+    rows: list[ApiField] = []
+    for path in BODIES:
+        for row in _rows_of(path):
+            same = next((at for at, each in enumerate(rows) if _is_same(each, row)), None)
+            if same is None:
+                rows.append(row)
+            else:
+                rows[same] = replace(rows[same], endpoints=(*rows[same].endpoints, path))
+    return tuple(rows)
+
+
+def _is_same(one: ApiField, other: ApiField) -> bool:
+    return replace(one, endpoints=()) == replace(other, endpoints=())
+
+
+FIELDS: tuple[ApiField, ...] = _joined()
