@@ -40,7 +40,7 @@ VLLM = "vllm"
 # The smallest of vLLM's attention on CPUs; its default of 128 hardly fits scaled segments.
 VLLM_BLOCK_LEN = 32
 VARIANTS = (*POLICIES, VLLM)
-_START_LIMIT_S, _RUN_LIMIT_S, _IDLE_WAIT_S = 400.0, 400.0, 20.0
+_START_LIMIT_S, _RUN_LIMIT_S = 400.0, 400.0
 _WARM_UP_SEED = 1_000_003
 
 
@@ -142,6 +142,7 @@ def measure(
     servers: Servers,
     *,
     repeats: int,
+    idle_wait_s: float,
     tell: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield one record for each round and variant; between its turns a server is suspended.
@@ -167,23 +168,24 @@ def measure(
         for index in range(repeats):
             turn = index % len(variants)
             for variant in (*variants[turn:], *variants[:turn]):
+                server = running[variant]
                 words = Words(vocabulary, case.seed + index)
                 record = {
                     **common,
                     "variant": variant,
                     "round": index,
-                    **_one_turn(case, running[variant], words),
+                    **_one_turn(case, server, words, idle_wait_s),
                     "simulated": simulated.get(variant),
                 }
                 tell(_one_line(record))
                 yield record
 
 
-def _one_turn(case: Case, server: RunningPeer, words: Words) -> dict[str, Any]:
+def _one_turn(case: Case, server: RunningPeer, words: Words, idle_wait_s: float) -> dict[str, Any]:
     server.resume()
     touch = build("touch", TOUCH, _WARM_UP_SEED, words.vocabulary)
     server.run(touch, timeout_s=_RUN_LIMIT_S)  # a resumed server wakes up on it
-    was_idle = wait_until_idle(at_most_s=_IDLE_WAIT_S)
+    was_idle = wait_until_idle(at_most_s=idle_wait_s)
     dialect = OpenAiDialect(SERVED_NAME)
     with Usage(server.process.pid) as usage:
         done = replay(server.url, dialect, case.make(), words, timeout_s=_RUN_LIMIT_S)
@@ -234,6 +236,9 @@ def real(
     counts: Annotated[float, typer.Option(min=0.0, help="factor of the sessions")] = 0.25,
     lengths: Annotated[float, typer.Option(min=0.0, help="factor of the lengths")] = 0.25,
     repeats: Annotated[int, typer.Option(min=1, help="rounds; figures are medians")] = 3,
+    idle_wait: Annotated[
+        float, typer.Option(min=0.0, help="longest wait for an idle machine, s")
+    ] = 20.0,
 ) -> None:
     """Replay simulated workloads on real servers in turns; print the table of the whole file."""
     chosen = _of(variants, VARIANTS, "--variants")
@@ -246,7 +251,8 @@ def real(
         _of(workloads, EIGHT, "--workloads"), map(float, pools.split(","))
     ):
         case = Case(workload, pool, counts, lengths)
-        for record in measure(case, chosen, servers, repeats=repeats, tell=_remark):
+        found = measure(case, chosen, servers, repeats=repeats, idle_wait_s=idle_wait, tell=_remark)
+        for record in found:
             with out.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
     records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
