@@ -41,6 +41,7 @@ VLLM = "vllm"
 VLLM_BLOCK_LEN = 32
 VARIANTS = (*POLICIES, VLLM)
 _START_LIMIT_S, _RUN_LIMIT_S = 400.0, 400.0
+REPLY_S = 0.005  # of the simulated callers: one exchange on this machine
 _WARM_UP_SEED = 1_000_003
 
 
@@ -200,7 +201,7 @@ def _one_turn(case: Case, server: RunningPeer, words: Words, idle_wait_s: float)
 
 def _simulate(case: Case, policy: str, pool: Pool) -> dict[str, float]:
     """Return the figures of the same sessions in the simulation, with the CPU cost model."""
-    setting = Setting(policy=policy, num_slots=pool.num_slots, cost="cpu")
+    setting = Setting(policy=policy, num_slots=pool.num_slots, cost="cpu", reply_s=REPLY_S)
     found = simulated_figures(Simulation(case.make(), setting).run())
     return {name: found[name] for name in ("hit", "mean_s", "p99_s", "makespan_s")}
 

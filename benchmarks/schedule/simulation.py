@@ -61,6 +61,7 @@ class Setting:
     max_step_rows: int = 2048
     max_running: int = 256
     cost: str = "h100"
+    reply_s: float = 0.0  # least time from the end of a call to the next one of its session
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class Simulation:
         self.now = 0.0
         self.served: list[Served] = []
         self._cost = COSTS[setting.cost]
+        self._reply_s = setting.reply_s
         self._future = FutureCalls(workload.segment_starts)
         is_bound = setting.eviction == "belady"
         self.tree = RadixTree(
@@ -191,7 +193,8 @@ class Simulation:
             live.num_unfinished -= 1
             if not live.num_unfinished:
                 for call in live.session.after(live.call):
-                    self._expect(self.now + call.think_s, live.session, call)
+                    wait_s = max(call.think_s, self._reply_s)
+                    self._expect(self.now + wait_s, live.session, call)
         return SampledToken(int(script.output[place]))
 
     def _end(self, request_id: str, timings: Timings) -> None:
