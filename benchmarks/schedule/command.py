@@ -39,6 +39,9 @@ def schedule(
     evictions: Annotated[str, typer.Option(help=f"of {', '.join(EVICTIONS)}")] = "adaptive",
     cost: Annotated[str, typer.Option(help=f"cost model, of {', '.join(COSTS)}")] = "h100",
     seeds: Annotated[int, typer.Option(min=1, help="number of seeds, from 0")] = 1,
+    reply: Annotated[
+        float, typer.Option(min=0.0, help="time of a caller before its next turn, s")
+    ] = 0.0,
     json_lines: Annotated[bool, typer.Option("--json", help="one record a line")] = False,
 ) -> None:
     """Simulate the scheduler and the tree under load: hit rates, first-token times, tenants.
@@ -47,7 +50,7 @@ def schedule(
     """
     names = list(EIGHT) if workloads == "eight" else _of(workloads, WORKLOADS, "--workloads")
     points = [
-        Point(workload, load, float(pool), policy, eviction, cost, seed)
+        Point(workload, load, float(pool), policy, eviction, cost, seed, reply)
         for workload, load, pool, policy, eviction, seed in itertools.product(
             names,
             _of(loads, LOADS, "--loads"),

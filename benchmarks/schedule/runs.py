@@ -29,6 +29,7 @@ class Point:
     eviction: str = "adaptive"
     cost: str = "h100"
     seed: int = 0
+    reply_s: float = 0.0  # of a caller, before the next turn of its session
 
 
 def run_point(point: Point) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def run_point(point: Point) -> dict[str, Any]:
         eviction=point.eviction,
         num_slots=num_slots(point),
         cost=point.cost,
+        reply_s=point.reply_s,
     )
     workload = _workload(point, thinks=point.load != BURST)
     return {
