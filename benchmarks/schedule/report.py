@@ -10,6 +10,7 @@ from benchmarks.schedule.workloads import EIGHT
 
 Record = Mapping[str, Any]
 BASELINE = "fcfs"
+_RATIOS = {"mean": "mean_s", "p99": "p99_s", "tokens/s": "tokens_per_s"}  # title, figure
 _Key = TypeVar("_Key")
 
 
@@ -23,29 +24,48 @@ def variant(record: Record) -> str:
 def hit_table(records: Sequence[Record], pool: float, load: str) -> str:
     """Return hits of each workload over the best hit that any variant reached in that pool."""
     chosen = [r for r in records if r["pool"] == pool and r["load"] == load]
-    best = {w: max(r["hit"] for r in chosen if r["workload"] == w) for w in _workloads(chosen)}
-    rows = []
-    for name, runs in _by_variant(chosen).items():
-        shares = {
+    rows = [
+        [name, _percent(statistics.fmean(shares.values())), *map(_percent, shares.values())]
+        for name, shares in hit_shares(chosen).items()
+    ]
+    return table(["variant", "mean", *_workloads(chosen)], rows)
+
+
+def hit_shares(records: Sequence[Record]) -> dict[str, dict[str, float]]:
+    """Return, by variant and workload, hits over the best of all variants in one pool."""
+    best = {w: max(r["hit"] for r in records if r["workload"] == w) for w in _workloads(records)}
+    return {
+        name: {
             w: statistics.fmean(r["hit"] for r in runs if r["workload"] == w) / best[w]
             for w in best
         }
-        rows.append(
-            [name, _percent(statistics.fmean(shares.values())), *map(_percent, shares.values())]
-        )
-    return table(["variant", "mean", *best], rows)
+        for name, runs in _by_variant(records).items()
+    }
 
 
 def time_table(records: Sequence[Record]) -> str:
     """Return geometric means over the eight workloads of times and throughput, over `fcfs`."""
-    rows = []
-    for (load, pool), chosen in _group(records, lambda r: (r["load"], r["pool"])).items():
-        base = {(r["workload"], r["seed"]): r for r in chosen if variant(r) == BASELINE}
-        for name, runs in _by_variant(chosen).items():
-            pairs = [(r, base[r["workload"], r["seed"]]) for r in runs if r["workload"] in EIGHT]
-            if pairs:
-                rows.append([load, _percent(pool), name, *_ratios(pairs)])
-    return table(["load", "pool", "variant", "mean", "p99", "tokens/s"], rows)
+    rows = [
+        [load, _percent(pool), name, *(f"{ratio:.2f}" for ratio in ratios.values())]
+        for (load, pool), chosen in _group(records, lambda r: (r["load"], r["pool"])).items()
+        for name, ratios in time_ratios(chosen).items()
+    ]
+    return table(["load", "pool", "variant", *_RATIOS], rows)
+
+
+def time_ratios(records: Sequence[Record]) -> dict[str, dict[str, float]]:
+    """Return, by variant, geometric means over workloads of figures over `fcfs`, in one pool."""
+    chosen = [record for record in records if record["workload"] in EIGHT]
+    base = {(r["workload"], r["seed"]): r for r in chosen if variant(r) == BASELINE}
+    return {
+        name: {
+            title: statistics.geometric_mean(
+                run[key] / base[run["workload"], run["seed"]][key] for run in runs
+            )
+            for title, key in _RATIOS.items()
+        }
+        for name, runs in _by_variant(chosen).items()
+    }
 
 
 def anchor_table(records: Sequence[Record]) -> str:
@@ -115,14 +135,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _median(runs: Iterable[Record], key: str) -> float:
     return float(statistics.median(run[key] for run in runs))
-
-
-def _ratios(pairs: Sequence[tuple[Record, Record]]) -> list[str]:
-    keys = ("mean_s", "p99_s", "tokens_per_s")
-    return [
-        f"{statistics.geometric_mean(run[key] / base[key] for run, base in pairs):.2f}"
-        for key in keys
-    ]
 
 
 def _workloads(records: Iterable[Record]) -> list[str]:

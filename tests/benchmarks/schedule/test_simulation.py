@@ -104,6 +104,12 @@ def test_poisson_sessions_arrive_at_their_rate() -> None:
     assert run.now > len(make_workload("short-chat", scale=SCALE, thinks=True).sessions) / 4 / 2
 
 
+def test_a_caller_takes_its_time_to_reply() -> None:
+    at_once, later = (simulate("short-chat", reply_s=reply_s) for reply_s in (0.0, 2.0))
+    assert later.now > 3 * 2.0 > at_once.now  # three replies in four turns
+    assert len(later.served) == len(at_once.served)
+
+
 def test_tenants_have_figures_of_their_own() -> None:
     result = figures(simulate("expensive-flood", num_slots=400_000))
     assert set(result["tenants"]) == {"flood", "polite"}
