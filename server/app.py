@@ -31,7 +31,7 @@ from server.errors import MethodNotAllowed, NotFound, error_response
 from server.logs import configure_logs
 from server.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
 from server.openapi import describe
-from server.routes import about, completions, health, models
+from server.routes import about, completions, health, models, responses
 from server.service import Service
 from yaie.client.base import EngineClient
 from yaie.client.process import ProcessClient
@@ -42,14 +42,24 @@ logger = logging.getLogger(__name__)
 
 EXIT_S = 1.0  # far more than the event loop needs to end
 
-_ROUTERS = (completions.router, models.router, health.router, about.router)
+_ROUTERS = (
+    completions.router,
+    responses.router,
+    models.router,
+    health.router,
+    about.router,
+)
 _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
 # Paths that generate text.
-_GENERATING = [route.path for route in completions.router.routes if isinstance(route, APIRoute)]
+_GENERATING = [
+    route.path
+    for route in (*completions.router.routes, *responses.router.routes)
+    if isinstance(route, APIRoute) and route.methods == {"POST"} and "{" not in route.path
+]
 # Endpoints of other servers, expected by clients, and not of this one.
 _NOT_SERVED = {
     *("assistants", "audio", "batches", "classify", "files", "fine_tuning", "images", "messages"),
-    *("moderations", "pooling", "rerank", "responses", "score", "threads", "vector_stores"),
+    *("moderations", "pooling", "rerank", "score", "threads", "vector_stores"),
 }
 # Headers readable by pages of other origins: those of docs/api.md.
 EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")

@@ -43,7 +43,7 @@ def _checked(raw: bytes, schema: type[Body]) -> Body:
     try:
         return schema.model_validate(fields)
     except ValidationError as error:
-        raise _refusal(error) from None
+        raise refusal(error) from None
 
 
 def parse_json(raw: bytes) -> Any:
@@ -118,7 +118,7 @@ _WANTED = {
 }
 
 
-def _refusal(error: ValidationError) -> InvalidRequest:
+def refusal(error: ValidationError) -> InvalidRequest:
     """Rephrase the first of pydantic's errors in the words of our other errors."""
     problem = error.errors(include_url=False)[0]
     param = ""

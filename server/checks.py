@@ -148,7 +148,7 @@ def ignored(
     Null counts as left out.
     """
     names = [
-        _plain(name)
+        plain(name)
         for name, value in (body.model_extra or {}).items()
         if value is not None and _is_reported(value, body.unused.get(name))
     ]
@@ -176,10 +176,10 @@ def _unread_by_template(body: ChatBody, template_reads: Callable[[str], bool]) -
         names.append("tools")
     for name in body.chat_template_kwargs or {}:
         if not template_reads(name):
-            names.append(f"chat_template_kwargs.{_plain(name)}")
+            names.append(f"chat_template_kwargs.{plain(name)}")
     return names
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """Return the name if a header may contain it, else a question mark."""
     return name if _PLAIN_NAME.fullmatch(name) else "?"

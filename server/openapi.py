@@ -10,11 +10,11 @@ from fastapi.openapi.utils import get_openapi
 from server.middleware import OPEN_PATHS
 
 _PROBES = frozenset({"/health", "/readiness", "/liveness"})
-_COMPLETIONS = frozenset({"/v1/chat/completions", "/v1/completions"})
+_COMPLETIONS = frozenset({"/v1/chat/completions", "/v1/completions", "/v1/responses"})
 _ERRORS = {
     "400": "A field is missing, malformed, out of range or not supported",
     "401": "The API key is missing or wrong",
-    "404": "The model is not served here",
+    "404": "The model is not served here, or the response not stored",
     "408": "The rest of the request did not arrive",
     "413": "The body is too large",
     "415": "The body is not uncompressed JSON",

@@ -21,6 +21,7 @@ from server.metrics import Metrics, Snapshot
 from server.schemas.base import RequestBody
 from server.served_model import ServedModel
 from server.translate import Call, Translator
+from server.turns.store import ResponseStore
 from yaie.client.base import EngineClient
 from yaie.config import EngineConfig, Settings
 from yaie.errors import (
@@ -55,6 +56,7 @@ class Service:
     ) -> None:
         self.settings = settings
         self.metrics = Metrics(self._snapshot)
+        self.stored_responses = ResponseStore(settings.response_store_bytes)
         self._decode_turns = DecodeTurns()
         self.is_draining = False
         self.started_at = int(time.time())

@@ -151,6 +151,12 @@ class Settings(EngineConfig):
     request_timeout_s: Annotated[
         float, About("longest time of one request in seconds", above=0)
     ] = 600.0
+    response_store_bytes: Annotated[
+        int,
+        About(
+            "largest size of stored responses in bytes; 0 stores none", least=0, most=LARGEST_SIZE
+        ),
+    ] = 64 * 1024**2
     drain_s: Annotated[float, About("seconds for running requests at shutdown", least=0)] = 30.0
     stall_s: Annotated[
         float, About("seconds without a step after which an engine with work is restarted", above=0)

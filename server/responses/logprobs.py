@@ -20,14 +20,18 @@ LOWEST = -9999.0
 
 def chat_logprobs(tokenizer: Tokenizer, given: Sequence[TokenLogprobs]) -> dict[str, Any]:
     """Return `logprobs` of a chat choice: one entry per token, with its bytes."""
-    content = [
+    return {"content": token_logprobs(tokenizer, given), "refusal": None}
+
+
+def token_logprobs(tokenizer: Tokenizer, given: Sequence[TokenLogprobs]) -> list[dict[str, Any]]:
+    """Return one entry per token, with its bytes and its most likely alternatives."""
+    return [
         {
             **_chat_token(tokenizer, one.token_id, one.logprob),
             "top_logprobs": [_chat_token(tokenizer, *top) for top in one.top],
         }
         for one in given
     ]
-    return {"content": content, "refusal": None}
 
 
 def _chat_token(tokenizer: Tokenizer, token_id: int, logprob: float) -> dict[str, Any]:

@@ -119,13 +119,13 @@ def test_long_lists_are_refused_before_their_entries(
     http: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     num_errors = []
-    refusal = bodies._refusal
+    refusal = bodies.refusal
 
     def counted(error: ValidationError) -> InvalidRequest:
         num_errors.append(error.error_count())
         return refusal(error)
 
-    monkeypatch.setattr(bodies, "_refusal", counted)
+    monkeypatch.setattr(bodies, "refusal", counted)
     for field in ({"stop_token_ids": ["a"] * 5000}, {"logit_bias": dict.fromkeys(IDS, "a")}):
         response = http.post(TEXT, json={**good(TEXT), **field})
         assert "5000 entries" in check_error(response)["message"]

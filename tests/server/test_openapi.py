@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import MakeApp
 
 ERROR = {"$ref": "#/components/schemas/Error"}
-POSTS = ("/v1/chat/completions", "/v1/completions")
+POSTS = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
 
 
 def document_of(http: TestClient, **headers: str) -> Any:
@@ -19,7 +19,7 @@ def document_of(http: TestClient, **headers: str) -> Any:
 
 def test_required_fields_are_required(http: TestClient) -> None:
     paths = document_of(http)["paths"]
-    for path, field in zip(POSTS, ("messages", "prompt"), strict=True):
+    for path, field in zip(POSTS, ("messages", "prompt", "input"), strict=True):
         schema = paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
         assert schema["required"] == [field]
     messages = paths[POSTS[0]]["post"]["requestBody"]["content"]["application/json"]["schema"]
@@ -42,6 +42,8 @@ def test_statuses_and_media_types_are_the_documented_ones(http: TestClient) -> N
         ("POST", "/v1/completions", "/v1/completions", {"prompt": "x"}),
         ("POST", "/v1/completions", "/v1/completions", {"prompt": "x", "stream": True}),
         ("POST", "/v1/chat/completions", "/v1/chat/completions", {"model": "other"}),
+        ("POST", "/v1/responses", "/v1/responses", {"input": "x", "stream": True}),
+        ("GET", "/v1/responses/other", "/v1/responses/{response_id}", None),
         ("GET", "/v1/models/other", "/v1/models/{model_id}", None),
         ("GET", "/v1/models", "/v1/models", None),
         ("GET", "/metrics", "/metrics", None),

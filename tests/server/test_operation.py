@@ -25,7 +25,8 @@ from yaie.types import EngineState, GenerationRequest
 
 BODY = {"prompt": "x"}
 RESPONSES = "yaie_http_responses_total"
-GENERATING = "this server generates text, at /v1/chat/completions and /v1/completions"
+GENERATING = "this server generates text, at "
+GENERATING += "/v1/chat/completions and /v1/completions and /v1/responses"
 OPEN = ("/", "/health", "/liveness", "/metrics", "/ping", "/readiness", "/version")
 
 
@@ -259,8 +260,10 @@ def test_head_is_get_without_a_body(http: TestClient) -> None:
     app: Any = http.app
     gets = [path for path, operations in app.openapi()["paths"].items() if "get" in operations]
     assert {"/health", "/v1/models", "/metrics", "/stats", "/"} <= set(gets)
+    stored = http.post("/v1/responses", json={"input": "the plan?"}).json()["id"]
     for path in (*gets, "/docs", "/openapi.json"):
-        response = http.head(path.replace("{model_id}", "tiny"))
+        named = path.replace("{model_id}", "tiny").replace("{response_id}", stored)
+        response = http.head(named)
         assert (response.status_code, response.content) == (200, b""), path
 
 
@@ -336,6 +339,7 @@ def test_keys_are_required_behind_a_prefix(make_app: MakeApp) -> None:
         ("/v1/filesystem", "see /docs for the endpoints"),
         ("/v1/images/generations", GENERATING),
         ("/v1/rerank", GENERATING),
+        ("/responses", "did you mean '/v1/responses'?"),
         ("/v2", "see /docs for the endpoints"),
     ],
 )

@@ -1,0 +1,178 @@
+"""Responses of `POST /v1/responses`: response objects and their stream events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from server.errors import error_body
+from server.generation import Generation
+from server.responses.base import GenerationResponse
+from server.responses.logprobs import token_logprobs
+from server.responses.output_items import Event, OutputItems
+from server.turns.store import Item, Link
+from server.turns.translate import Turn
+from yaie.errors import YaieError
+from yaie.text.answer import TextPiece
+from yaie.text.tokenizer import Tokenizer
+from yaie.types import TokenLogprobs
+
+
+class ResponseObject(GenerationResponse):
+    """Response with output items, stored at its end unless the request forbids it."""
+
+    def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
+        super().__init__(generation, tokenizer)
+        assert isinstance(self.call.body, Turn)
+        self._turn = self.call.body
+        self._items = OutputItems()
+        self._num_events = 0
+        self._finish_reason: str | None = None
+        self._about_request = _about(self._turn)
+
+    def opening(self) -> bytes:
+        """Return the events `response.created` and `response.in_progress`."""
+        document = self._document("in_progress", [])
+        return self._written(
+            {"type": f"response.{name}", "response": document}
+            for name in ("created", "in_progress")
+        )
+
+    def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
+        """Return the events of items that begin, grow and end."""
+        return b"".join(self._written(self._pushed(piece)) for piece in pieces.values())
+
+    def closing(self) -> bytes:
+        """Return the last event, with the whole response, after storing it."""
+        document = self._finished()
+        name = "completed" if document["status"] == "completed" else "incomplete"
+        return self._written([{"type": f"response.{name}", "response": document}])
+
+    def failure(self, error: YaieError) -> bytes:
+        """Return the events `error` and `response.failed` of a stream that fails."""
+        shown = error_body(error)["error"]
+        document = self._document("failed", self._items.items())
+        document["error"] = {"code": _failure_code(error), "message": shown["message"]}
+        about = {name: shown[name] for name in ("code", "message", "param")}
+        return self._written(
+            [{"type": "error", **about}, {"type": "response.failed", "response": document}]
+        )
+
+    def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
+        """Return the whole response, after storing it."""
+        for piece in pieces.values():
+            for _ in self._pushed(piece):
+                pass
+        return self._finished()
+
+    def _pushed(self, piece: TextPiece) -> Sequence[Event]:
+        """Add a piece to the items; return their events."""
+        events = list(self._items.push(piece.parts, self._logprobs(piece.logprobs)))
+        if piece.finish_reason is not None:
+            self._finish_reason = piece.finish_reason
+            is_whole = piece.finish_reason == "stop"
+            events += self._items.end("completed" if is_whole else "incomplete")
+        return events
+
+    def _finished(self) -> dict[str, Any]:
+        """Return the document of a response that has ended, and store it."""
+        status = "completed" if self._finish_reason == "stop" else "incomplete"
+        document = self._document(status, self._items.items())
+        if status == "completed":
+            document["completed_at"] = int(time.time())
+        elif self._finish_reason == "length":
+            document["incomplete_details"] = {"reason": "max_output_tokens"}
+        document["usage"] = self._usage()
+        if self._turn.is_stored:
+            place = self._turn.body.place
+            link = Link(self._turn.before, [*self._turn.items, *document["output"]])
+            raw = msgspec.json.encode(document)
+            document["store"] = place.store.put(place.tenant, document["id"], raw, link)
+        return document
+
+    def _document(self, status: str, output: list[Item]) -> dict[str, Any]:
+        return {
+            "id": self.call.response_id,
+            "object": "response",
+            "created_at": self.call.created,
+            "status": status,
+            "model": self.call.model,
+            "output": output,
+            "temperature": self.call.sampling.temperature,
+            "top_p": self.call.sampling.top_p,
+            **self._about_request,
+        }
+
+    def _usage(self) -> dict[str, Any]:
+        usage = self.generation.usage
+        num_reasoning = 0
+        if self._items.reasoning:
+            ids = self.tokenizer.encode(self._items.reasoning, add_special_tokens=False)
+            num_reasoning = min(len(ids), usage.completion_tokens)
+        return {
+            "input_tokens": usage.prompt_tokens,
+            "input_tokens_details": {
+                "cached_tokens": usage.cached_tokens,
+                "cache_write_tokens": usage.prompt_tokens - usage.cached_tokens,
+            },
+            "output_tokens": usage.completion_tokens,
+            "output_tokens_details": {"reasoning_tokens": num_reasoning},
+            "total_tokens": usage.total_tokens,
+        }
+
+    def _logprobs(self, given: Sequence[TokenLogprobs]) -> list[Any]:
+        if self.call.sampling.logprobs is None:
+            return []
+        return token_logprobs(self.tokenizer, given)
+
+    def _written(self, events: Any) -> bytes:
+        body = b""
+        for each in events:
+            numbered = {"type": each["type"], "sequence_number": self._num_events, **each}
+            self._num_events += 1
+            body += b"event: %b\ndata: %b\n\n" % (
+                each["type"].encode(),
+                msgspec.json.encode(numbered),
+            )
+        return body
+
+
+def _about(turn: Turn) -> dict[str, Any]:
+    """Return the fields of a response that repeat those of its request."""
+    body = turn.body
+    effort = None if body.reasoning is None else body.reasoning.effort
+    text = body.text
+    return {
+        "background": False,
+        "completed_at": None,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": body.instructions,
+        "max_output_tokens": body.max_output_tokens,
+        "max_tool_calls": body.max_tool_calls,
+        "metadata": body.metadata or {},
+        "parallel_tool_calls": body.parallel_tool_calls is not False,
+        "previous_response_id": body.previous_response_id,
+        "prompt_cache_key": body.prompt_cache_key,
+        "reasoning": {"effort": effort, "summary": None},
+        "safety_identifier": body.safety_identifier,
+        "service_tier": "default",
+        "store": turn.is_stored,
+        "text": {"format": (None if text is None else text.format) or {"type": "text"}},
+        "tool_choice": "auto" if body.tool_choice is None else body.tool_choice,
+        "tools": [{"parameters": None, "strict": None, **tool} for tool in body.tools or ()],
+        "top_logprobs": body.top_logprobs or 0,
+        "truncation": "disabled",
+        "usage": None,
+        "user": body.user,
+    }
+
+
+def _failure_code(error: YaieError) -> str:
+    """Return OpenAI's code for a failed response; the event `error` has ours."""
+    if error.status == 429:
+        return "rate_limit_exceeded"
+    return "invalid_prompt" if 400 <= error.status < 500 else "server_error"

@@ -1,0 +1,1 @@
+"""Turns of `/v1/responses`: bodies, the items before them, and their translation into chats."""

@@ -1,0 +1,178 @@
+"""Fields of `/v1/responses` in the form of chats: tools, formats, and names in errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from server.checks import plain
+from server.schemas.responses import ResponsesBody
+from yaie.errors import InvalidRequest, UnsupportedParameter
+
+# Fields of chats with another name here.
+OTHER_NAMES = {
+    "messages": "input",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "response_format": "text.format",
+    "reasoning_effort": "reasoning.effort",
+    "logprobs": "include with 'message.output_text.logprobs'",
+}
+LOGPROBS = "message.output_text.logprobs"
+# `include` has effects on results of tools that other servers run, and on reasoning in secret form.
+_WITHOUT_EFFECT = (
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "message.input_image.image_url",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+)
+ENCRYPTED = "reasoning.encrypted_content"
+
+
+def check_fields(body: ResponsesBody) -> None:
+    """Raise for fields with values that this server does not support."""
+    for name, ours in OTHER_NAMES.items():
+        if (body.model_extra or {}).get(name) is not None:
+            raise UnsupportedParameter(
+                f"{name} is a field of chat completions; use {ours}", param=name
+            )
+    refused = (
+        ("background", bool(body.background), "stream the response instead"),
+        ("conversation", body.conversation is not None, "use previous_response_id"),
+        ("prompt", body.prompt is not None, "send its text as instructions and input"),
+        ("n", body.n not in (None, 1), "send the request several times"),
+    )
+    for name, is_given, advice in refused:
+        if is_given:
+            raise UnsupportedParameter(
+                f"{name} is not supported by this server; {advice}", param=name
+            )
+    if body.truncation not in (None, "disabled"):
+        raise UnsupportedParameter(
+            "truncation must be 'disabled'; this server drops no items, so send a shorter input",
+            param="truncation",
+        )
+    known = (*_WITHOUT_EFFECT, LOGPROBS, ENCRYPTED)
+    for at, name in enumerate(body.include or ()):
+        if name not in known:
+            raise InvalidRequest(
+                f"include[{at}] is {name[:60]!r}; it must be one of {', '.join(known)}",
+                param=f"include[{at}]",
+            )
+
+
+def without_effect(body: ResponsesBody) -> list[str]:
+    """Return the names of given fields without effect here."""
+    names = []
+    if body.top_logprobs and LOGPROBS not in (body.include or ()):
+        names.append("top_logprobs")
+    if ENCRYPTED in (body.include or ()):
+        names.append("include")
+    if body.text is not None and body.text.verbosity not in (None, "medium"):
+        names.append("text.verbosity")
+    inner = {
+        "text": None if body.text is None else body.text.model_extra,
+        "reasoning": None if body.reasoning is None else body.reasoning.model_extra,
+        "stream_options": body.stream_options,
+    }
+    for parent, given in inner.items():
+        names += [f"{parent}.{plain(name)}" for name, value in (given or {}).items() if value]
+    return names
+
+
+def chat_tools(body: ResponsesBody) -> tuple[list[Any] | None, Any]:
+    """Return the tools and the tool choice of a body in the form of chats."""
+    tools = [_chat_tool(tool, f"tools[{at}]") for at, tool in enumerate(body.tools or ())]
+    choice = body.tool_choice
+    if not isinstance(choice, Mapping):
+        return tools or None, choice
+    kind = choice.get("type")
+    if kind == "function":
+        name = _name(choice, "tool_choice")
+        return tools or None, {"type": "function", "function": {"name": name}}
+    if kind == "allowed_tools":
+        allowed = _allowed(choice)
+        return [tool for tool in tools if tool["function"]["name"] in allowed], choice.get("mode")
+    raise UnsupportedParameter(
+        f"tool_choice.type is {str(kind)[:40]!r}; this server runs no tools itself, so it must be "
+        "'function' or 'allowed_tools'",
+        param="tool_choice.type",
+    )
+
+
+def _chat_tool(tool: object, where: str) -> dict[str, Any]:
+    if not isinstance(tool, Mapping):
+        raise InvalidRequest(f"{where} must be an object", param=where)
+    kind = tool.get("type")
+    if kind != "function":
+        raise UnsupportedParameter(
+            f"{where}.type is {str(kind)[:40]!r}; this server runs no tools itself, so it must be "
+            "'function', a tool that the client runs",
+            param=f"{where}.type",
+        )
+    function = {name: value for name, value in tool.items() if name != "type" and value is not None}
+    return {"type": "function", "function": function | {"name": _name(tool, where)}}
+
+
+def _allowed(choice: Mapping[str, Any]) -> set[str]:
+    tools = choice.get("tools")
+    if not isinstance(tools, list):
+        raise InvalidRequest("tool_choice.tools must be a list", param="tool_choice.tools")
+    if choice.get("mode") not in ("auto", "required"):
+        raise InvalidRequest(
+            "tool_choice.mode must be 'auto' or 'required'", param="tool_choice.mode"
+        )
+    return {
+        _name(tool if isinstance(tool, Mapping) else {}, f"tool_choice.tools[{at}]")
+        for at, tool in enumerate(tools)
+    }
+
+
+def _name(tool: Mapping[str, Any], where: str) -> str:
+    name = tool.get("name")
+    if not isinstance(name, str) or not name:
+        raise InvalidRequest(f"{where}.name must be a non-empty string", param=f"{where}.name")
+    return name
+
+
+def chat_format(body: ResponsesBody) -> dict[str, Any] | None:
+    """Return `text.format` as the `response_format` of a chat."""
+    given = None if body.text is None else body.text.format
+    if given is None or given.get("type") == "text":
+        return None
+    if given.get("type") != "json_schema":
+        return given
+    return {
+        "type": "json_schema",
+        "json_schema": {name: value for name, value in given.items() if name != "type"},
+    }
+
+
+_PLACES = (
+    (re.compile(r"tools\[(\d+)\]\.function"), r"tools[\1]"),
+    (re.compile(r"tool_choice\.function"), "tool_choice"),
+    (re.compile(r"response_format(\.json_schema)?"), "text.format"),
+    (re.compile(r"\bmax_(completion_)?tokens\b"), "max_output_tokens"),
+    (re.compile(r"\breasoning_effort\b"), "reasoning.effort"),
+    (re.compile(r"\bmessages(?= (is|are|has|have|hold)\b)|^messages$"), "input"),
+)
+_MESSAGE = re.compile(r"messages\[(\d+)\]")
+
+
+def named_here(text: str, sources: list[str]) -> str:
+    """Return a text about fields of a chat with the names of this API.
+
+    `sources`: the place of each message in this request.
+    """
+
+    def source(match: re.Match[str]) -> str:
+        at = int(match[1])
+        return sources[at] if at < len(sources) else "input"
+
+    text = _MESSAGE.sub(source, text)
+    for pattern, name in _PLACES:
+        text = pattern.sub(name, text)
+    return text

@@ -1,0 +1,130 @@
+"""Translation of a `ResponsesBody` into the call of a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from server.bodies import refusal
+from server.schemas.chat import ChatBody
+from server.schemas.responses import ResponsesBody
+from server.translate import Call, Translator
+from server.turns.fields import (
+    LOGPROBS,
+    chat_format,
+    chat_tools,
+    check_fields,
+    named_here,
+    without_effect,
+)
+from server.turns.items import new_id, read_items
+from server.turns.messages import Messages
+from server.turns.store import Item, Link
+from yaie.errors import InvalidRequest
+
+# Fields with the same name and meaning in a chat.
+_SHARED = (
+    "model",
+    "stream",
+    "temperature",
+    "top_p",
+    "parallel_tool_calls",
+    "user",
+    "metadata",
+    "service_tier",
+    "safety_identifier",
+    "prompt_cache_key",
+)
+
+
+class PreviousNotFound(InvalidRequest):
+    """The response named by `previous_response_id` is not stored."""
+
+    code = "previous_response_not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request for a response: its body, its own items, and the conversation before them."""
+
+    body: ResponsesBody
+    items: Sequence[Item]
+    before: Link | None
+
+    @property
+    def is_stored(self) -> bool:
+        """True if the response is to be stored."""
+        return self.body.store is not False and self.body.place.store.is_on
+
+
+def respond(translator: Translator, body: ResponsesBody) -> Call:
+    """Translate a request for a response. Raises `InvalidRequest` or a subclass."""
+    check_fields(body)
+    place = body.place
+    items = read_items(body.input, lambda item_id: place.store.item(place.tenant, item_id))
+    turn = Turn(body, items, _conversation(body))
+    messages = Messages(body.instructions)
+    if turn.before is not None:
+        messages.add(turn.before.items(), "previous_response_id", is_numbered=False)
+    messages.add(items, "input", is_numbered=not isinstance(body.input, str))
+    try:
+        call = translator.chat(_chat_body(body, messages.messages))
+    except ValidationError as error:
+        raise _renamed(refusal(error), messages.sources) from None
+    except InvalidRequest as error:
+        raise _renamed(error, messages.sources) from None
+    names = [named_here(name, []) for name in call.ignored] + without_effect(body)
+    if body.store and not turn.is_stored:
+        names.append("store")
+    response_id = new_id("resp")
+    return replace(
+        call,
+        response_id=response_id,
+        requests=tuple(replace(each, request_id=response_id) for each in call.requests),
+        ignored=tuple(names),
+        body=turn,
+    )
+
+
+def _conversation(body: ResponsesBody) -> Link | None:
+    """Return the conversation that the request continues."""
+    previous = body.previous_response_id
+    if previous is None:
+        return None
+    link = body.place.store.link(body.place.tenant, previous)
+    if link is None:
+        raise PreviousNotFound(
+            f"previous_response_id {previous[:80]!r} is not stored here (any more); send the whole "
+            "conversation as input",
+            param="previous_response_id",
+        )
+    return link
+
+
+def _chat_body(body: ResponsesBody, messages: list[dict[str, Any]]) -> ChatBody:
+    """Return the body of a chat. Raises pydantic's `ValidationError`, as for extensions."""
+    tools, tool_choice = chat_tools(body)
+    fields: dict[str, Any] = dict(body.model_extra or {})
+    fields.update({name: getattr(body, name) for name in _SHARED})
+    fields.update(
+        messages=messages,
+        max_completion_tokens=body.max_output_tokens,
+        tools=tools,
+        tool_choice=tool_choice,
+        response_format=chat_format(body),
+        reasoning_effort=None if body.reasoning is None else body.reasoning.effort,
+    )
+    if LOGPROBS in (body.include or ()):
+        fields.update(logprobs=True, top_logprobs=body.top_logprobs or 0)
+    return ChatBody.model_validate(
+        {name: value for name, value in fields.items() if value is not None}
+    )
+
+
+def _renamed(error: InvalidRequest, sources: list[str]) -> InvalidRequest:
+    """Return the error of a chat with the names of this API's fields."""
+    param = None if error.param is None else named_here(error.param, sources)
+    return type(error)(named_here(error.message, sources), param=param, code=error.code)

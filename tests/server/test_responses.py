@@ -1,0 +1,307 @@
+"""`/v1/responses` over a scripted engine: translation, documents, streams, store and errors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from openai.types.responses import Response, ResponseStreamEvent
+from pydantic import TypeAdapter
+from starlette.testclient import TestClient
+
+from server.turns.items import read_items
+from server.turns.messages import Messages
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import error_script
+from yaie.errors import RequestError
+from yaie.text.tokenizer import Tokenizer
+
+URL = "/v1/responses"
+EVENT = TypeAdapter[Any](ResponseStreamEvent)
+SAID = "The tree 🙂 plan."
+
+
+def ask(http: TestClient, **body: Any) -> Any:
+    response = http.post(URL, json={"input": "the plan?", **body})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def refuse(http: TestClient, **body: Any) -> Any:
+    response = http.post(URL, json={"input": "the plan?", **body})
+    assert response.status_code == 400, response.text
+    return response.json()["error"]
+
+
+def events_of(http: TestClient, **body: Any) -> list[Any]:
+    response = http.post(URL, json={"input": "the plan?", "stream": True, **body})
+    assert response.headers["content-type"].startswith("text/event-stream")
+    found = []
+    for block in response.text.strip().split("\n\n"):
+        name, data = block.split("\n")
+        event = json.loads(data.removeprefix("data: "))
+        assert name == f"event: {event['type']}"
+        EVENT.validate_python(event)
+        found.append(event)
+    assert [event["sequence_number"] for event in found] == list(range(len(found)))
+    return found
+
+
+def messages_of(body_input: Any, instructions: str | None = None) -> Any:
+    messages = Messages(instructions)
+    messages.add(read_items(body_input, lambda _: None), "input", is_numbered=True)
+    return messages.messages
+
+
+def test_a_response_is_one_that_the_client_knows(http: TestClient) -> None:
+    answer = ask(http, instructions="Be brief.", metadata={"a": "b"}, temperature=0.5, user="me")
+    known = Response.model_validate(answer, strict=True)
+    assert known.output_text == SAID
+    assert (known.status, known.instructions, known.metadata) == (
+        "completed",
+        "Be brief.",
+        {"a": "b"},
+    )
+    assert known.temperature == 0.5
+    assert known.usage is not None
+    assert known.usage.total_tokens == known.usage.input_tokens + known.usage.output_tokens
+    assert known.usage.input_tokens_details.cached_tokens == known.usage.input_tokens - 1
+    assert known.id.startswith("resp_")
+
+
+def test_a_stream_has_the_response_of_its_events(http: TestClient) -> None:
+    events = events_of(http)
+    assert [event["type"] for event in events[:4]] == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+    ]
+    assert [event["type"] for event in events[-4:]] == [
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+    ]
+    text = "".join(event["delta"] for event in events if event["type"].endswith("text.delta"))
+    last = events[-1]["response"]
+    assert last["output"][0]["content"][0]["text"] == text == SAID
+    assert last["output"] == [events[-2]["item"]]
+    assert events[0]["response"]["id"] == last["id"]
+    assert (events[0]["response"]["status"], events[0]["response"]["output"]) == ("in_progress", [])
+    assert last["usage"]["output_tokens"] > 0
+
+
+def test_a_cut_answer_is_incomplete(http: TestClient) -> None:
+    answer = ask(http, max_output_tokens=2)
+    assert answer["status"] == answer["output"][0]["status"] == "incomplete"
+    assert answer["incomplete_details"] == {"reason": "max_output_tokens"}
+    assert answer["completed_at"] is None
+    assert events_of(http, max_output_tokens=2)[-1]["type"] == "response.incomplete"
+
+
+def test_logprobs_come_with_the_text(http: TestClient) -> None:
+    wanted = {"include": ["message.output_text.logprobs"], "top_logprobs": 2}
+    answer = ask(http, **wanted)
+    (part,) = answer["output"][0]["content"]
+    Response.model_validate(answer, strict=True)
+    assert len(part["logprobs"]) == answer["usage"]["output_tokens"]
+    assert len(part["logprobs"][0]["top_logprobs"]) == 2
+    events = events_of(http, **wanted)
+    deltas = [event["logprobs"] for event in events if event["type"].endswith("text.delta")]
+    assert [one for logprobs in deltas for one in logprobs] == part["logprobs"]
+
+
+def test_a_failure_in_a_stream_is_its_last_event(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    engine.script = error_script(
+        RequestError("gone", status=503, code="engine_died"), after=tokenizer.encode("The tree")
+    )
+    error, failed = events_of(http)[-2:]
+    assert (error["type"], error["code"]) == ("error", "engine_died")
+    assert (failed["type"], failed["response"]["status"]) == ("response.failed", "failed")
+    assert failed["response"]["error"]["code"] == "server_error"
+    assert failed["response"]["output"][0]["status"] == "incomplete"
+
+
+def test_a_response_is_stored_listed_and_deleted(http: TestClient) -> None:
+    answer = ask(http)
+    assert answer["store"] is True
+    place = f"{URL}/{answer['id']}"
+    assert http.get(place).json() == answer
+    deleted = http.delete(place).json()
+    assert deleted == {"id": answer["id"], "object": "response", "deleted": True}
+    for method in ("GET", "DELETE"):
+        gone = http.request(method, place)
+        assert (gone.status_code, gone.json()["error"]["param"]) == (404, "response_id")
+
+
+def test_store_false_stores_nothing(make_app: MakeApp) -> None:
+    http, _ = make_app()
+    answer = ask(http, store=False)
+    assert answer["store"] is False
+    assert http.get(f"{URL}/{answer['id']}").status_code == 404
+    http, _ = make_app(response_store_bytes=0)
+    response = http.post(URL, json={"input": "the plan?", "store": True})
+    assert response.json()["store"] is False
+    assert response.headers["X-YAIE-Ignored-Params"] == "store"
+
+
+def test_a_turn_has_the_conversation_before_it(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    first = ask(http)
+    second = ask(http, input="and then?", previous_response_id=first["id"])
+    assert second["previous_response_id"] == first["id"]
+    ask(
+        http,
+        input=[
+            {"role": "user", "content": "the plan?"},
+            {"role": "assistant", "content": [{"type": "output_text", "text": SAID}]},
+            {"role": "user", "content": "and then?"},
+        ],
+    )
+    assert engine.requests[1].prompt_token_ids == engine.requests[2].prompt_token_ids
+    head = engine.requests[0].prompt_token_ids
+    assert engine.requests[1].prompt_token_ids[: len(head)] == head
+    http.delete(f"{URL}/{first['id']}")
+    ask(http, input="more?", previous_response_id=second["id"])  # it keeps the items it needs
+    error = refuse(http, previous_response_id=first["id"])
+    assert error["code"] == "previous_response_not_found"
+    assert error["param"] == "previous_response_id"
+
+
+def test_instructions_are_those_of_this_turn_only(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    first = ask(http, instructions="Be a pirate.")
+    ask(http, input="more?", previous_response_id=first["id"])
+    prompt = tokenizer.decode(engine.requests[1].prompt_token_ids, False)
+    assert "more?" in prompt and "pirate" not in prompt
+
+
+def test_keys_separate_the_stored_responses(make_app: MakeApp) -> None:
+    http, _ = make_app(api_key="one,two")
+    one, two = ({"Authorization": f"Bearer {key}"} for key in ("one", "two"))
+    answer = http.post(URL, json={"input": "the plan?"}, headers=one).json()
+    place = f"{URL}/{answer['id']}"
+    assert http.get(place, headers=one).status_code == 200
+    assert http.get(place, headers=two).status_code == 404
+    assert http.delete(place, headers=two).status_code == 404
+    body = {"input": "more?", "previous_response_id": answer["id"]}
+    assert http.post(URL, json=body, headers=two).status_code == 400
+    reference = {"input": [{"type": "item_reference", "id": answer["output"][0]["id"]}]}
+    assert http.post(URL, json=reference, headers=two).status_code == 400
+    assert http.post(URL, json=reference, headers=one).status_code == 200
+
+
+def test_items_of_one_turn_are_one_message() -> None:
+    assert messages_of(
+        [
+            {"role": "user", "content": [{"type": "input_text", "text": "1+1?"}]},
+            {"type": "reasoning", "id": "rs_1", "summary": [], "content": [
+                {"type": "reasoning_text", "text": "Hm."}]},
+            {"type": "message", "role": "assistant", "content": "Let me see."},
+            {"type": "function_call", "call_id": "c1", "name": "add", "arguments": "{}"},
+            {"type": "function_call", "call_id": "c2", "name": "sub", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c1", "output": "2"},
+            {"type": "function_call_output", "call_id": "c2", "output": [
+                {"type": "input_text", "text": "0"}]},
+            {"role": "assistant", "content": "Two."},
+        ],
+        instructions="Be brief.",
+    ) == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "1+1?"},
+        {
+            "role": "assistant",
+            "reasoning_content": "Hm.",
+            "content": "Let me see.",
+            "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "add", "arguments": "{}"}},
+                {"id": "c2", "type": "function", "function": {"name": "sub", "arguments": "{}"}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "c1", "name": "add", "content": "2"},
+        {"role": "tool", "tool_call_id": "c2", "name": "sub", "content": "0"},
+        {"role": "assistant", "content": "Two."},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"input": None}, "input"),
+        ({"input": []}, "input"),
+        ({"input": [5]}, "input[0]"),
+        ({"input": [{"role": "tool", "content": "x"}]}, "input[0].role"),
+        ({"input": [{"role": "user"}]}, "input[0].content"),
+        ({"input": [{"role": "user", "content": [5]}]}, "input[0].content[0]"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_image"}]}]},
+            "input[0].content[0].type",
+        ),
+        ({"input": [{"type": "computer_call"}]}, "input[0].type"),
+        ({"input": [{"type": "item_reference", "id": "msg_x"}]}, "input[0].id"),
+        ({"input": [{"type": "function_call", "call_id": "c"}]}, "input[0].name"),
+        ({"input": [{"type": "function_call_output", "call_id": "c"}]}, "input[0].output"),
+        ({"input": "x " * 2000}, "input"),
+        ({"max_output_tokens": 0}, "max_output_tokens"),
+        ({"max_output_tokens": 10_000}, "max_output_tokens"),
+        ({"max_output_tokens": "5"}, "max_output_tokens"),
+        ({"temperature": -1}, "temperature"),
+        ({"top_k": "5"}, "top_k"),
+        ({"background": True}, "background"),
+        ({"conversation": "conv_1"}, "conversation"),
+        ({"prompt": {"id": "p"}}, "prompt"),
+        ({"n": 2}, "n"),
+        ({"truncation": "auto"}, "truncation"),
+        ({"include": ["everything"]}, "include[0]"),
+        ({"messages": []}, "messages"),
+        ({"max_tokens": 5}, "max_tokens"),
+        ({"response_format": {"type": "text"}}, "response_format"),
+        ({"reasoning": {"effort": 5}}, "reasoning.effort"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"tools": [{"type": "function"}]}, "tools[0].name"),
+        ({"tool_choice": {"type": "file_search"}}, "tool_choice.type"),
+        ({"text": {"format": {"type": "yaml"}}}, "text.format"),
+        ({"suffix": "x", "guided_regex": "a"}, "guided_regex"),
+        ({"include": ["message.output_text.logprobs"], "top_logprobs": 21}, "top_logprobs"),
+    ],
+)
+def test_errors_name_the_fields_of_this_api(http: TestClient, body: Any, param: str) -> None:
+    error = refuse(http, **body)
+    assert error["param"] == param
+    for name in ("messages", "max_tokens", "max_completion_tokens", "response_format"):
+        assert name == param or name not in error["message"], error["message"]
+
+
+def test_fields_without_effect_are_reported(http: TestClient) -> None:
+    response = http.post(
+        URL,
+        json={
+            "input": "the plan?",
+            "reasoning": {"summary": "auto"},
+            "text": {"verbosity": "low"},
+            "include": ["reasoning.encrypted_content"],
+            "top_logprobs": 2,
+            "stream_options": {"include_obfuscation": True},
+            "unheard_of": 1,
+        },
+    )
+    assert set(response.headers["X-YAIE-Ignored-Params"].split(", ")) == {
+        "unheard_of",
+        "top_logprobs",
+        "include",
+        "text.verbosity",
+        "reasoning.summary",
+        "stream_options.include_obfuscation",
+    }
+
+
+def test_sampling_fields_reach_the_engine(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    ask(http, top_k=7, seed=3, cache_salt="s", priority=2, max_output_tokens=5, stop="zzz")
+    (request,) = engine.requests
+    sampling = request.sampling
+    assert (sampling.top_k, sampling.seed, sampling.max_tokens) == (7, 3, 5)
+    assert (request.cache_salt, request.priority, sampling.stop) == ("s", 2, ("zzz",))
