@@ -31,7 +31,7 @@ from server.errors import MethodNotAllowed, NotFound, error_response
 from server.logs import configure_logs
 from server.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
 from server.openapi import describe
-from server.routes import about, completions, health, models, responses
+from server.routes import about, completions, health, messages, models, responses
 from server.service import Service
 from yaie.client.base import EngineClient
 from yaie.client.process import ProcessClient
@@ -45,6 +45,7 @@ EXIT_S = 1.0  # far more than the event loop needs to end
 _ROUTERS = (
     completions.router,
     responses.router,
+    messages.router,
     models.router,
     health.router,
     about.router,
@@ -53,12 +54,12 @@ _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
 # Paths that generate text.
 _GENERATING = [
     route.path
-    for route in (*completions.router.routes, *responses.router.routes)
+    for route in chain(completions.router.routes, responses.router.routes, messages.router.routes)
     if isinstance(route, APIRoute) and route.methods == {"POST"} and "{" not in route.path
 ]
 # Endpoints of other servers, expected by clients, and not of this one.
 _NOT_SERVED = {
-    *("assistants", "audio", "batches", "classify", "files", "fine_tuning", "images", "messages"),
+    *("assistants", "audio", "batches", "classify", "files", "fine_tuning", "images"),
     *("moderations", "pooling", "rerank", "score", "threads", "vector_stores"),
 }
 # Headers readable by pages of other origins: those of docs/api.md.
@@ -158,7 +159,7 @@ async def _exit(code: int) -> None:
 
 async def _answer_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, YaieError)
-    return error_response(error)
+    return error_response(error, request.scope)
 
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
@@ -166,17 +167,19 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.scope["path"][:200]
     if error.status_code == 404:
-        return error_response(NotFound(f"the path {path!r} does not exist; {_advice(request)}"))
+        unknown = NotFound(f"the path {path!r} does not exist; {_advice(request)}")
+        return error_response(unknown, request.scope)
     if error.status_code == 405:
         response = error_response(
-            MethodNotAllowed(f"{path!r} does not accept {request.method[:20]!r}; see Allow")
+            MethodNotAllowed(f"{path!r} does not accept {request.method[:20]!r}; see Allow"),
+            request.scope,
         )
         response.headers.update(error.headers or {})  # Allow with the methods of one route only
         if routes := routes_at(_ROUTES, request.scope):
             methods = set[str]().union(*(getattr(route, "methods", ()) for route in routes))
             response.headers["Allow"] = ", ".join(sorted(methods))
         return response
-    return error_response(InvalidRequest(str(error.detail)))
+    return error_response(InvalidRequest(str(error.detail)), request.scope)
 
 
 def _advice(request: Request) -> str:
@@ -194,4 +197,5 @@ def _advice(request: Request) -> str:
 
 async def _answer_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return error_response(InvalidRequest("the path or the query of the request is malformed"))
+    malformed = InvalidRequest("the path or the query of the request is malformed")
+    return error_response(malformed, request.scope)

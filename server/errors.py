@@ -1,7 +1,8 @@
-"""Errors of HTTP itself, and the one form of body for all errors.
+"""Errors of HTTP itself, and the forms of body for all errors.
 
-The body is OpenAI's: `{"error": {message, type, param, code}}`. The request's id is in the
-`X-Request-ID` header.
+The body is OpenAI's: `{"error": {message, type, param, code}}`. Below `/v1/messages` it is
+Anthropic's: `{"type": "error", "error": {type, message}, "request_id"}`. The request's id is in the
+`X-Request-ID` header of both.
 """
 
 from __future__ import annotations
@@ -11,11 +12,24 @@ from typing import Any
 
 import msgspec
 from starlette.responses import Response
+from starlette.types import Scope
 
 from yaie import errors
 from yaie.errors import RequestError, YaieError
 
 MAX_MESSAGE_CHARS = 2000
+MESSAGES = "/v1/messages"  # the path of Anthropic's API
+# Anthropic's types of errors, by status.
+_MESSAGES_TYPES = {
+    401: "authentication_error",
+    404: "not_found_error",
+    408: "timeout_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+}
 
 
 class NotFound(errors.InvalidRequest):
@@ -100,18 +114,44 @@ class ClientTooSlow(YaieError):
 
 def error_body(error: YaieError) -> dict[str, Any]:
     """Return the JSON body of an error, also the last event of a failed stream."""
-    message = error.message
-    if len(message) > MAX_MESSAGE_CHARS:
-        message = message[:MAX_MESSAGE_CHARS] + "…"
     return {
         "error": {
-            # A lone surrogate from a request could not be encoded.
-            "message": message.encode("utf-8", "replace").decode(),
+            "message": _shown_message(error),
             "type": error.type,
             "param": None if error.param is None else error.param[:200],
             "code": error.code,
         }
     }
+
+
+def messages_error_body(error: YaieError, request_id: str | None) -> dict[str, Any]:
+    """Return the JSON body of an error of Anthropic's API."""
+    kind = _MESSAGES_TYPES.get(error.status, "invalid_request_error")
+    return {
+        "type": "error",
+        "error": {"type": kind, "message": _shown_message(error)},
+        "request_id": request_id,
+    }
+
+
+def _shown_message(error: YaieError) -> str:
+    message = error.message
+    if len(message) > MAX_MESSAGE_CHARS:
+        message = message[:MAX_MESSAGE_CHARS] + "…"
+    # A lone surrogate from a request could not be encoded.
+    return message.encode("utf-8", "replace").decode()
+
+
+def route_path(scope: Scope) -> str:
+    """Return the path without uvicorn's --root-path."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", ""))
+
+
+def is_of_messages(scope: Scope) -> bool:
+    """Return whether the path belongs to Anthropic's API."""
+    path = route_path(scope)
+    return path == MESSAGES or path.startswith(f"{MESSAGES}/")
 
 
 def error_headers(error: YaieError) -> dict[str, str]:
@@ -128,10 +168,14 @@ def error_headers(error: YaieError) -> dict[str, str]:
     return headers
 
 
-def error_response(error: YaieError) -> Response:
-    """Return the response for an error."""
+def error_response(error: YaieError, scope: Scope) -> Response:
+    """Return the response for an error, in the form of the API that the path belongs to."""
+    if is_of_messages(scope):
+        body = messages_error_body(error, scope.get("state", {}).get("request_id"))
+    else:
+        body = error_body(error)
     return Response(
-        msgspec.json.encode(error_body(error)),
+        msgspec.json.encode(body),
         status_code=error.status,
         headers=error_headers(error),
         media_type="application/json",

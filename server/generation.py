@@ -56,6 +56,7 @@ class Generation:
     ) -> None:
         self.call = call
         self.answers = [Answer(each, tokenizer, call.make_parser) for each in call.requests]
+        self.http_id = http_id  # of the response's headers
         self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
         self._client = client
         self._metrics = metrics

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.errors import BodyTooLarge, error_response
+from server.errors import BodyTooLarge, error_response, is_of_messages, route_path
 from server.metrics import Metrics
 from yaie.errors import AuthenticationFailed, EngineDraining, RequestFailed
 
@@ -46,7 +46,7 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if _has_spare_slash(_route_path(scope)):
+        if _has_spare_slash(route_path(scope)):
             scope["path"] = scope["path"][:-1]  # a redirect would turn a POST into a GET
         asked = Headers(scope=scope).get("x-request-id", "")
         request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid.uuid4().hex
@@ -57,10 +57,13 @@ class RequestContext:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = request_id
+                if is_of_messages(scope):  # the name that Anthropic's clients read
+                    headers["Request-Id"] = request_id
             await send(message)
 
-        is_counted = _route_path(scope) not in PROBES  # a scrape would always see itself
+        is_counted = route_path(scope) not in PROBES  # a scrape would always see itself
         self._metrics.active.inc(is_counted)
         try:
             await self._app(scope, receive, send_with_id)
@@ -69,11 +72,11 @@ class RequestContext:
             if status:  # the response has begun: only closing the connection is left
                 raise
             error = RequestFailed("the server failed; see its log for the id in X-Request-ID")
-            await error_response(error)(scope, receive, send_with_id)
+            await error_response(error, scope)(scope, receive, send_with_id)
         except asyncio.CancelledError:  # the web server stops and its grace period is over
             if not status:
                 gone = EngineDraining("the server is shutting down; send the request again")
-                await error_response(gone)(scope, receive, send_with_id)
+                await error_response(gone, scope)(scope, receive, send_with_id)
         finally:
             self._metrics.active.dec(is_counted)
             method = scope["method"] if scope["method"] in _METHODS else "other"
@@ -106,13 +109,15 @@ class ApiKeys:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
-        if scope["type"] == "http" and self._digests and _route_path(scope) not in OPEN_PATHS:
+        if scope["type"] == "http" and self._digests and route_path(scope) not in OPEN_PATHS:
             given = _given_keys(scope)
             known = next((key for key in given if self._is_known(key)), None)
             if known is None:
                 fact = "the API key is wrong" if given else "the request has no API key"
-                error = AuthenticationFailed(f"{fact}; send Authorization: Bearer <key>")
-                await error_response(error)(scope, receive, send)
+                error = AuthenticationFailed(
+                    f"{fact}; send Authorization: Bearer <key> or X-API-Key: <key>"
+                )
+                await error_response(error, scope)(scope, receive, send)
                 return
             # A tenant is a key: its requests share the engine fairly with those of other keys.
             scope.setdefault("state", {})["tenant"] = hashlib.sha256(known).hexdigest()[:16]
@@ -122,12 +127,6 @@ class ApiKeys:
         digest = hashlib.sha256(given).digest()
         # Compare with every key, each in constant time, to reveal no key by timing.
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
-
-
-def _route_path(scope: Scope) -> str:
-    """Return the path without uvicorn's --root-path."""
-    path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
 
 
 def _given_keys(scope: Scope) -> list[bytes]:
@@ -159,7 +158,7 @@ class BodyLimit:
             return
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared[:20]) > self._max_bytes:
-            await error_response(self._error())(scope, receive, send)
+            await error_response(self._error(), scope)(scope, receive, send)
             return
         num_bytes = 0
 

@@ -7,10 +7,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from server.errors import MESSAGES
 from server.middleware import OPEN_PATHS
 
 _PROBES = frozenset({"/health", "/readiness", "/liveness"})
-_COMPLETIONS = frozenset({"/v1/chat/completions", "/v1/completions", "/v1/responses"})
+_COMPLETIONS = frozenset({"/v1/chat/completions", "/v1/completions", "/v1/responses", MESSAGES})
 _ERRORS = {
     "400": "A field is missing, malformed, out of range or not supported",
     "401": "The API key is missing or wrong",
@@ -39,6 +40,19 @@ _ERROR_SCHEMA = {
         }
     },
 }
+_MESSAGES_ERROR_SCHEMA = {
+    "type": "object",
+    "required": ["type", "error", "request_id"],
+    "properties": {
+        "type": {"const": "error"},
+        "error": {
+            "type": "object",
+            "required": ["type", "message"],
+            "properties": {"type": {"type": "string"}, "message": {"type": "string"}},
+        },
+        "request_id": {"type": ["string", "null"]},
+    },
+}
 _KEYS = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -49,7 +63,8 @@ def describe(app: FastAPI, *, needs_key: bool) -> dict[str, Any]:
     """Return the document of the application. `needs_key`: API keys are configured."""
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
     components = document.setdefault("components", {})
-    components["schemas"] = {"Error": _ERROR_SCHEMA}  # FastAPI's own describe its 422
+    # FastAPI's own describe its 422.
+    components["schemas"] = {"Error": _ERROR_SCHEMA, "MessagesError": _MESSAGES_ERROR_SCHEMA}
     if needs_key:
         components["securitySchemes"] = _KEYS
         document["security"] = [{name: []} for name in _KEYS]
@@ -78,6 +93,7 @@ def _describe_responses(path: str, responses: dict[str, Any], *, needs_key: bool
         statuses = set(_ERRORS)
     else:
         statuses = {"401"} | ({"404"} if "{" in path else set())
-    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    name = "MessagesError" if path.startswith(MESSAGES) else "Error"
+    error = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
     for status in sorted(statuses if needs_key else statuses - {"401"}):
         responses[status] = {"description": _ERRORS[status], "content": error}

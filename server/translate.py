@@ -89,6 +89,11 @@ class Translator:
         self._chat = ChatTemplate(tokenizer)
         self._info = info
 
+    @property
+    def max_model_len(self) -> int:
+        """Longest prompt plus answer, in tokens."""
+        return self._info.max_model_len
+
     def chat(self, body: ChatBody) -> Call:
         """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
         check_common(body)

@@ -7,6 +7,11 @@ from pydantic import BaseModel, ConfigDict
 MAX_TENANT_CHARS = 256
 
 
+def tenant_name(user: object) -> str:
+    """Return the tenant for a user as a client names it; empty without a name."""
+    return user[:MAX_TENANT_CHARS] if isinstance(user, str) else ""
+
+
 class RequestBody(BaseModel):
     """Fields that every endpoint reads itself."""
 
@@ -17,5 +22,4 @@ class RequestBody(BaseModel):
     @property
     def tenant(self) -> str:
         """Tenant of the request by its `user` field; empty without one."""
-        user = getattr(self, "user", None)
-        return user[:MAX_TENANT_CHARS] if isinstance(user, str) else ""
+        return tenant_name(getattr(self, "user", None))

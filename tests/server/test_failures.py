@@ -39,7 +39,7 @@ def test_every_error_has_a_status() -> None:
         body = error_body(error)["error"]
         assert body["message"] == "what happened"
         assert body["type"]
-        response = error_response(error)
+        response = error_response(error, {"path": "/"})
         assert response.status_code == kind.status
         assert 400 <= kind.status < 600
         if kind.status == 429 or issubclass(kind, errors.EngineUnavailable):

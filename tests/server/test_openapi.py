@@ -11,6 +11,7 @@ from tests.server.conftest import MakeApp
 
 ERROR = {"$ref": "#/components/schemas/Error"}
 POSTS = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
+MESSAGES_ERROR = {"$ref": "#/components/schemas/MessagesError"}
 
 
 def document_of(http: TestClient, **headers: str) -> Any:
@@ -26,13 +27,15 @@ def test_required_fields_are_required(http: TestClient) -> None:
     assert messages["properties"]["messages"]["minItems"] == 1
 
 
-@pytest.mark.parametrize("path", POSTS)
-def test_errors_have_a_schema(http: TestClient, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "error"), [*((path, ERROR) for path in POSTS), ("/v1/messages", MESSAGES_ERROR)]
+)
+def test_errors_have_a_schema(http: TestClient, path: str, error: Any) -> None:
     responses = document_of(http)["paths"][path]["post"]["responses"]
     assert "422" not in responses
     assert set(responses["200"]["content"]) == {"application/json", "text/event-stream"}
     for status in ("400", "404", "413", "415", "429", "500", "503", "504"):
-        assert responses[status]["content"]["application/json"]["schema"] == ERROR
+        assert responses[status]["content"]["application/json"]["schema"] == error
 
 
 def test_statuses_and_media_types_are_the_documented_ones(http: TestClient) -> None:
@@ -44,6 +47,7 @@ def test_statuses_and_media_types_are_the_documented_ones(http: TestClient) -> N
         ("POST", "/v1/chat/completions", "/v1/chat/completions", {"model": "other"}),
         ("POST", "/v1/responses", "/v1/responses", {"input": "x", "stream": True}),
         ("GET", "/v1/responses/other", "/v1/responses/{response_id}", None),
+        ("POST", "/v1/messages", "/v1/messages", {}),
         ("GET", "/v1/models/other", "/v1/models/{model_id}", None),
         ("GET", "/v1/models", "/v1/models", None),
         ("GET", "/metrics", "/metrics", None),

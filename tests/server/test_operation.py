@@ -26,7 +26,7 @@ from yaie.types import EngineState, GenerationRequest
 BODY = {"prompt": "x"}
 RESPONSES = "yaie_http_responses_total"
 GENERATING = "this server generates text, at "
-GENERATING += "/v1/chat/completions and /v1/completions and /v1/responses"
+GENERATING += "/v1/chat/completions and /v1/completions and /v1/responses and /v1/messages"
 OPEN = ("/", "/health", "/liveness", "/metrics", "/ping", "/readiness", "/version")
 
 

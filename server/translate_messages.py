@@ -1,0 +1,168 @@
+"""Translation of Anthropic's messages: a chat completion with other names.
+
+Runs in the text threads, as `Translator` does.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from server.blocks import chat_messages, chat_tool_choice, chat_tools
+from server.checks import MAX_NAMED_IGNORED
+from server.schemas.chat import ChatBody
+from server.schemas.messages import CountedMessagesBody, MessagesBody
+from server.translate import Call, Translator
+from yaie.errors import InvalidRequest, UnsupportedParameter
+
+_THINKS = {"enabled": True, "adaptive": True, "disabled": False}
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
+# A chat completion's names of fields, and the names that this API has for them.
+_NAMES = {
+    "stop": "stop_sequences",
+    "response_format": "output_config.format",
+    "reasoning_effort": "output_config.effort",
+    "chat_template_kwargs.enable_thinking": "thinking",
+    "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
+}
+_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "cache_salt", "priority")
+
+
+def messages_call(translator: Translator, body: MessagesBody) -> Call:
+    """Translate a request for a message. Raises `InvalidRequest` or a subclass."""
+    if body.max_tokens < 0:
+        raise InvalidRequest(
+            f"max_tokens must be at least 0, got {body.max_tokens}", param="max_tokens"
+        )
+    fields = _chat_fields(body)
+    fields["stream"] = body.stream
+    fields["stop"] = body.stop_sequences or None
+    fields.update({name: getattr(body, name) for name in _SAMPLING})
+    try:
+        call = translator.chat(ChatBody(**fields))
+    except InvalidRequest as error:
+        raise _renamed(error) from None
+    names = (_NAMES.get(name, name) for name in call.ignored)
+    call = replace(call, ignored=(*names, *_unknown(body))[:MAX_NAMED_IGNORED])
+    return _limited(_named(call, body), body.max_tokens, translator.max_model_len)
+
+
+def _chat_fields(body: CountedMessagesBody) -> dict[str, Any]:
+    """Return the fields of a chat completion that its prompt depends on."""
+    _check_unsupported(body)
+    if body.messages and _is_prefill(body.messages[-1]):
+        raise UnsupportedParameter(
+            "messages ends with the assistant's turn, and this server cannot continue it; end "
+            "with the user's",
+            param="messages",
+        )
+    choice, parallel = chat_tool_choice(body.tool_choice)
+    fields: dict[str, Any] = {
+        "model": body.model,
+        "messages": chat_messages(body.system, body.messages),
+        "tools": chat_tools(body.tools),
+        "tool_choice": choice,
+        "chat_template_kwargs": dict(body.chat_template_kwargs or {}) | _thinking(body.thinking),
+    }
+    if parallel is not None:
+        fields["parallel_tool_calls"] = parallel
+    return fields | _output_fields(body.output_config or {})
+
+
+def _check_unsupported(body: CountedMessagesBody) -> None:
+    for name, harmless in body.unsupported.items():
+        value = (body.model_extra or {}).get(name)
+        if value is not None and value not in harmless:
+            raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
+
+
+def _is_prefill(last: object) -> bool:
+    return isinstance(last, dict) and last.get("role") == "assistant"
+
+
+def _thinking(given: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the template's variable for `thinking`."""
+    if given is None:
+        return {}
+    kind = given.get("type")
+    if not isinstance(kind, str) or kind not in _THINKS:
+        raise InvalidRequest(
+            "thinking.type must be 'enabled', 'adaptive' or 'disabled'", param="thinking.type"
+        )
+    return {"enable_thinking": _THINKS[kind]}
+
+
+def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields for `output_config`."""
+    fields: dict[str, Any] = {}
+    if (effort := given.get("effort")) is not None:
+        if not isinstance(effort, str) or len(effort) > 32:
+            raise InvalidRequest(
+                "output_config.effort must be a short string", param="output_config.effort"
+            )
+        fields["reasoning_effort"] = effort
+    if (form := given.get("format")) is not None:
+        schema = form.get("schema") if isinstance(form, dict) else None
+        if not isinstance(schema, dict) or form.get("type") != "json_schema":
+            raise InvalidRequest(
+                "output_config.format must be an object of type 'json_schema' with a schema",
+                param="output_config.format",
+            )
+        wanted = {"name": "answer", "schema": schema, "strict": True}
+        fields["response_format"] = {"type": "json_schema", "json_schema": wanted}
+    return fields
+
+
+def _renamed(error: InvalidRequest) -> InvalidRequest:
+    """Return the error with this API's name of the field."""
+    ours = _NAMES.get(error.param or "")
+    if error.param is None or ours is None:
+        return error
+    message = error.message.replace(error.param, ours, 1)
+    return type(error)(message, param=ours, code=error.code)
+
+
+def _unknown(body: MessagesBody) -> list[str]:
+    """Return the names of fields without effect; null counts as left out."""
+    names = [
+        name if _PLAIN_NAME.fullmatch(name) else "?"
+        for name, value in (body.model_extra or {}).items()
+        if value is not None and name not in body.accepted and name not in body.unsupported
+    ]
+    if (body.thinking or {}).get("budget_tokens") is not None:
+        names.append("thinking.budget_tokens")
+    return names
+
+
+def _named(call: Call, body: MessagesBody) -> Call:
+    """Return the call with an id of this API."""
+    response_id = f"msg_{uuid.uuid4().hex}"
+    (request,) = call.requests
+    return replace(
+        call,
+        response_id=response_id,
+        requests=(replace(request, request_id=response_id),),
+        body=body,
+    )
+
+
+def _limited(call: Call, max_tokens: int, max_model_len: int) -> Call:
+    """Limit the answer to `max_tokens`, or to the rest of the context if that is less.
+
+    Clients of this API send their model's largest number. 0 computes the prompt into the cache.
+    """
+    (request,) = call.requests
+    room = max_model_len - len(request.prompt_token_ids)
+    if max_tokens > room:
+        return call  # ends with the context
+    sampling = replace(request.sampling, max_tokens=max(max_tokens, 1))
+    if max_tokens == 0:
+        sampling = replace(sampling, stop=(), stop_token_ids=(), ignore_eos=True)
+    return replace(
+        call,
+        requests=(replace(request, sampling=sampling),),
+        sampling=sampling,
+        prompt_only=max_tokens == 0,
+    )
