@@ -77,6 +77,8 @@ PURE = (
     "yaie.engine.step",
     "yaie.engine.validation",
     "yaie.engine.sampling_state",
+    "yaie.engine.grammar",
+    "yaie.engine.grammar_limits",
     "yaie.text.stops",
     "yaie.client.submission",
 )

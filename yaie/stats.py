@@ -62,7 +62,10 @@ class EngineStats:
     ] = 0
     prompt_tokens: Annotated[int, _counter("Prompt tokens of requests with a first token")] = 0
     cached_tokens: Annotated[int, _counter("Prompt tokens taken from the cache")] = 0
-    output_tokens: Annotated[int, _counter("Tokens sampled")] = 0
+    output_tokens: Annotated[int, _counter("Tokens of answers, sampled or forced")] = 0
+    forced_tokens: Annotated[
+        int, _counter("Tokens that a grammar left no choice about, appended without a sample")
+    ] = 0
     rows_computed: Annotated[int, _counter("Rows (tokens) computed by the model")] = 0
     prompt_rows_computed: Annotated[int, _counter("Rows of prompts computed")] = 0
     decode_rows_computed: Annotated[

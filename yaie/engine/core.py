@@ -11,12 +11,15 @@ import logging
 import secrets
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 
 from yaie.config import EngineConfig
 from yaie.engine.executor import Executor
+from yaie.engine.grammar_compiler import GrammarCompiler
+from yaie.engine.grammar_queue import GrammarQueue
 from yaie.engine.info import describe_engine
 from yaie.engine.loading import load_executor
 from yaie.engine.logprobs import token_logprobs
@@ -31,10 +34,11 @@ from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.native.packed_weights import PackedWeightsWriter
 from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+from yaie.types import GenerationRequest, Grammar, TokenDelta
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +74,7 @@ class EngineCore:
             max_running=config.max_running,
         )
         self.info = describe_engine(config, executor)
+        self._grammars = self._make_grammars(partial(load_tokenizer, loaded.path))
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
         self._num_failed_steps = 0
@@ -83,10 +88,12 @@ class EngineCore:
         Raises `InvalidRequest` or `Overloaded` for a request that cannot be run, `RequestFailed`
         if a request of the same id is still alive.
         """
-        if request.request_id in self.scheduler:
+        if request.request_id in self.scheduler or request.request_id in self._grammars:
             raise RequestFailed(f"a request with the id {request.request_id!r} is still running")
         try:
-            self.scheduler.add(self._make_request(request))
+            made = self._make_request(request)
+            if request.grammar is None or self._grammars.add(made, request.grammar):
+                self.scheduler.add(made)
         except Exception as error:
             self.scheduler.stats.num_requests += 1
             self.scheduler.stats.num_failed += 1
@@ -96,12 +103,37 @@ class EngineCore:
 
     def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request or one of its sequences; ignore an unknown id."""
+        request = self._grammars.abort(request_id, index)
+        if request is not None:
+            self.scheduler.add(request)
+            index = None
         self._pending += self.scheduler.abort(request_id, index)
+
+    def use_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Read grammars with `tokenizer` instead of the model's own; call it before any request."""
+        self._grammars = self._make_grammars(lambda: tokenizer)
+
+    def _make_grammars(self, read_tokenizer: Callable[[], Tokenizer]) -> GrammarQueue:
+        return GrammarQueue(
+            GrammarCompiler(
+                read_tokenizer,
+                vocab_size=self.info.vocab_size,
+                end_token_ids=self.info.eos_token_ids,
+            )
+        )
+
+    def check_grammar(self, grammar: Grammar) -> None:
+        """Compile a grammar for later requests and wait for it; any thread may call it.
+
+        Raises `InvalidRequest` if it is wrong or beyond the limits, `Overloaded` if too many are
+        being compiled.
+        """
+        self._grammars.check(grammar)
 
     @property
     def has_work(self) -> bool:
         """True if a step would compute or report anything."""
-        return bool(self._pending) or self.scheduler.has_work
+        return bool(self._pending or self._grammars) or self.scheduler.has_work
 
     def _make_request(self, request: GenerationRequest) -> Request:
         self._refuse_if_full()
@@ -147,6 +179,7 @@ class EngineCore:
 
     def step(self) -> list[TokenDelta]:
         """Compute one step; return its deltas, after the pending ones."""
+        self._admit_with_grammars()
         began = time.perf_counter()
         deltas, self._pending = self._pending, []
         step = self.scheduler.schedule()
@@ -161,6 +194,18 @@ class EngineCore:
         elif not self.scheduler.has_work:
             self._audit_when_idle()
         return deltas
+
+    def _admit_with_grammars(self) -> None:
+        """Queue the requests that have got their grammar; end those with a wrong one."""
+        is_idle = not (self._pending or self.scheduler.has_work)
+        for entry in self._grammars.ready(may_wait=is_idle):
+            request = entry.request
+            self.scheduler.add(request)
+            for index in sorted(entry.aborted):
+                self._pending += self.scheduler.abort(request.request_id, index)
+            if entry.error is not None:
+                first = next(each for each in request.sequences if each.index not in entry.aborted)
+                self._pending.append(self.scheduler.fail(first, entry.error))
 
     def _execute(self, step: ScheduledStep) -> list[TokenDelta]:
         began = time.perf_counter()
@@ -203,7 +248,7 @@ class EngineCore:
         tree, scheduler = self._tree, self.scheduler
         return replace(
             scheduler.stats,
-            num_waiting=scheduler.num_waiting,
+            num_waiting=scheduler.num_waiting + len(self._grammars),
             num_running=len(scheduler.running),
             num_free_slots=tree.num_free,
             num_live_slots=tree.num_live,

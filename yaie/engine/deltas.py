@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as List
+
 from yaie.engine.request import Sequence
 from yaie.engine.step import SampledToken
 from yaie.errors import request_error
@@ -11,6 +13,7 @@ from yaie.types import FinishReason, TokenDelta
 def make_delta(
     sequence: Sequence,
     sampled: SampledToken | None,
+    forced: List[int] = (),
     reason: FinishReason | None = None,
     *,
     now: float = 0.0,
@@ -18,7 +21,7 @@ def make_delta(
     error: Exception | None = None,
     first: bool = False,
 ) -> TokenDelta:
-    """Return the delta of a sampled token, of an end, or of both.
+    """Return the delta of a sampled token with the forced ones after it, of an end, or of both.
 
     The last delta, with a `reason`, carries the timings up to `now`; the first one of sequence 0
     carries the log-probabilities of the prompt.
@@ -30,7 +33,7 @@ def make_delta(
         request_id=request.request_id,
         submission=request.submission,
         index=sequence.index,
-        token_ids=(sampled.token_id,) if sampled else (),
+        token_ids=(sampled.token_id, *forced) if sampled else (),
         logprobs=(logprobs,) if logprobs else (),
         finish_reason=reason,
         stop_token_id=stop_token_id,

@@ -82,6 +82,27 @@ class SparseRule(LogitRule):
         flat[places] = self._combine(flat[places], numbers.to(own.device))
 
 
+class GrammarMask(LogitRule):
+    """Forbid every token that the grammar of the answer excludes."""
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if the request has a grammar."""
+        return state.grammar is not None
+
+    def keeps_best(self, state: SamplingState, best_id: int) -> bool:
+        """Return True if the grammar allows the best token."""
+        assert state.grammar is not None
+        return state.grammar.allows(best_id)
+
+    def apply(self, own: Tensor, rows: Rows) -> None:
+        """Set the logits of all other tokens to minus infinity."""
+        for row, state in rows:
+            assert state.grammar is not None
+            bits = np.unpackbits(state.grammar.mask().view(np.uint8), bitorder="little")
+            allowed = torch.from_numpy(bits[: own.shape[1]].view(np.bool_)).to(own.device)
+            own[row].masked_fill_(~allowed, -math.inf)
+
+
 class MinTokens(SparseRule):
     """Forbid end and stop tokens until the output has `min_tokens` tokens."""
 
@@ -92,8 +113,10 @@ class MinTokens(SparseRule):
         return state.params.min_tokens > 0 and len(state.end_token_ids) > 0
 
     def applies(self, state: SamplingState) -> bool:
-        """Return True while the output is shorter than the minimum."""
-        return state.num_output < state.params.min_tokens
+        """Return True while the output is shorter than the minimum and its grammar lets it grow."""
+        if state.num_output >= state.params.min_tokens:
+            return False
+        return state.grammar is None or not state.grammar.must_end()
 
     def keeps_best(self, state: SamplingState, best_id: int) -> bool:
         """Return True unless the best token would end the sequence."""
@@ -194,6 +217,7 @@ class Truncation(LogitRule):
 
 
 RULES: tuple[LogitRule, ...] = (
+    GrammarMask(),
     MinTokens(),
     LogitBias(),
     RepetitionPenalty(),

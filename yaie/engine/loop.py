@@ -6,11 +6,14 @@ synchronous; the caller decides when to step. One thread at a time may call it.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from yaie.errors import request_error
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, GenerationRequest, TokenDelta
+from yaie.types import EngineInfo, GenerationRequest, Grammar, TokenDelta
+
+if TYPE_CHECKING:
+    from yaie.text.tokenizer import Tokenizer
 
 
 class Core(Protocol):
@@ -31,6 +34,12 @@ class Core(Protocol):
 
     def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request or one of its sequences; ignore an unknown id."""
+
+    def use_tokenizer(self, tokenizer: Tokenizer) -> None:
+        """Read grammars with `tokenizer`, before any request."""
+
+    def check_grammar(self, grammar: Grammar) -> None:
+        """Compile a grammar, on any thread. Raises the error of a grammar that cannot be used."""
 
     def step(self) -> list[TokenDelta]:
         """Compute one step."""

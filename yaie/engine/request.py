@@ -14,7 +14,9 @@ import numpy as np
 
 from yaie.engine.sampling_state import SamplingState
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
-from yaie.types import GenerationRequest, SamplingParams, Timings, TokenLogprobs
+from yaie.types import FinishReason, GenerationRequest, SamplingParams, Timings, TokenLogprobs
+
+End = tuple[FinishReason, int | None]  # with the stop token
 
 
 class SequenceState(enum.Enum):
@@ -151,6 +153,26 @@ class Sequence:
         if not self.output:
             return self.request.prompt
         return np.concatenate([self.request.prompt, np.array(self.output, dtype=np.int32)])
+
+    def take(self, token_id: int) -> tuple[list[int], End | None]:
+        """Add a sampled token to the output, and those that its grammar forces after it.
+
+        Returns the forced ones, and the end if the last token is one. Raises the grammar's error.
+        """
+        end, forced = self._add(token_id), []
+        if end is None:
+            for following in self.sampling.forced():
+                forced.append(following)
+                end = self._add(following)
+                if end is not None:
+                    break
+        return forced, end
+
+    def _add(self, token_id: int) -> End | None:
+        self.output.append(token_id)
+        self.sampling.observe(token_id)
+        end = self.sampling.finish_reason(token_id)
+        return ("length", None) if end is None and self.num_remaining <= 0 else end
 
     def count_pending_rows(self) -> int:
         """Count the rows until its next token, shared ones included."""

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from yaie.types import FinishReason, SamplingParams
 
 if TYPE_CHECKING:
+    from yaie.engine.grammar import GrammarState
     from yaie.engine.logit_rules import LogitRule
 
 _UINT64 = 2**64
@@ -125,6 +126,7 @@ class SamplingState:
         "_stop_token_ids",
         "bias",
         "end_token_ids",
+        "grammar",
         "index",
         "num_output",
         "output",
@@ -147,6 +149,7 @@ class SamplingState:
         self.index = index
         self.num_output = 0  # tokens so far
         self.rules: tuple[LogitRule, ...] | None = None  # set by the sampler at the first token
+        self.grammar: GrammarState | None = None  # given once it is compiled
         self._seed = fallback_seed if params.seed is None else params.seed
         self._eos_token_ids = frozenset() if params.ignore_eos else frozenset(eos_token_ids)
         self._stop_token_ids = frozenset(params.stop_token_ids)
@@ -177,23 +180,43 @@ class SamplingState:
             state.output = TokenCounts()
         return state
 
+    def take_grammar(self, grammar: GrammarState) -> None:
+        """Set the grammar of the output, before its first token."""
+        if self.params.ignore_eos:
+            grammar.keep_going()
+        self.grammar = grammar
+
     def next_uniform(self) -> float:
         """Return the number in [0, 1) that selects the next token; repeated calls agree."""
         return uniform(self._seed, self.index, self.num_output)
 
     def observe(self, token_id: int) -> None:
-        """Count a token that became part of the output."""
+        """Count a token that became part of the output. Raises the error of its grammar."""
         self.num_output += 1
+        if self.grammar is not None:
+            self.grammar.observe(token_id)
         if self.seen is not None:
             self.seen.add(token_id)
         if self.output is not None:
             self.output.add(token_id)
 
+    def forced(self) -> list[int]:
+        """Return the tokens that the grammar leaves no choice about, for the output to go on with.
+
+        None with logprobs: those of forced tokens are unknown without a sample.
+        """
+        if self.grammar is None or self.params.logprobs is not None:
+            return []
+        return self.grammar.forced()
+
     def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
         """Return the reason and the stop token if `token_id` ends the sequence, else None.
 
         May be called before or after `observe`: a token forbidden by `min_tokens` is never sampled.
+        A grammar that nothing can follow ends the sequence before `min_tokens` too.
         """
+        if self.grammar is not None and self.grammar.is_over:
+            return "stop", token_id if self.grammar.is_end(token_id) else None
         if self.num_output < self.params.min_tokens:
             return None
         if token_id in self._stop_token_ids or token_id in self._eos_token_ids:

@@ -174,7 +174,10 @@ class Scheduler:
         step.count_in(self.stats)
 
     def _accept(self, sequence: Sequence, sampled: SampledToken) -> TokenDelta:
-        """Take a sampled token: it ends the sequence, or the sequence grows by it."""
+        """Take a sampled token, and the tokens that a grammar forces after it.
+
+        One of them ends the sequence, or the sequence grows by all; they get rows in one step.
+        """
         request = sequence.request
         if request.num_cached is None:
             request.num_cached = max(0, len(request.prompt) - request.num_paid_rows)
@@ -184,18 +187,18 @@ class Scheduler:
         if first:
             sequence.first_token_s = self._clock()
             self.stats.num_started += 1
-        sequence.output.append(sampled.token_id)
-        sequence.sampling.observe(sampled.token_id)
-        self.stats.output_tokens += 1
-        self.waiting.charge(request, 1)
-        finish = sequence.sampling.finish_reason(sampled.token_id)
-        if finish is None and sequence.num_remaining <= 0:
-            finish = ("length", None)
+        forced, finish = sequence.take(sampled.token_id)
+        self.stats.output_tokens += 1 + len(forced)
+        self.stats.forced_tokens += len(forced)
+        self.waiting.charge(request, 1 + len(forced))
         if finish is not None:
-            return self._end(sequence, finish[0], sampled, stop_token_id=finish[1], first=first)
-        if sequence.state is SequenceState.RUNNING:
-            self._grow(sequence, sampled.token_id)
-        return make_delta(sequence, sampled, first=first)
+            return self._end(
+                sequence, finish[0], sampled, forced, stop_token_id=finish[1], first=first
+            )
+        for token_id in (sampled.token_id, *forced):
+            if sequence.state is SequenceState.RUNNING:  # its growth may preempt itself
+                self._grow(sequence, token_id)
+        return make_delta(sequence, sampled, forced, first=first)
 
     def _grow(self, sequence: Sequence, token_id: int) -> None:
         """Append a sampled token to the tree; preempt until there is a slot for it."""
@@ -218,6 +221,7 @@ class Scheduler:
         sequence: Sequence,
         reason: FinishReason,
         sampled: SampledToken | None = None,
+        forced: List[int] = (),
         *,
         stop_token_id: int | None = None,
         error: Exception | None = None,
@@ -248,6 +252,7 @@ class Scheduler:
         return make_delta(
             sequence,
             sampled,
+            forced,
             reason,
             now=self._clock(),
             stop_token_id=stop_token_id,

@@ -1,0 +1,203 @@
+"""Requests with a grammar: every answer follows it, and no other request notices."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
+from yaie.engine.core import EngineCore
+from yaie.errors import InvalidRequest
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
+from yaie.types import GenerationRequest, Grammar
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+PROMPT = tokens_of(1, 20)
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "maxLength": 8},
+        "kind": {"enum": ["cat", "dog"]},
+        "alive": {"type": "boolean"},
+    },
+    "required": ["name", "kind", "alive"],
+    "additionalProperties": False,
+}
+SCHEMA = Grammar(kind="json_schema", source=json.dumps(PERSON))
+CODE = Grammar(kind="regex", source="[0-9]{3}-[a-f]{2,5}")
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_model_dir: Path) -> Tokenizer:
+    return load_tokenizer(tiny_model_dir)
+
+
+def under(
+    grammar: Grammar, request_id: str = "r", *, max_tokens: int = 80, **sampling: object
+) -> GenerationRequest:
+    plain = ask(request_id, PROMPT, max_tokens=max_tokens, **{"ignore_eos": False, **sampling})
+    return GenerationRequest(
+        request_id=request_id,
+        prompt_token_ids=PROMPT,
+        sampling=plain.sampling,
+        grammar=grammar,
+    )
+
+
+def text_of(answers: Answers, tokenizer: Tokenizer, request_id: str = "r", index: int = 0) -> str:
+    assert answers.last(request_id, index).error is None
+    assert answers.last(request_id, index).finish_reason == "stop"
+    return tokenizer.decode(answers.tokens(request_id, index))
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+def test_an_answer_under_a_schema_has_its_form(
+    make_core: MakeCore, tokenizer: Tokenizer, temperature: float
+) -> None:
+    answers = run(make_core(), under(SCHEMA, n=3, temperature=temperature))
+    for index in range(3):
+        person = json.loads(text_of(answers, tokenizer, index=index))
+        assert list(person) == ["name", "kind", "alive"]
+        assert person["kind"] in ("cat", "dog") and isinstance(person["alive"], bool)
+
+
+@pytest.mark.parametrize(
+    ("grammar", "pattern"),
+    [
+        (CODE, CODE.source),
+        (
+            Grammar(kind="choice", source='["yes", "no", "a \\"quoted\\" one"]'),
+            'yes|no|a "quoted" one',
+        ),
+        (Grammar(kind="lark", source='start: "<" /[a-z]{1,4}/ ">"'), "<[a-z]{1,4}>"),
+        (Grammar(kind="json_object"), r"\{.*\}"),
+    ],
+)
+def test_each_kind_of_grammar_holds(
+    make_core: MakeCore, tokenizer: Tokenizer, grammar: Grammar, pattern: str
+) -> None:
+    bias = dict.fromkeys(tokenizer.encode("}"), 5.0)  # a random model would go on
+    for temperature in (0.0, 1.0):
+        request = under(grammar, temperature=temperature, logit_bias=bias, max_tokens=900, seed=5)
+        text = text_of(run(make_core(), request), tokenizer)
+        assert re.fullmatch(pattern, text, re.DOTALL), text
+
+
+def test_forced_tokens_have_no_step_of_their_own(make_core: MakeCore, tokenizer: Tokenizer) -> None:
+    core = make_core()
+    answers = run(core, under(SCHEMA))
+    stats = core.stats
+    num_tokens = len(answers.tokens("r"))
+    assert stats.forced_tokens > 15
+    assert stats.num_steps == num_tokens - stats.forced_tokens
+    assert stats.output_tokens == num_tokens
+    assert stats.rows_computed < len(PROMPT) + num_tokens  # each once, and none after the last
+    assert text_of(answers, tokenizer).startswith('{"name": "')
+
+
+def test_logprobs_are_those_of_samples_without_forced_tokens(make_core: MakeCore) -> None:
+    core = make_core()
+    answers = run(core, under(SCHEMA, logprobs=2))
+    deltas = answers.deltas["r", 0]
+    assert core.stats.forced_tokens == 0
+    assert all(len(delta.logprobs) == len(delta.token_ids) == 1 for delta in deltas)
+
+
+def test_requests_that_share_a_row_keep_their_own_tokens(make_core: MakeCore) -> None:
+    """All sample their first token from one row of logits."""
+    plain = ask("plain", PROMPT, max_tokens=20)
+    alone = run(make_core(), plain).tokens("plain")
+    core = make_core()
+    core.check_grammar(SCHEMA)
+    core.check_grammar(CODE)
+    answers = run(core, plain, under(SCHEMA, "schema"), under(CODE, "code"), ask("p2", PROMPT))
+    assert answers.tokens("plain") == alone
+    assert answers.tokens("p2") == alone[:6]
+    assert answers.tokens("code") == run(make_core(), under(CODE)).tokens("r")
+    assert answers.tokens("schema") == run(make_core(), under(SCHEMA)).tokens("r")
+
+
+@pytest.mark.parametrize(
+    ("grammar", "reason"),
+    [
+        (Grammar(kind="lark", source='start: "a" missing', param="x"), "missing"),
+        (Grammar(kind="regex", source="(?=a)b", param="x"), "look-around"),
+        (Grammar(kind="json_schema", source='{"type": "strong"}', param="x"), "strong"),
+        (Grammar(kind="json_schema", source="{", param="x"), "x is not usable"),
+        (Grammar(kind="choice", source="[]", param="x"), "at least one"),
+        (Grammar(kind="choice", source='["a", 1]', param="x"), "text"),
+        (Grammar(kind="regex", source="", param="x"), "empty"),
+        (Grammar(kind="json_schema", source=" " * 70_000, param="x"), "65536"),
+        (Grammar(kind="regex", source="(" * 65 + "a" + ")" * 65, param="x"), "65 levels"),
+    ],
+)
+def test_an_invalid_grammar_ends_its_own_request_only(
+    make_core: MakeCore, grammar: Grammar, reason: str
+) -> None:
+    core = make_core()
+    plain = ask("plain", PROMPT, max_tokens=20)
+    answers = run(core, under(grammar, "bad", n=2), plain)
+    error = answers.last("bad").error
+    assert error is not None
+    assert (error.status, error.param) == (400, "x")
+    assert reason in error.message
+    assert answers.tokens("plain") == run(make_core(), plain).tokens("plain")
+    with pytest.raises(InvalidRequest, match=re.escape(reason)):
+        core.check_grammar(grammar)
+
+
+def test_a_request_can_be_aborted_while_its_grammar_is_compiled(make_core: MakeCore) -> None:
+    core: EngineCore = make_core()
+    for index in (None, 0):
+        core.add(under(SCHEMA, "r", n=2))
+        assert core.stats.num_waiting == 1
+        core.abort("r", index)
+        answers = run(core)
+        assert answers.last("r", 0).finish_reason == "abort"
+        assert answers.last("r", 1).finish_reason == ("abort" if index is None else "stop")
+    assert core.stats.num_requests == 2
+
+
+def test_preempted_sequences_go_on_in_their_grammar(
+    make_core: MakeCore, tokenizer: Tokenizer
+) -> None:
+    long = Grammar(kind="lark", source='start: "<" /[a-z]{110,120}/ " and the end>"')
+    core = make_core(num_slots=170)
+    requests = [under(long, f"r{i}", max_tokens=145, temperature=1.0, seed=i) for i in range(4)]
+    answers = run(core, *requests)
+    assert core.stats.num_preemptions > 0
+    alone = make_core()
+    for i, request in enumerate(requests):
+        assert re.fullmatch("<[a-z]{110,120} and the end>", text_of(answers, tokenizer, f"r{i}"))
+        assert answers.tokens(f"r{i}") == run(alone, request).tokens(f"r{i}")
+
+
+def test_a_grammar_ends_an_answer_before_its_minimum_and_despite_ignored_ends(
+    make_core: MakeCore, tokenizer: Tokenizer
+) -> None:
+    once = Grammar(kind="regex", source="[ab]{2}")
+    for sampling in ({"min_tokens": 9}, {"ignore_eos": True}):
+        assert len(text_of(run(make_core(), under(once, **sampling)), tokenizer)) == 2
+
+
+def test_a_grammar_that_can_go_on_reaches_the_minimum(
+    make_core: MakeCore, tokenizer: Tokenizer
+) -> None:
+    growing = Grammar(kind="regex", source="[ab]*")
+    for sampling in ({"min_tokens": 9}, {"ignore_eos": True, "max_tokens": 9}):
+        answers = run(make_core(), under(growing, logit_bias={1: 50.0}, **sampling))
+        assert len(answers.tokens("r")) >= 9
+        assert set(tokenizer.decode(answers.tokens("r")[:9])) <= {"a", "b"}
+
+
+def test_a_stop_token_ends_an_answer_inside_its_grammar(
+    make_core: MakeCore, tokenizer: Tokenizer
+) -> None:
+    (colon,) = tokenizer.encode(":")
+    answers = run(make_core(), under(SCHEMA, stop_token_ids=(colon,)))
+    assert answers.last("r").stop_token_id == colon
+    assert tokenizer.decode(answers.tokens("r")) == '{"name":'

@@ -1,0 +1,52 @@
+"""Limits on the source of a grammar: its size, and the depth of its brackets.
+
+Checked before llguidance reads it: its parsers descend recursively. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from yaie.errors import InvalidRequest
+from yaie.types import Grammar
+
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 64  # of nested brackets
+
+_QUOTED = r'"(?:[^"\\\n]|\\.)*"'
+# Text in which brackets do not nest.
+_FLAT = {
+    "json_schema": re.compile(_QUOTED),
+    "choice": re.compile(_QUOTED),
+    "lark": re.compile(rf"{_QUOTED}|//[^\n]*|/(?:[^/\\\n]|\\.)+/"),
+    "regex": re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]", re.DOTALL),
+}
+_BRACKETS = re.compile(r"[\[({})\]]")
+
+
+def check_size(grammar: Grammar) -> None:
+    """Raise `InvalidRequest` if the source is too long or nested too deeply."""
+    size = len(grammar.source.encode(errors="replace"))
+    if size > MAX_BYTES:
+        raise InvalidRequest(
+            f"{grammar.param} has {size} bytes, but at most {MAX_BYTES} are compiled; shorten it",
+            param=grammar.param,
+        )
+    depth = depth_of(grammar)
+    if depth > MAX_DEPTH:
+        raise InvalidRequest(
+            f"{grammar.param} is nested {depth} levels deep, but at most {MAX_DEPTH} are compiled; "
+            "flatten it",
+            param=grammar.param,
+        )
+
+
+def depth_of(grammar: Grammar) -> int:
+    """Return the depth of nested brackets outside literals."""
+    flat = _FLAT.get(grammar.kind)
+    source = flat.sub("", grammar.source) if flat else grammar.source
+    depth = deepest = 0
+    for match in _BRACKETS.finditer(source):
+        depth += 1 if match[0] in "[({" else -1
+        deepest = max(deepest, depth)
+    return deepest
