@@ -164,6 +164,14 @@ class GenerationBody(RequestBody):
     include_stop_str_in_output: Annotated[
         bool | None, Extension("End the text with its stop string.", "false", example=True)
     ] = None
+    truncate_prompt_tokens: Annotated[
+        WholeNumber | None,
+        Extension(
+            "Keep this many last tokens of each prompt. -1 keeps as many as the context has room "
+            "for.",
+            example=2,
+        ),
+    ] = None
     return_token_ids: Annotated[
         bool | None,
         Extension(

@@ -70,7 +70,6 @@ COMMON = (
     _refused("thinking_token_budget", "a limit on the tokens of the reasoning", -1),
     _refused("top_a", _SAMPLER, 0),
     _refused("top_n_sigma", _SAMPLER, 0, -1),
-    _refused("truncate_prompt_tokens", "a prompt cut to its last tokens"),
     _refused("typical_p", _SAMPLER, 1),
     _refused("use_beam_search", "beam search", False),
     _refused("xtc_probability", _SAMPLER, 0),

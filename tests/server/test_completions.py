@@ -248,3 +248,17 @@ def test_special_tokens_of_the_tokenizer(make_app: MakeApp) -> None:
         complete(http, prompt="the", add_special_tokens=adds)
     default, added, plain = (request.prompt_token_ids for request in engine.requests)
     assert default == added == (loaded.fast.token_to_id(begin), *plain)
+
+
+def test_truncated_prompts_keep_their_last_tokens(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    ids = list(range(5, 205))
+    answer = complete(http, prompt=ids, truncate_prompt_tokens=3, echo=True)
+    assert engine.requests[-1].prompt_token_ids == tuple(ids[-3:])
+    assert answer["choices"][0]["text"] == tokenizer.decode(ids[-3:]) + SAID
+    text = "the plan " * 400
+    for fields, kept in (({"max_tokens": 100}, 156), ({"max_tokens": None}, 255)):
+        complete(http, prompt=text, truncate_prompt_tokens=-1, **fields)
+        assert engine.requests[-1].prompt_token_ids == tuple(tokenizer.encode(text)[-kept:])
+    complete(http, prompt=[5, 6], truncate_prompt_tokens=3)
+    assert engine.requests[-1].prompt_token_ids == (5, 6)

@@ -68,7 +68,8 @@ def effects(app: tuple[TestClient, ScriptedClient], path: str, fields: dict[str,
     """Return what a field may change: the engine's requests and the text of the answer."""
     http, engine = app
     engine.requests.clear()
-    response = http.post(path, json={**good(path), **fields})
+    body = good(path) if "messages" in good(path) else {"prompt": "the plan is"}
+    response = http.post(path, json={**body, **fields})
     assert response.status_code == 200, response.text
     assert "X-YAIE-Ignored-Params" not in response.headers or "priority" in fields
     requests = [dataclasses.replace(each, request_id="") for each in engine.requests]

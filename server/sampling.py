@@ -1,0 +1,92 @@
+"""Sampling parameters of bodies: defaults of the model, checks and names of the client."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from typing import Any
+
+from server.checks import field_name, stops
+from server.prompts import context_limit
+from server.schemas.common import GenerationBody
+from server.schemas.completions import CompletionBody
+from server.token_ids import checked_ids, no_such_token
+from yaie.errors import InvalidRequest
+from yaie.types import EngineInfo, SamplingParams
+
+DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
+_GREEDY_TOP_P = 1e-9  # leaves one token
+# Sampling fields in another form in a body.
+_CONVERTED = {"stop", "stop_token_ids", "logit_bias"}
+_PASSED_ON = tuple(
+    field.name
+    for field in fields(SamplingParams)
+    if field.name in GenerationBody.model_fields and field.name not in _CONVERTED
+)
+
+
+def sampling_of(
+    body: GenerationBody,
+    info: EngineInfo,
+    *,
+    max_tokens: int | None,
+    logprobs: int | None,
+    prompt_logprobs: int | None = None,
+) -> SamplingParams:
+    """Return the sampling parameters of a body. Raises `InvalidRequest` with the client's name."""
+    given = {name: getattr(body, name) for name in _PASSED_ON}
+    fields: dict[str, Any] = {
+        # Defaults for fields left out: the recommendations of the model's authors.
+        **info.default_sampling,
+        **{name: value for name, value in given.items() if value is not None},
+    }
+    if (fields.get("top_k") or 0) > info.vocab_size:
+        fields["top_k"] = 0  # off, since it would keep every token
+    if fields.get("top_p") == 0:
+        fields["top_p"] = _GREEDY_TOP_P  # allowed by OpenAI
+    if (fields.get("min_tokens") or 0) > info.max_model_len:
+        raise InvalidRequest(
+            f"min_tokens is {body.min_tokens}, but {context_limit(info)}", param="min_tokens"
+        )
+    try:
+        return SamplingParams(
+            **fields,
+            max_tokens=max_tokens,
+            logprobs=logprobs,
+            prompt_logprobs=prompt_logprobs,
+            stop=stops(body.stop),
+            stop_token_ids=checked_ids(body.stop_token_ids, "stop_token_ids", info.vocab_size),
+            logit_bias=_logit_bias(body.logit_bias, info.vocab_size),
+        )
+    except InvalidRequest as error:
+        renamed = field_name(error.param, body)
+        if renamed == error.param or error.param is None:
+            raise
+        message = error.message.replace(error.param, renamed or error.param, 1)
+        raise InvalidRequest(message, param=renamed) from None
+
+
+def limited(
+    sampling: SamplingParams, body: GenerationBody, info: EngineInfo, prompt_len: int
+) -> SamplingParams:
+    """Limit a text completion without `max_tokens` to OpenAI's default, or the context."""
+    if sampling.max_tokens is not None or not isinstance(body, CompletionBody):
+        return sampling
+    room = info.max_model_len - prompt_len
+    wanted = max(DEFAULT_COMPLETION_TOKENS, sampling.min_tokens)
+    return replace(sampling, max_tokens=min(wanted, room))
+
+
+def _logit_bias(given: dict[str, float] | None, vocab_size: int) -> dict[int, float] | None:
+    if not given:
+        return None
+    biases = {}
+    for key, bias in given.items():
+        if not re.fullmatch(r"[0-9]{1,10}", key, re.ASCII):
+            raise InvalidRequest(
+                f"logit_bias keys must be token ids, got {key[:40]!r}", param="logit_bias"
+            )
+        if int(key) >= vocab_size:
+            raise no_such_token(int(key), "logit_bias", vocab_size)
+        biases[int(key)] = bias
+    return biases
