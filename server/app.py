@@ -63,7 +63,13 @@ _NOT_SERVED = {
     *("moderations", "pooling", "rerank", "score", "threads", "vector_stores"),
 }
 # Headers readable by pages of other origins: those of docs/api.md.
-EXPOSED_HEADERS = ("Retry-After", "X-Request-ID", "X-Should-Retry", "X-YAIE-Ignored-Params")
+EXPOSED_HEADERS = (
+    "Retry-After",
+    "X-Request-ID",
+    "X-Should-Retry",
+    "X-YAIE-Ignored-Params",
+    "X-YAIE-Tool-Parse-Error",
+)
 
 
 def create_app(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from server.schemas.chat import ChatBody
 from server.schemas.common import GenerationBody
@@ -93,27 +92,6 @@ def chat_logprobs(body: ChatBody) -> int | None:
             raise InvalidRequest("top_logprobs requires logprobs to be true", param="top_logprobs")
         return None
     return body.top_logprobs or 0
-
-
-def check_tools(body: ChatBody) -> list[dict[str, Any]] | None:
-    """Return the tools for the chat template, if the model may use them."""
-    choice = body.tool_choice
-    is_harmless = choice in ("none", "auto") or (choice == "required" and not body.tools)
-    if choice is not None and not is_harmless:
-        raise UnsupportedParameter(
-            "tool_choice must be 'none' or 'auto'; a forced tool call is not supported",
-            param="tool_choice",
-        )
-    for at, tool in enumerate(body.tools or []):
-        function = tool.get("function") if isinstance(tool, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            raise InvalidRequest(
-                f"tools[{at}] must be an object with a function that has a name",
-                param=f"tools[{at}]",
-            )
-        if tool.get("type") != "function":
-            raise InvalidRequest(f"tools[{at}].type must be 'function'", param=f"tools[{at}].type")
-    return None if choice == "none" else body.tools
 
 
 def stops(given: object) -> tuple[str, ...]:

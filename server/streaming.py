@@ -66,6 +66,7 @@ async def answer_whole(
     # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode.
     is_large = generation.call.sampling.logprobs is not None
     body = await in_thread(build) if is_large else build()
+    headers = {**headers, **response.headers(pieces)}
     return WholeAnswer(body, headers=headers, media_type="application/json")
 
 

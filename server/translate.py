@@ -11,12 +11,13 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from server.checks import chat_logprobs, check_common, check_tools, first_given, ignored
+from server.checks import chat_logprobs, check_common, first_given, ignored
 from server.prompts import Prompts, given_prompts
 from server.sampling import limited, sampling_of
 from server.schemas.chat import ChatBody
 from server.schemas.common import GenerationBody
 from server.schemas.completions import CompletionBody
+from server.tool_use import answer_format, check_tools
 from yaie.errors import InvalidRequest, UnsupportedParameter
 from yaie.text.chat import ChatTemplate
 from yaie.text.parts import OutputParser, PlainText
@@ -75,7 +76,7 @@ class Translator:
     def chat(self, body: ChatBody) -> Call:
         """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
         check_common(body)
-        tools = check_tools(body)
+        tool_use = check_tools(body)
         sampling = sampling_of(
             body,
             self._info,
@@ -88,7 +89,7 @@ class Translator:
         kept = self._prompts.kept_tokens(body, sampling.max_tokens)
         prompt = self._chat.render(
             body.messages,
-            tools=tools,
+            tools=tool_use.shown,
             add_generation_prompt=body.add_generation_prompt is not False,
             template_kwargs=template_kwargs,
             max_tokens=self._info.max_model_len if kept is None else None,
@@ -97,7 +98,10 @@ class Translator:
             prompt = prompt[-kept:]
         limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
         self._prompts.check(prompt, "messages", body, sampling.max_tokens, limit_name)
-        return self._call("chatcmpl", body, [prompt], sampling)
+        call = self._call("chatcmpl", body, [prompt], sampling)
+        parser, grammar = answer_format(tool_use, self._chat.source, self._tokenizer, prompt)
+        requests = tuple(replace(each, grammar=grammar) for each in call.requests)
+        return replace(call, requests=requests, make_parser=parser)
 
     def completion(self, body: CompletionBody) -> Call:
         """Translate a text completion of one or several prompts. Raises as `chat`."""

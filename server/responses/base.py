@@ -16,6 +16,9 @@ from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import Usage
 
+PARSE_FAULT_HEADER = "X-YAIE-Tool-Parse-Error"
+MAX_FAULT_CHARS = 300
+
 
 def usage_json(usage: Usage) -> dict[str, Any]:
     """Return OpenAI's `usage`, always with the cached tokens."""
@@ -53,6 +56,14 @@ class GenerationResponse(ABC):
     @abstractmethod
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response, with one piece for each choice."""
+
+    def headers(self, pieces: Mapping[int, TextPiece]) -> dict[str, str]:
+        """Return the headers of the whole response."""
+        faults = [piece.parse_fault for piece in pieces.values() if piece.parse_fault]
+        if not faults:
+            return {}
+        shown = "; ".join(faults)[:MAX_FAULT_CHARS].encode("ascii", "backslashreplace").decode()
+        return {PARSE_FAULT_HEADER: "".join(map(_printable, shown))}
 
     def chunk(self, choice: dict[str, Any], **extra: Any) -> bytes:
         """Return the event of a chunk with one choice and `extra` top-level fields."""
@@ -96,3 +107,7 @@ class GenerationResponse(ABC):
             "created": self.call.created,
             "model": self.call.model,
         }
+
+
+def _printable(character: str) -> str:
+    return character if " " <= character <= "~" else " "

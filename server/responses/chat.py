@@ -56,15 +56,14 @@ class ChatResponse(GenerationResponse):
                 choice["token_ids"] = piece.token_ids if is_first else ()
             body += self.chunk(choice)
         if piece.finish_reason is not None:
-            body += self.chunk(
-                {
-                    "index": index,
-                    "delta": {},
-                    "logprobs": None,
-                    "finish_reason": self._finish_reason(index, piece),
-                    "stop_reason": piece.stop_reason,
-                }
-            )
+            choice = {
+                "index": index,
+                "delta": {},
+                "logprobs": None,
+                "finish_reason": self._finish_reason(index, piece),
+                "stop_reason": piece.stop_reason,
+            }
+            body += self.chunk(choice | _fault(piece))
         return body
 
     def _delta(self, index: int, part: Part) -> dict[str, Any]:
@@ -99,7 +98,7 @@ class ChatResponse(GenerationResponse):
             }
             if self.call.return_token_ids:
                 written["token_ids"] = piece.token_ids
-            choices.append(written)
+            choices.append(written | _fault(piece))
         return self.document(choices)
 
     def _logprobs(self, given: Any) -> dict[str, Any] | None:
@@ -126,6 +125,10 @@ def whole_message(parts: Sequence[Part]) -> dict[str, Any]:
         message["tool_calls"] = list(calls.values())
         message["content"] = text or None
     return message
+
+
+def _fault(piece: TextPiece) -> dict[str, Any]:
+    return {"tool_parse_error": piece.parse_fault} if piece.parse_fault else {}
 
 
 def _call(first: ToolCallPart) -> dict[str, Any]:

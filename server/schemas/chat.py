@@ -49,10 +49,13 @@ class ChatBody(GenerationBody):
         WholeNumber | None,
         Used("0 to 20: logprobs of the most likely tokens too, with `logprobs`.", "0", 2),
     ] = None
-    tools: Annotated[list[Any] | None, Used("At most 512 tools; see below.", example=[_A_TOOL])] = (
-        None
-    )
-    tool_choice: Annotated[Any, Used("See below.", "`auto`", example="none")] = None
+    tools: Annotated[
+        list[Any] | None, Used("At most 512; see [tools](#tools).", example=[_A_TOOL])
+    ] = None
+    tool_choice: Annotated[Any, Used("See [tools](#tools).", "`auto`", example="none")] = None
+    parallel_tool_calls: Annotated[
+        bool | None, Used("Allow several calls in one answer.", "true", example=False)
+    ] = None
     response_format: Annotated[Any, Used("Only `text`.", example={"type": "text"})] = None
     reasoning_effort: Annotated[
         Annotated[str, Field(max_length=32)] | None,

@@ -96,7 +96,6 @@ CHAT = (
     _refused("functions", "the older form of `tools`", []),
     _refused("modalities", "kinds of output besides text", ["text"]),
     _refused("web_search_options", "a search of the web"),
-    _accepted("parallel_tool_calls", "the model decides"),
     _accepted("prediction", "an expected answer speeds up others' servers; the answer is the same"),
 )
 

@@ -135,7 +135,35 @@ CHAT_ONLY: list[tuple[dict[str, Any], str | None]] = [
     ({"tools": [5]}, "tools[0]"),
     ({"tools": [{"type": "function"}]}, "tools[0]"),
     ({"tools": [{"type": "code", "function": {"name": "f"}}]}, "tools[0].type"),
-    ({"tool_choice": "required", "tools": [A_TOOL]}, "tool_choice"),
+    ({"tools": [{"type": "function", "function": {}}]}, "tools[0].function.name"),
+    ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tools[0].function.name"),
+    ({"tools": [A_TOOL, A_TOOL]}, "tools[1].function.name"),
+    (
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": [1]}}]},
+        "tools[0].function.parameters",
+    ),
+    (
+        {
+            "tools": [
+                {"type": "function", "function": {"name": "f", "parameters": {"type": "array"}}}
+            ]
+        },
+        "tools[0].function.parameters.type",
+    ),
+    ({"parallel_tool_calls": "no", "tools": [A_TOOL]}, "parallel_tool_calls"),
+    ({"tool_choice": "required"}, "tool_choice"),
+    ({"tool_choice": "required", "tools": []}, "tool_choice"),
+    ({"tool_choice": "always", "tools": [A_TOOL]}, "tool_choice"),
+    ({"tool_choice": {"type": "custom"}, "tools": [A_TOOL]}, "tool_choice"),
+    ({"tool_choice": {"type": "function"}, "tools": [A_TOOL]}, "tool_choice"),
+    (
+        {"tool_choice": {"type": "function", "function": {"name": "g"}}, "tools": [A_TOOL]},
+        "tool_choice",
+    ),
+    (
+        {"tool_choice": {"type": "allowed_tools", "allowed_tools": {}}, "tools": [A_TOOL]},
+        "tool_choice.allowed_tools",
+    ),
     ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice"),
     ({"functions": [{"name": "f"}]}, "functions"),
     ({"function_call": {"name": "f"}}, "function_call"),

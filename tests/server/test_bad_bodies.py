@@ -58,12 +58,6 @@ def test_other_servers_names_are_accepted_beside_ours(http: TestClient) -> None:
         assert response.headers["X-YAIE-Ignored-Params"] == "max_new_tokens"
 
 
-def test_a_required_call_is_accepted_without_tools(http: TestClient) -> None:
-    for fields in ({"tool_choice": "required"}, {"tool_choice": "required", "tools": []}):
-        response = http.post(CHAT, json={**good(CHAT), **fields})
-        assert response.status_code == 200, response.text
-
-
 def test_unknown_models(http: TestClient) -> None:
     for path in (CHAT, TEXT):
         response = http.post(path, json={**good(path), "model": "gpt-5\r\n"})

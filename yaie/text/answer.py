@@ -56,34 +56,36 @@ class SequenceText:
         self.finish_reason: FinishReason | None = None
         self.stop_reason: str | int | None = None
         self._sampling = sampling
-        self._has_stops = bool(sampling.stop)
+        self._may_end = self._parser.may_end
+        self._is_scanned = bool(sampling.stop) or self._may_end  # token by token, for its end
         self._detokenizer = make_detokenizer(
-            tokenizer, prompt_token_ids, sampling.skip_special_tokens
+            tokenizer, prompt_token_ids, sampling.skip_special_tokens, self._parser.markers
         )
         self._stops = StopScanner(sampling.stop, sampling.include_stop_str_in_output)
         self._undecoded: list[int] = []
         # Since the last `take`:
         self._texts: list[str] = []
+        self._parts: list[Part] = []
         self._token_ids: list[int] = []
         self._logprobs: list[TokenLogprobs] = []
         self._is_end_taken = False
 
     def push(self, delta: TokenDelta) -> bool:
-        """Add a delta; return True if a stop string ended a sequence still running in the engine.
+        """Add a delta; return True if the text ended a sequence still running in the engine.
 
         A delta after the end, of a sequence being aborted, is ignored.
         """
         if self.finish_reason is not None:
             return False
-        token_ids, stop = delta.token_ids, None
+        token_ids, is_cut = delta.token_ids, False
         shown = token_ids
         if delta.stop_token_id is not None:
             shown = self._without_stop_token(delta)
             if delta.stop_token_id in self._sampling.stop_token_ids:
                 self.stop_reason = delta.stop_token_id
-        if self._has_stops:
-            num_scanned, stop = self._scan(shown)
-            if stop is not None:
+        if self._is_scanned:
+            num_scanned, is_cut = self._scan(shown)
+            if is_cut:
                 token_ids = token_ids[:num_scanned]
         else:
             self._undecoded += shown
@@ -91,13 +93,10 @@ class SequenceText:
         self._token_ids += token_ids
         if delta.logprobs:
             self._logprobs += delta.logprobs[: len(token_ids)]
-        if self._has_stops and stop is None and delta.finish_reason is not None:
-            stop = self._flush()
-        if stop is None:
-            self.finish_reason = delta.finish_reason
-            return False
-        self.finish_reason, self.stop_reason = "stop", stop
-        return delta.finish_reason is None
+        if self._is_scanned and not is_cut and delta.finish_reason is not None:
+            is_cut = self._flush()
+        self.finish_reason = "stop" if is_cut else delta.finish_reason
+        return is_cut and delta.finish_reason is None
 
     def _without_stop_token(self, delta: TokenDelta) -> tuple[int, ...]:
         """Return the tokens to show: not the stop token that ended the sequence."""
@@ -108,7 +107,7 @@ class SequenceText:
 
     @property
     def num_undecoded(self) -> int:
-        """Number of tokens for `decode`; always 0 with stop strings."""
+        """Number of tokens for `decode`; always 0 if the text may end the sequence."""
         return len(self._undecoded)
 
     def decode(self, max_tokens: int | None = None) -> None:
@@ -121,10 +120,10 @@ class SequenceText:
         """Return everything since the last call; decode the rest of it."""
         self.decode()
         is_end = self.finish_reason is not None and not self._is_end_taken
-        if is_end and not self._has_stops:
+        if is_end and not self._is_scanned:
             self._texts.append(self._detokenizer.flush())
         text = "".join(self._texts)
-        parts = self._parser.push(text)
+        parts = self._parts if self._may_end else self._parser.push(text)
         if is_end:
             parts += self._parser.end()
         piece = TextPiece(
@@ -137,11 +136,11 @@ class SequenceText:
             stop_reason=self.stop_reason if is_end else None,
         )
         self._is_end_taken = self._is_end_taken or is_end
-        self._texts, self._token_ids, self._logprobs = [], [], []
+        self._texts, self._parts, self._token_ids, self._logprobs = [], [], [], []
         return piece
 
-    def _scan(self, token_ids: tuple[int, ...]) -> tuple[int, str | None]:
-        """Decode tokens up to a stop string; return the number of tokens read, and the string.
+    def _scan(self, token_ids: tuple[int, ...]) -> tuple[int, bool]:
+        """Decode tokens up to the end of the text; return their number, and whether it ended.
 
         Token by token: the token at the end of a stop string must not depend on the size of a
         delta, and the first `min_tokens` tokens cannot end the text.
@@ -150,17 +149,26 @@ class SequenceText:
             piece = self._detokenizer.push((token_id,))
             may_stop = self.num_tokens + place >= self._sampling.min_tokens
             safe, stop = self._stops.push(piece, may_stop=may_stop)
-            self._texts.append(safe)
+            self._add(safe)
             if stop is not None:
-                return place + 1, stop
-        return len(token_ids), None
+                self.stop_reason = stop
+            if stop is not None or self._parser.is_done:
+                return place + 1, True
+        return len(token_ids), False
 
-    def _flush(self) -> str | None:
-        """Add the text held back, at the end; return the stop string found in it."""
+    def _flush(self) -> bool:
+        """Add the text held back, at the end; return True if a stop string is in it."""
         may_stop = self.num_tokens >= self._sampling.min_tokens
         safe, stop = self._stops.push(self._detokenizer.flush(), may_stop=may_stop)
-        self._texts.append(safe + self._stops.flush())
-        return stop
+        self._add(safe + self._stops.flush())
+        if stop is not None:
+            self.stop_reason = stop
+        return stop is not None
+
+    def _add(self, text: str) -> None:
+        self._texts.append(text)
+        if self._may_end:
+            self._parts += self._parser.push(text)
 
 
 class Answer:

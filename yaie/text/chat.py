@@ -70,7 +70,15 @@ class ChatTemplate:
 
     def reads(self, name: str) -> bool:
         """Return True if the template mentions this variable."""
-        return name in str(self._tokenizer.hf.chat_template or "")
+        return name in self.source
+
+    @property
+    def source(self) -> str:
+        """Text of the template, or of all named ones."""
+        template = self._tokenizer.hf.chat_template or ""
+        if isinstance(template, dict):
+            return "\n".join(map(str, template.values()))
+        return str(template)
 
     def render_text(
         self,

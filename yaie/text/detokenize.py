@@ -8,7 +8,7 @@ incremental UTF-8 decoder over the tokens' bytes; all others use the DecodeStrea
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -31,21 +31,29 @@ class Detokenizer(Protocol):
 
 
 def make_detokenizer(
-    tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool = True
+    tokenizer: Tokenizer,
+    prompt_token_ids: Sequence[int],
+    skip_special_tokens: bool = True,
+    markers: Collection[str] = (),
 ) -> Detokenizer:
-    """Return the detokenizer of a continuation of `prompt_token_ids`."""
+    """Return the detokenizer of a continuation of `prompt_token_ids`.
+
+    `markers` are texts of special tokens that are shown all the same.
+    """
+    shown = {tokenizer.marker_ids[marker] for marker in markers if marker in tokenizer.marker_ids}
+    skipped = tokenizer.special_ids - shown if skip_special_tokens else frozenset[int]()
     kind = ByteDetokenizer if tokenizer.is_byte_level else StreamDetokenizer
-    return kind(tokenizer, prompt_token_ids, skip_special_tokens)
+    return kind(tokenizer, prompt_token_ids, skipped)
 
 
 class ByteDetokenizer:
     """Decoder for byte-level tokenizers; its text equals that of decoding all tokens at once."""
 
     def __init__(
-        self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool
+        self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skipped: frozenset[int]
     ) -> None:
         self._token_bytes = tokenizer.token_bytes
-        self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
+        self._skipped = skipped
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         # A prompt may end inside a character; the sequence completes it.
         tail = b"".join(map(self._token_bytes, prompt_token_ids[-4:]))[-4:]
@@ -69,11 +77,12 @@ class StreamDetokenizer:
     """Decoder for tokenizers whose text of a token depends on its neighbours."""
 
     def __init__(
-        self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skip_special_tokens: bool
+        self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int], skipped: frozenset[int]
     ) -> None:
         self._fast = tokenizer.fast
-        self._skip_special_tokens = skip_special_tokens
-        self._skipped = tokenizer.special_ids if skip_special_tokens else frozenset()
+        self._skipped = skipped
+        # The library skips all special tokens or none.
+        self._skips_all = bool(skipped) and skipped == tokenizer.special_ids
         self._shown = self._context(prompt_token_ids)  # the last tokens with published text
         self._held: list[int] = []
         self._restart()
@@ -82,6 +91,8 @@ class StreamDetokenizer:
         """Add tokens; return the text certain now."""
         pieces = []
         for token_id in token_ids:
+            if token_id in self._skipped and not self._skips_all:
+                continue
             self._held.append(token_id)
             try:
                 piece = self._stream.step(self._fast, token_id)
@@ -124,8 +135,8 @@ class StreamDetokenizer:
                 break
         while self._decode(self._shown).endswith("\ufffd"):
             del self._shown[-1]  # the stream would repeat a broken or unfinished end as new text
-        self._stream = DecodeStream(ids=self._shown, skip_special_tokens=self._skip_special_tokens)
+        self._stream = DecodeStream(ids=self._shown, skip_special_tokens=self._skips_all)
 
     def _decode(self, ids: list[int]) -> str:
-        text: str = self._fast.decode(ids, skip_special_tokens=self._skip_special_tokens)
+        text: str = self._fast.decode(ids, skip_special_tokens=self._skips_all)
         return text

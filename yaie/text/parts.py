@@ -6,7 +6,8 @@ parser's result does not depend on the size of the pieces that it gets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 
@@ -37,8 +38,41 @@ class ToolCallPart:
 Part = TextPart | ReasoningPart | ToolCallPart
 
 
+def merged(parts: Iterable[Part]) -> list[Part]:
+    """Return the parts with neighbours of one kind, or of one call, as one part."""
+    runs: list[list[Part]] = []
+    for part in parts:
+        is_new = isinstance(part, ToolCallPart) and part.name
+        if runs and type(runs[-1][0]) is type(part) and not is_new:
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return [_joined(run) for run in runs]
+
+
+def _joined(run: list[Part]) -> Part:
+    first = run[0]
+    if isinstance(first, ToolCallPart):
+        calls = (part for part in run if isinstance(part, ToolCallPart))
+        return replace(first, arguments="".join(part.arguments for part in calls))
+    texts = (part for part in run if not isinstance(part, ToolCallPart))
+    return replace(first, text="".join(part.text for part in texts))
+
+
 class OutputParser(Protocol):
     """Parser of one sequence's text."""
+
+    @property
+    def markers(self) -> Collection[str]:
+        """Texts of special tokens that the parser reads; all others are hidden from it."""
+
+    @property
+    def may_end(self) -> bool:
+        """True if the parser may end the sequence; it reads token by token then."""
+
+    @property
+    def is_done(self) -> bool:
+        """True once the parser ends the sequence: no text behind this one counts."""
 
     @property
     def fault(self) -> str:
@@ -54,6 +88,9 @@ class OutputParser(Protocol):
 class PlainText:
     """Parser of models without markup: all of it is text."""
 
+    markers: Collection[str] = ()
+    may_end = False
+    is_done = False
     fault = ""
 
     def push(self, text: str) -> list[Part]:

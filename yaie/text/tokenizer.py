@@ -146,6 +146,12 @@ class Tokenizer:
         return frozenset(token_id for token_id, token in added.items() if token.special)
 
     @cached_property
+    def marker_ids(self) -> dict[str, int]:
+        """Added tokens by their text: markers with a token of their own."""
+        added = self.fast.get_added_tokens_decoder()
+        return {token.content: token_id for token_id, token in added.items()}
+
+    @cached_property
     def vocab_size(self) -> int:
         """Number of tokens, added ones included."""
         return int(self.fast.get_vocab_size(with_added_tokens=True))

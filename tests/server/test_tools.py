@@ -1,0 +1,145 @@
+"""Tool calls and reasoning in chat answers of a scripted engine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import ScriptedClient
+from tests.server.test_chat import chat, stream
+from yaie.text.tokenizer import Tokenizer
+
+TEMPLATE = """{% if tools %}{{ tools | tojson }} <tool_call> </tool_call> {% endif %}
+{% for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content }}<|im_end|>{% endfor %}<|im_start|>assistant
+{% if think %}<think>
+{% endif %}{% if false %}</think>{% endif %}"""
+TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+    for name in ("add", "weather")
+]
+ADD = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
+BROKEN = "<tool_call>\nadd(1)\n</tool_call>"
+
+
+@pytest.fixture
+def said(make_app: MakeApp, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Any:
+    http, engine = make_app()
+    loaded = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
+    monkeypatch.setattr(loaded.hf, "chat_template", TEMPLATE)
+
+    def say(text: str) -> tuple[TestClient, ScriptedClient]:
+        engine.answer = tokenizer.encode(text)
+        return http, engine
+
+    return say
+
+
+def streamed(http: TestClient, **fields: Any) -> dict[str, Any]:
+    """Return the message that a client puts together, and the finish reason."""
+    message: dict[str, Any] = {"content": "", "reasoning_content": "", "tool_calls": []}
+    for chunk in stream(http, **fields):
+        (choice,) = chunk["choices"]
+        delta = choice["delta"]
+        message["content"] += delta.get("content") or ""
+        message["reasoning_content"] += delta.get("reasoning_content", "")
+        for call in delta.get("tool_calls", ()):
+            if "id" in call:
+                assert call["index"] == len(message["tool_calls"])
+                message["tool_calls"].append({"name": call["function"]["name"], "arguments": ""})
+            message["tool_calls"][call["index"]]["arguments"] += call["function"]["arguments"]
+    message["finish_reason"] = choice["finish_reason"]
+    message["fault"] = choice.get("tool_parse_error")
+    return message
+
+
+def whole(http: TestClient, **fields: Any) -> dict[str, Any]:
+    (choice,) = chat(http, **fields)["choices"]
+    message = choice["message"]
+    return {
+        "content": message["content"] or "",
+        "reasoning_content": message.get("reasoning_content", ""),
+        "tool_calls": [call["function"] for call in message.get("tool_calls", ())],
+        "finish_reason": choice["finish_reason"],
+        "fault": choice.get("tool_parse_error"),
+    }
+
+
+CALL = {"name": "add", "arguments": '{"a": 1}'}
+
+
+@pytest.mark.parametrize("ask", [whole, streamed])
+def test_calls_are_no_text(said: Any, ask: Any) -> None:
+    http, _ = said(f"Adding.\n{ADD}\n{ADD}")
+    answer = ask(http, tools=TOOLS)
+    assert (answer["content"], answer["tool_calls"]) == ("Adding.", [CALL, CALL])
+    assert (answer["finish_reason"], answer["fault"]) == ("tool_calls", None)
+
+
+@pytest.mark.parametrize("ask", [whole, streamed])
+def test_one_call_ends_the_answer(said: Any, ask: Any) -> None:
+    http, engine = said(f"{ADD}\n{ADD}")
+    answer = ask(http, tools=TOOLS, parallel_tool_calls=False)
+    assert (answer["tool_calls"], answer["finish_reason"]) == ([CALL], "tool_calls")
+    assert len(engine.aborted) == 1  # the rest is not computed
+
+
+@pytest.mark.parametrize("ask", [whole, streamed])
+def test_reasoning_is_apart(said: Any, ask: Any) -> None:
+    http, _ = said("<think>\nOne.\n</think>\n\nTwo.")
+    answer = ask(http)
+    assert (answer["reasoning_content"], answer["content"]) == ("One.", "Two.")
+    http, _ = said(f"One.\n</think>\n\n{ADD}")
+    answer = ask(http, tools=TOOLS, chat_template_kwargs={"think": True})
+    assert (answer["reasoning_content"], answer["tool_calls"]) == ("One.", [CALL])
+
+
+@pytest.mark.parametrize("ask", [whole, streamed])
+def test_a_broken_call_is_text_with_its_reason(said: Any, ask: Any) -> None:
+    http, _ = said(BROKEN)
+    answer = ask(http, tools=TOOLS)
+    assert (answer["content"], answer["finish_reason"]) == (BROKEN, "stop")
+    assert "not a JSON" in answer["fault"]
+
+
+def test_the_header_has_the_reason(said: Any) -> None:
+    http, _ = said(BROKEN)
+    body = {"messages": [{"role": "user", "content": "x"}], "tools": TOOLS, "n": 2}
+    response = http.post("/v1/chat/completions", json=body)
+    assert "not a JSON" in response.headers["X-YAIE-Tool-Parse-Error"]
+
+
+def test_without_tools_a_call_is_text(said: Any) -> None:
+    http, _ = said(ADD)
+    assert whole(http)["content"] == ADD
+    assert whole(http, tools=TOOLS, tool_choice="none")["content"] == ADD
+
+
+@pytest.mark.parametrize(
+    ("choice", "names"),
+    [
+        ("required", ["add", "weather"]),
+        ({"type": "function", "function": {"name": "weather"}}, ["weather"]),
+        (
+            {
+                "type": "allowed_tools",
+                "allowed_tools": {
+                    "mode": "required",
+                    "tools": [{"type": "function", "function": {"name": "add"}}],
+                },
+            },
+            ["add"],
+        ),
+    ],
+)
+def test_forced_calls_have_a_grammar(said: Any, choice: Any, names: list[str]) -> None:
+    http, engine = said(ADD)
+    chat(http, tools=TOOLS, tool_choice=choice)
+    grammar = engine.requests[-1].grammar
+    assert (grammar.kind, grammar.param) == ("lark", "tools")
+    for name in ("add", "weather"):
+        assert (json.dumps(f'"name": "{name}"')[1:-1] in grammar.source) == (name in names)

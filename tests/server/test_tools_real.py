@@ -1,0 +1,86 @@
+"""Tools with the built-in model on a real server, through the `openai` client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from tests.server.real_server import Server
+
+pytestmark = pytest.mark.integration
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Return the weather of a city.",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string", "description": "Name of the city"}},
+            "required": ["city"],
+        },
+    },
+}
+QUESTION = {"role": "user", "content": "What is the weather in Paris?"}
+
+
+@pytest.fixture(scope="module")
+def builtin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    log = tmp_path_factory.mktemp("log") / "server.log"
+    server = Server(Path("builtin"), log, YAIE_AUDIT="false")
+    try:
+        server.wait_ready()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def client(builtin: Server) -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"{builtin.url}/v1", api_key="none", max_retries=0)
+
+
+def ask(client: openai.OpenAI, messages: list[Any], **fields: Any) -> Any:
+    answer = client.chat.completions.create(
+        model="tiny", messages=messages, tools=[WEATHER], **fields
+    )
+    return answer.choices[0]
+
+
+def ask_streamed(client: openai.OpenAI, messages: list[Any], **fields: Any) -> Any:
+    options = {"model": "tiny", "messages": messages, "tools": [WEATHER], **fields}
+    with client.chat.completions.stream(**options) as stream:
+        for event in stream:
+            if event.type == "chunk":
+                text = event.chunk.choices[0].delta.content if event.chunk.choices else None
+                assert "<tool" not in (text or "")
+        return stream.get_final_completion().choices[0]
+
+
+@pytest.mark.parametrize("ask", [ask, ask_streamed])
+@pytest.mark.parametrize("parallel_tool_calls", [True, False])
+def test_the_loop_of_an_agent(
+    client: openai.OpenAI, ask: Callable[..., Any], parallel_tool_calls: bool
+) -> None:
+    first = ask(client, [QUESTION], parallel_tool_calls=parallel_tool_calls)
+    assert first.finish_reason == "tool_calls"
+    assert not first.message.content
+    (call,) = first.message.tool_calls
+    assert call.id.startswith("call_")
+    assert call.function.name == "get_weather"
+    assert json.loads(call.function.arguments) == {"city": "Paris"}
+    asked = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": call.id, "type": "function", "function": call.function.model_dump()}],
+    }
+    result = {"role": "tool", "tool_call_id": call.id, "content": '{"temperature": 21}'}
+    last = ask(client, [QUESTION, asked, result])
+    assert last.finish_reason == "stop"
+    assert not last.message.tool_calls
+    assert "21" in last.message.content

@@ -1,0 +1,146 @@
+"""Tool calls of one answer, as parsers find them, and the JSON objects that hold most of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+from yaie.text.formats.json_values import Malformed, characters, read_text, read_value
+from yaie.text.formats.reader import Reader, Steps
+from yaie.text.parts import Part, ToolCallPart
+
+_ARGUMENT_KEYS = ("arguments", "parameters")
+_CALL_KEYS = frozenset(("name", "type", "id", "function", *_ARGUMENT_KEYS))
+
+
+class Calls:
+    """Writer of one answer's tool calls. Invariant: at most the last call is open."""
+
+    def __init__(
+        self, parts: list[Part], names: Collection[str], max_calls: int | None = None
+    ) -> None:
+        self.names = names  # of the request's tools
+        self.max_calls = max_calls  # the answer ends with this one
+        self.num_begun = 0
+        self.is_open = False
+        self.fault = ""
+        self._parts = parts
+        self._arguments: list[str] = []
+
+    def begin(self, name: str, call_id: str = "") -> None:
+        """Begin a call: its name is certain."""
+        self._parts.append(ToolCallPart(index=self.num_begun, name=name, call_id=call_id))
+        self.num_begun += 1
+        self.is_open = True
+        self._arguments = []
+
+    def add(self, arguments: str) -> None:
+        """Add to the arguments of the open call."""
+        if arguments:
+            self._arguments.append(arguments)
+            self._parts.append(ToolCallPart(index=self.num_begun - 1, arguments=arguments))
+
+    @property
+    def is_full(self) -> bool:
+        """True once the last call that counts has ended."""
+        return self.num_begun == self.max_calls and not self.is_open
+
+    @property
+    def has_arguments(self) -> bool:
+        """True if the open call has the beginning of its arguments."""
+        return bool(self._arguments)
+
+    def end(self) -> None:
+        """End the open call, without arguments as an empty object; check that they are one."""
+        if not self._arguments:
+            self.add("{}")
+        self.is_open = False
+        try:
+            value = json.loads("".join(self._arguments))
+        except (ValueError, RecursionError):
+            self.note(f"the arguments of call {self.num_begun - 1} are not JSON")
+            return
+        if not isinstance(value, dict):
+            self.note(f"the arguments of call {self.num_begun - 1} are not an object")
+
+    def note(self, fault: str) -> None:
+        """Keep the first fault of the answer."""
+        self.fault = self.fault or fault
+
+
+class JsonCall:
+    """Reader of one call written as `{"name": ..., "arguments": {...}}`, in any order of keys.
+
+    A bare call stands in the text without a marker: only the names of the request's tools count.
+    """
+
+    def __init__(self, reader: Reader, calls: Calls, *, is_bare: bool = False) -> None:
+        self._reader = reader
+        self._calls = calls
+        self._is_bare = is_bare
+        self._call_id = ""
+        self._held: list[str] = []  # arguments before the name
+
+    def read(self) -> Steps[None]:
+        """Read the call. Raises `Malformed`; the call is open then if its name was certain."""
+        yield from self._read_object(is_inner=False)
+        if not self._calls.is_open:
+            raise Malformed("a call has no name")
+        self._calls.end()
+
+    def _read_object(self, is_inner: bool) -> Steps[None]:
+        if not (yield from self._reader.accept("{")):
+            raise Malformed("a call is not a JSON object")
+        while True:
+            yield from self._reader.skip()
+            if (yield from self._reader.accept("}")):
+                return
+            key = yield from read_text(self._reader)
+            yield from self._reader.skip()
+            if not (yield from self._reader.accept(":")):
+                raise Malformed("a call is not JSON")
+            yield from self._reader.skip()
+            yield from self._read_member(key, is_inner)
+            yield from self._reader.skip()
+            if (yield from self._reader.accept(",")) or (yield from self._reader.peek()) == "}":
+                continue
+            if self._calls.is_open and self._calls.has_arguments:
+                return  # only the closing bracket is missing
+            raise Malformed("a call is not JSON")
+
+    def _read_member(self, key: str, is_inner: bool) -> Steps[None]:
+        first = yield from self._reader.peek()
+        if key == "name" or (key == "function" and first == '"'):
+            self._begin((yield from read_text(self._reader)))
+        elif key == "function" and first == "{" and not is_inner:
+            yield from self._read_object(is_inner=True)
+        elif key in _ARGUMENT_KEYS:
+            yield from self._read_arguments(first)
+        elif self._is_bare and not self._calls.is_open and key not in _CALL_KEYS:
+            raise Malformed("an object is not a call")
+        else:
+            parts: list[str] = []
+            yield from read_value(self._reader, parts.append)
+            if key == "id" and first == '"':
+                self._call_id = characters("".join(parts))
+
+    def _begin(self, name: str) -> None:
+        if self._calls.is_open:
+            return  # a second name
+        if not name or (self._is_bare and name not in self._calls.names):
+            raise Malformed("a call names no tool")
+        self._calls.begin(name, self._call_id)
+        for arguments in self._held:
+            self._calls.add(arguments)
+
+    def _read_arguments(self, first: str) -> Steps[None]:
+        show = self._calls.add if self._calls.is_open else self._held.append
+        if first == "{":
+            yield from read_value(self._reader, show)
+        elif first == '"':  # an object in a string
+            show((yield from read_text(self._reader)).strip())
+        else:
+            parts: list[str] = []
+            yield from read_value(self._reader, parts.append)
+            if (text := "".join(parts)) != "null":
+                show(text)

@@ -1,0 +1,85 @@
+"""Syntaxes with JSON calls: Hermes and Qwen, Granite, Phi, Llama 3, and JSON without a marker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yaie.text.formats.calls import Calls, JsonCall
+from yaie.text.formats.lark import Lark
+from yaie.text.formats.reader import SPACE, Reader, Steps
+from yaie.text.formats.syntax import CallSyntax, Tool, name_and
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Text around JSON calls, as models of a family write it."""
+
+    opening: str = ""  # of all calls
+    before: str = ""  # each call
+    behind: str = ""  # each call
+    separator: str | None = None  # None: one call only
+    closing: str = ""  # of all calls
+    arguments_key: str = "arguments"
+
+
+class JsonCalls(CallSyntax):
+    """JSON calls: one, several, or a list of them behind each opener."""
+
+    def __init__(
+        self,
+        name: str,
+        layout: Layout,
+        *,
+        opener: str = "",
+        closer: str = "",
+        is_bare: bool = False,
+    ) -> None:
+        self.name = name
+        self.openers = (opener,) if opener else ()
+        self.closers = (closer,) if closer else ()
+        self.is_bare = is_bare
+        self._layout = layout
+
+    def read(self, reader: Reader, calls: Calls, opener: str) -> Steps[None]:
+        """Read the calls and the closer."""
+        yield from read_json_calls(reader, calls, is_bare=not opener)
+        for closer in self.closers:
+            yield from reader.accept(closer)
+
+    def write(self, tool: Tool, lark: Lark) -> str:
+        """Return the expression of one call."""
+        begin = lark.text(self._layout.before + name_and(self._layout.arguments_key, tool))
+        return f"{begin} {lark.json(tool.parameters)} {lark.text('}' + self._layout.behind)}"
+
+    def around(self, call: str, lark: Lark, is_parallel: bool) -> str:
+        """Return the expression of all calls."""
+        layout = self._layout
+        if is_parallel and layout.separator is not None:
+            call = f"{call} ({lark.text(layout.separator)} {call})*"
+        return " ".join(filter(None, (lark.text(layout.opening), call, lark.text(layout.closing))))
+
+
+def read_json_calls(reader: Reader, calls: Calls, *, is_bare: bool = False) -> Steps[None]:
+    """Read one call, several, or a list of them, and the brackets behind them."""
+    yield from reader.skip()
+    if (yield from reader.accept("[")):
+        yield from reader.skip()
+    while True:
+        yield from JsonCall(reader, calls, is_bare=is_bare).read()
+        yield from reader.skip(SPACE + ",;]}")
+        if calls.is_full or (yield from reader.peek()) != "{":
+            return
+        reader.record()
+
+
+HERMES = JsonCalls(
+    "hermes",
+    Layout(before="<tool_call>\n", behind="\n</tool_call>", separator="\n"),
+    opener="<tool_call>",
+    closer="</tool_call>",
+)
+GRANITE = JsonCalls(
+    "granite",
+    Layout(opening="<|tool_call|>[", separator=", ", closing="]"),
+    opener="<|tool_call|>",
+)

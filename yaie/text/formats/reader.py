@@ -1,0 +1,130 @@
+"""`Reader`: text that arrives in pieces, for parsers written as generators.
+
+A generator yields while it needs more text. Each method's result depends on the text alone, never
+on where it was cut. At the end of the text nothing waits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from functools import lru_cache
+from typing import TypeVar
+
+Result = TypeVar("Result")
+Steps = Generator[None, None, Result]  # yields while it needs more text
+
+SPACE = " \t\r\n"
+
+
+class Reader:
+    """Text not read yet, and whether more may come."""
+
+    def __init__(self) -> None:
+        self.is_ended = False
+        self._text = ""
+        self._at = 0
+        self._read: list[str] | None = None  # everything read since `record`
+
+    def add(self, text: str) -> None:
+        """Add text behind the rest."""
+        self._text = self._text[self._at :] + text
+        self._at = 0
+
+    def record(self) -> None:
+        """Begin to keep what is read, for `recorded`."""
+        self._read = []
+
+    def recorded(self) -> str:
+        """Return the text read since `record`, and stop keeping it."""
+        read, self._read = self._read or [], None
+        return "".join(read)
+
+    def peek(self) -> Steps[str]:
+        """Return the next character without reading it; empty at the end."""
+        while self._at >= len(self._text):
+            if self.is_ended:
+                return ""
+            yield
+        return self._text[self._at]
+
+    def take(self) -> Steps[str]:
+        """Read one character; empty at the end."""
+        found = yield from self.peek()
+        self._advance(len(found))
+        return found
+
+    def skip(self, characters: str = SPACE) -> Steps[None]:
+        """Read past characters of a set."""
+        while (found := (yield from self.peek())) and found in characters:
+            self._advance(1)
+
+    def accept(self, word: str) -> Steps[bool]:
+        """Read `word` if the text goes on with it; return whether it does."""
+        while True:
+            rest = self._text[self._at : self._at + len(word)]
+            if len(rest) == len(word) or self.is_ended or not word.startswith(rest):
+                break
+            yield
+        is_next = rest == word
+        if is_next:
+            self._advance(len(word))
+        return is_next
+
+    def run_of(self, is_in: Callable[[str], bool]) -> str:
+        """Read the characters at hand as long as `is_in` holds."""
+        end = self._at
+        while end < len(self._text) and is_in(self._text[end]):
+            end += 1
+        return self._advance(end - self._at)
+
+    def before(self, markers: tuple[str, ...]) -> Steps[tuple[str, str | None]]:
+        """Read text up to a marker, and the marker; return both, as far as they have arrived.
+
+        A possible beginning of a marker stays unread. Without a marker the second value is None:
+        call again, until the text is empty too, which is the end.
+        """
+        search = _search(markers)
+        while True:
+            if found := search.search(self._text, self._at):
+                text = self._advance(found.start() - self._at)
+                self._advance(len(found.group()))
+                return text, found.group()
+            held = 0 if self.is_ended else self._held_len(markers)
+            if text := self._advance(len(self._text) - self._at - held):
+                return text, None
+            if self.is_ended:
+                return "", None
+            yield
+
+    def until(self, markers: tuple[str, ...]) -> Steps[tuple[str, str | None]]:
+        """Read all text up to a marker, and the marker; None at the end of the text."""
+        texts = []
+        while True:
+            text, marker = yield from self.before(markers)
+            texts.append(text)
+            if marker is not None or not text:
+                return "".join(texts), marker
+
+    def _held_len(self, markers: tuple[str, ...]) -> int:
+        """Return the length of the longest end of the text that may begin a marker."""
+        rest = len(self._text) - self._at
+        longest = max(map(len, markers), default=1) - 1
+        for length in range(min(rest, longest), 0, -1):
+            end = self._text[-length:]
+            if any(marker.startswith(end) for marker in markers):
+                return length
+        return 0
+
+    def _advance(self, length: int) -> str:
+        read = self._text[self._at : self._at + length]
+        self._at += length
+        if self._read is not None and read:
+            self._read.append(read)
+        return read
+
+
+@lru_cache(maxsize=256)
+def _search(markers: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern of any of the markers; at one place the first of them wins."""
+    return re.compile("|".join(map(re.escape, markers)) if markers else r"(?!)")

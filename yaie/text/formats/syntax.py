@@ -1,0 +1,76 @@
+"""Syntaxes: how a model family writes its tool calls and its reasoning."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from yaie.text.formats.calls import Calls
+from yaie.text.formats.lark import Lark
+from yaie.text.formats.reader import Reader, Steps
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function that the model may call."""
+
+    name: str
+    parameters: Mapping[str, Any]  # a JSON schema of an object
+
+    @classmethod
+    def of(cls, tool: Mapping[str, Any]) -> Tool:
+        """Return a checked tool of OpenAI's form."""
+        function = tool["function"]
+        return cls(function["name"], function.get("parameters") or {"type": "object"})
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """Markers around a model's reasoning."""
+
+    opener: str
+    closer: str
+
+
+class CallSyntax(ABC):
+    """Syntax of the tool calls of one family."""
+
+    name: str  # for `--tool-call-parser`
+    openers: tuple[str, ...] = ()  # begin calls; none is the beginning of another
+    closers: tuple[str, ...] = ()  # end a call that is not what it should be
+    other_markers: tuple[str, ...] = ()
+    is_bare = False  # a call may stand at the beginning of an answer without a marker
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Texts that may be special tokens."""
+        return (*self.openers, *self.closers, *self.other_markers)
+
+    @abstractmethod
+    def read(self, reader: Reader, calls: Calls, opener: str) -> Steps[None]:
+        """Read the calls behind an opener; an empty one if the call is bare.
+
+        Raises `Malformed`. If no call is open then, the markup is text.
+        """
+
+    @abstractmethod
+    def write(self, tool: Tool, lark: Lark) -> str:
+        """Return the Lark expression of one call of `tool`."""
+
+    @abstractmethod
+    def around(self, call: str, lark: Lark, is_parallel: bool) -> str:
+        """Return the Lark expression of all calls, from that of one."""
+
+    def grammar(self, tools: Sequence[Tool], lark: Lark, is_parallel: bool) -> str:
+        """Return the Lark source of one or, if parallel, more calls: the rule `calls`."""
+        rules = [f"call_{at}: {self.write(tool, lark)}" for at, tool in enumerate(tools)]
+        call = "call: " + " | ".join(f"call_{at}" for at in range(len(tools)))
+        return "\n".join([f"calls: {self.around('call', lark, is_parallel)}", call, *rules])
+
+
+def name_and(key: str, tool: Tool) -> str:
+    """Return the beginning of a JSON call, up to its arguments, which have the name `key`."""
+    return f'{{"name": {json.dumps(tool.name)}, "{key}": '
