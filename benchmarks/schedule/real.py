@@ -39,6 +39,7 @@ from yaie.engine.policy import POLICIES
 VLLM = "vllm"
 # The smallest of vLLM's attention on CPUs; its default of 128 hardly fits scaled segments.
 VLLM_BLOCK_LEN = 32
+_VLLM_MODEL_LEN, _VLLM_MAX_RUNNING = 2048, 256
 VARIANTS = (*POLICIES, VLLM)
 _START_LIMIT_S, _RUN_LIMIT_S = 400.0, 400.0
 REPLY_S = 0.005  # of the simulated callers: one exchange on this machine
@@ -47,12 +48,16 @@ _WARM_UP_SEED = 1_000_003
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One workload in one pool. `counts` and `lengths` scale its sessions and segments."""
+    """One workload in one pool. `counts` and `lengths` scale its sessions and segments.
+
+    `step_rows` limits a step: a step of full size would replace most of a scaled pool.
+    """
 
     workload: str
     pool: float
     counts: float
     lengths: float
+    step_rows: int
     seed: int = 0
 
     def make(self) -> Workload:
@@ -81,20 +86,26 @@ def pool_of(case: Case) -> Pool:
     return Pool(rounded, longest)
 
 
-def peer_of(variant: str, longest: int) -> Peer:
-    """Return the server of a variant: YAIE with a policy, or vLLM with the same pool."""
+def peer_of(variant: str, step_rows: int, longest: int) -> Peer:
+    """Return the server of a variant: YAIE with a policy, or vLLM with the same pool and steps."""
     base = PEERS[VLLM if variant == VLLM else "yaie"]
 
     def command(start: Start) -> list[str]:
         words = base.command(start)
         if variant != VLLM:
-            return [*words, "--policy", variant]
-        rounded = math.ceil((longest + 1) / VLLM_BLOCK_LEN) * VLLM_BLOCK_LEN
+            return [*words, "--policy", variant, "--max-step-rows", str(step_rows)]
+        # Its compiled code serves one longest length: that of all cases where the pool holds it.
+        longer = max(longest + 1, min(_VLLM_MODEL_LEN, start.kv_tokens))
         blocks = start.kv_tokens // VLLM_BLOCK_LEN
-        words += ["--max-model-len", str(rounded), "--enable-prefix-caching"]
-        return [
-            *words, "--block-size", str(VLLM_BLOCK_LEN), "--num-gpu-blocks-override", str(blocks)
-        ]  # fmt: skip
+        options = {
+            "--max-model-len": min(longer, start.kv_tokens),
+            "--max-num-batched-tokens": step_rows,
+            "--max-num-seqs": min(_VLLM_MAX_RUNNING, step_rows),
+            "--block-size": VLLM_BLOCK_LEN,
+            "--num-gpu-blocks-override": blocks,
+        }
+        pairs = [word for name, value in options.items() for word in (name, str(value))]
+        return [*words, "--enable-prefix-caching", *pairs]
 
     return replace(base, command=command)
 
@@ -107,9 +118,11 @@ class Servers:
     home: Path
     logs: Path
 
-    def begin(self, variant: str, pool: Pool, vocabulary: Sequence[int]) -> RunningPeer:
+    def begin(
+        self, variant: str, step_rows: int, pool: Pool, vocabulary: Sequence[int]
+    ) -> RunningPeer:
         """Return a warm server. Raises `PeerFailed` if it does not start."""
-        peer = peer_of(variant, pool.longest)
+        peer = peer_of(variant, step_rows, pool.longest)
         program = peer.find(self.home)
         if program is None:
             raise usage_error(
@@ -162,7 +175,7 @@ def measure(
     with contextlib.ExitStack() as ends:
         running: dict[str, RunningPeer] = {}
         for variant in variants:
-            running[variant] = servers.begin(variant, pool, vocabulary)
+            running[variant] = servers.begin(variant, case.step_rows, pool, vocabulary)
             ends.callback(running[variant].end)
             tell(f"{variant}: ready after {running[variant].start_s:.1f} s")
             running[variant].suspend()
@@ -201,7 +214,13 @@ def _one_turn(case: Case, server: RunningPeer, words: Words, idle_wait_s: float)
 
 def _simulate(case: Case, policy: str, pool: Pool) -> dict[str, float]:
     """Return the figures of the same sessions in the simulation, with the CPU cost model."""
-    setting = Setting(policy=policy, num_slots=pool.num_slots, cost="cpu", reply_s=REPLY_S)
+    setting = Setting(
+        policy=policy,
+        num_slots=pool.num_slots,
+        max_step_rows=case.step_rows,
+        cost="cpu",
+        reply_s=REPLY_S,
+    )
     found = simulated_figures(Simulation(case.make(), setting).run())
     return {name: found[name] for name in ("hit", "mean_s", "p99_s", "makespan_s")}
 
@@ -236,6 +255,9 @@ def real(
     ),
     counts: Annotated[float, typer.Option(min=0.0, help="factor of the sessions")] = 0.25,
     lengths: Annotated[float, typer.Option(min=0.0, help="factor of the lengths")] = 0.25,
+    step_rows: Annotated[
+        int, typer.Option(min=1, help="rows of a step; the smaller the pool, the fewer")
+    ] = 256,
     repeats: Annotated[int, typer.Option(min=1, help="rounds; figures are medians")] = 3,
     idle_wait: Annotated[
         float, typer.Option(min=0.0, help="longest wait for an idle machine, s")
@@ -251,7 +273,7 @@ def real(
     for workload, pool in itertools.product(
         _of(workloads, EIGHT, "--workloads"), map(float, pools.split(","))
     ):
-        case = Case(workload, pool, counts, lengths)
+        case = Case(workload, pool, counts, lengths, step_rows)
         found = measure(case, chosen, servers, repeats=repeats, idle_wait_s=idle_wait, tell=_remark)
         for record in found:
             with out.open("a", encoding="utf-8") as file:

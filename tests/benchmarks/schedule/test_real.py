@@ -71,19 +71,20 @@ def test_figures_count_hits_and_name_missing_work() -> None:
 
 
 def test_a_pool_holds_the_longest_sequence_in_whole_blocks() -> None:
-    pool = real.pool_of(real.Case("mixed", 0.0, 0.05, 0.05))
+    pool = real.pool_of(real.Case("mixed", 0.0, 0.05, 0.05, 256))
     assert pool.num_slots >= max(pool.longest, 1000)
     assert pool.num_slots % real.VLLM_BLOCK_LEN == 0
 
 
-def test_vllm_gets_the_same_pool(tmp_path: Path) -> None:
+def test_vllm_gets_the_same_pool_and_steps(tmp_path: Path) -> None:
     start = Start(tmp_path, tmp_path, tmp_path, 1, 500, 500, 6400, 2**30, (0, 1))
-    ours = real.peer_of("fcfs", 500).command(start)
+    ours = real.peer_of("fcfs", 128, 500).command(start)
     assert ours[ours.index("--num-slots") + 1] == "6400"
-    assert ours[-2:] == ["--policy", "fcfs"]
-    theirs = real.peer_of("vllm", 500).command(start)
+    assert ours[-4:] == ["--policy", "fcfs", "--max-step-rows", "128"]
+    theirs = real.peer_of("vllm", 128, 500).command(start)
     blocks = int(theirs[theirs.index("--num-gpu-blocks-override") + 1])
     assert blocks * int(theirs[theirs.index("--block-size") + 1]) == 6400
+    assert theirs[theirs.index("--max-num-batched-tokens") + 1] == "128"
 
 
 def record(variant: str, number: int, **values: Any) -> dict[str, Any]:
