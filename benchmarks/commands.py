@@ -102,7 +102,7 @@ def peers(
         for model in _names(models)
     ]
     is_good = True
-    with _stopping_in_order():
+    with stopping_in_order():
         for facts, fitting, path in planned:
             is_good &= _measure(facts, chosen, fitting, options, path)
     if not is_good:
@@ -241,7 +241,7 @@ def _remark(text: str) -> None:
 
 
 @contextlib.contextmanager
-def _stopping_in_order() -> Iterator[None]:
+def stopping_in_order() -> Iterator[None]:
     """End the measurement on a signal: every server ends, and every figure is kept."""
     numbers = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, _stop) for number in numbers]

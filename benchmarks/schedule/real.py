@@ -8,7 +8,6 @@ of the slots that an unlimited one holds in the end, as in the simulation.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import math
 import os
@@ -21,6 +20,7 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.commands import stopping_in_order
 from benchmarks.peers.client import OpenAiDialect
 from benchmarks.peers.definitions import PEERS, SERVED_NAME, Peer, Start
 from benchmarks.peers.processes import Usage, wait_until_idle
@@ -270,14 +270,17 @@ def real(
         peers_home.expanduser().resolve(),
         Path(tempfile.mkdtemp(prefix="yaie-real-")),
     )
-    for workload, pool in itertools.product(
-        _of(workloads, EIGHT, "--workloads"), map(float, pools.split(","))
-    ):
-        case = Case(workload, pool, counts, lengths, step_rows)
-        found = measure(case, chosen, servers, repeats=repeats, idle_wait_s=idle_wait, tell=_remark)
-        for record in found:
-            with out.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record) + "\n")
+    cases = [
+        Case(workload, pool, counts, lengths, step_rows)
+        for workload in _of(workloads, EIGHT, "--workloads")
+        for pool in map(float, pools.split(","))
+    ]
+    with stopping_in_order(), out.open("a", encoding="utf-8") as file:
+        for case in cases:
+            for record in measure(
+                case, chosen, servers, repeats=repeats, idle_wait_s=idle_wait, tell=_remark
+            ):
+                print(json.dumps(record), file=file, flush=True)
     records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     print(report.real_table(records))
 

@@ -328,6 +328,6 @@ def test_signal_handlers_are_restored_after_the_command() -> None:
     from benchmarks import commands
 
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-    with pytest.raises(Interrupted, match="SIGINT"), commands._stopping_in_order():
+    with pytest.raises(Interrupted, match="SIGINT"), commands.stopping_in_order():
         signal.raise_signal(signal.SIGINT)
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
