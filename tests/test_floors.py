@@ -35,6 +35,7 @@ FLOORS = {
     "yaie.client": 6,
     "yaie.llm": 7,
     "yaie.prompts": 7,
+    "yaie.request_arguments": 7,
     "yaie.outputs": 7,
     "yaie.progress": 7,
     "yaie.cli": 7,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from yaie.errors import YaieError
     from yaie.llm import LLM
     from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece
-    from yaie.types import SamplingParams
+    from yaie.types import Grammar, SamplingParams
 
     __version__: str
 
@@ -22,6 +22,7 @@ __all__ = [
     "LLM",
     "CompletionOutput",
     "EngineConfig",
+    "Grammar",
     "RequestOutput",
     "SamplingParams",
     "StreamPiece",
@@ -33,6 +34,7 @@ _HOMES = {
     "LLM": "yaie.llm",
     "CompletionOutput": "yaie.outputs",
     "EngineConfig": "yaie.config",
+    "Grammar": "yaie.types",
     "RequestOutput": "yaie.outputs",
     "SamplingParams": "yaie.types",
     "StreamPiece": "yaie.outputs",

@@ -11,7 +11,7 @@ import itertools
 import logging
 import os
 from collections import deque
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -41,10 +41,11 @@ from yaie.prompts import (
     list_prompts,
     naming_index,
 )
+from yaie.request_arguments import GrammarLike, grammars_of, samplings_of
 from yaie.stats import EngineStats
 from yaie.text.answer import Answer
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import EngineInfo, GenerationRequest, SamplingParams, TokenDelta
+from yaie.types import EngineInfo, GenerationRequest, Grammar, SamplingParams, TokenDelta
 
 __all__ = ["LLM", "CompletionOutput", "RequestOutput", "StreamPiece"]
 
@@ -93,6 +94,7 @@ class LLM:
         self._reader = PromptReader(tokenizer)
         self._config = config
         core = load_engine_core(config)
+        core.use_tokenizer(tokenizer)
         self._info = core.info
         self._client = LocalClient(core)
         self._is_open = True
@@ -124,6 +126,7 @@ class LLM:
         prompts: Prompt | Sequence[Prompt],
         sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
         *,
+        grammar: GrammarLike | Sequence[GrammarLike | None] | None = None,
         progress: bool = True,
         cache_salt: str = "",
         priority: int = 0,
@@ -132,7 +135,8 @@ class LLM:
 
         A prompt is text, a list of token ids, or a mapping with the key "prompt" or
         "prompt_token_ids"; a single one returns a list of one. `sampling_params` is one for all or
-        one for each. `progress` shows a bar for lists of 8 or more on a terminal.
+        one for each; so is `grammar`, which an answer follows: a `Grammar`, a JSON schema, or a
+        pydantic model. `progress` shows a bar for lists of 8 or more on a terminal.
 
         Every prompt is checked before any runs: `InvalidRequest` names the index of the first
         wrong one. If the engine fails on a request, its output has the finish reason "error" and
@@ -144,14 +148,16 @@ class LLM:
         for index, prompt in enumerate(listed):
             with naming_index(index, len(listed)):
                 read.append(self._reader.read_prompt(prompt))
-        samplings = _one_for_each(sampling_params, len(listed), self._default_sampling)
-        return self._run(read, samplings, _Common(cache_salt, priority), progress)
+        samplings = samplings_of(sampling_params, len(listed), self._default_sampling)
+        grammars = grammars_of(grammar, len(listed))
+        return self._run(read, samplings, grammars, _Common(cache_salt, priority), progress)
 
     def chat(
         self,
         messages: Sequence[Message] | Sequence[Sequence[Message]],
         sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
         *,
+        grammar: GrammarLike | Sequence[GrammarLike | None] | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         progress: bool = True,
@@ -177,14 +183,16 @@ class LLM:
                 read.append(
                     self._reader.read_conversation(conversation, tools, chat_template_kwargs)
                 )
-        samplings = _one_for_each(sampling_params, len(listed), self._chat_sampling())
-        return self._run(read, samplings, _Common(cache_salt, priority), progress)
+        samplings = samplings_of(sampling_params, len(listed), self._chat_sampling())
+        grammars = grammars_of(grammar, len(listed))
+        return self._run(read, samplings, grammars, _Common(cache_salt, priority), progress)
 
     def stream(
         self,
         prompt: Prompt | Sequence[Message],
         sampling_params: SamplingParams | None = None,
         *,
+        grammar: GrammarLike | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         chat_template_kwargs: Mapping[str, Any] | None = None,
         cache_salt: str = "",
@@ -209,8 +217,9 @@ class LLM:
                 )
             read = self._reader.read_prompt(prompt)
             default = self._default_sampling
-        (sampling,) = _one_for_each(sampling_params, 1, default)
-        request = self._request(read, sampling, _Common(cache_salt, priority))
+        (sampling,) = samplings_of(sampling_params, 1, default)
+        (following,) = grammars_of(grammar, 1)
+        request = self._request(read, sampling, following, _Common(cache_salt, priority))
         return self._stream(request)
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
@@ -257,30 +266,34 @@ class LLM:
         return replace(self._default_sampling, max_tokens=None)
 
     def _request(
-        self, read: ReadPrompt, sampling: SamplingParams, common: _Common
+        self, read: ReadPrompt, sampling: SamplingParams, grammar: Grammar | None, common: _Common
     ) -> GenerationRequest:
         """Return a request that the engine will take. Raises `InvalidRequest`."""
         request = GenerationRequest(
             request_id=f"llm-{next(self._numbers)}",
             prompt_token_ids=read.token_ids,
             sampling=sampling,
+            grammar=grammar,
             cache_salt=common.cache_salt,
             priority=common.priority,
         )
         validate_request(request, self._info, self._config.max_running)
+        if grammar is not None:
+            self._client.check_grammar(grammar)
         return request
 
     def _run(
         self,
         read: list[ReadPrompt],
         samplings: list[SamplingParams],
+        grammars: list[Grammar | None],
         common: _Common,
         progress: bool,
     ) -> list[RequestOutput]:
         answers: dict[str, Answer] = {}
-        for index, (prompt, sampling) in enumerate(zip(read, samplings, strict=True)):
+        for index, each in enumerate(zip(read, samplings, grammars, strict=True)):
             with naming_index(index, len(read)):
-                request = self._request(prompt, sampling, common)
+                request = self._request(*each, common)
             answers[request.request_id] = Answer(request, self._tokenizer)
         num_done = 0
         with (
@@ -361,28 +374,3 @@ def _holds_prompts(prompt: object) -> bool:
     if not isinstance(prompt, list | tuple):
         return False
     return any(isinstance(item, str | list | tuple | Mapping) for item in prompt)
-
-
-def _one_for_each(
-    given: SamplingParams | Sequence[SamplingParams] | None, count: int, default: SamplingParams
-) -> list[SamplingParams]:
-    if given is None or isinstance(given, SamplingParams):
-        return [given or default] * count
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        raise InvalidRequest(
-            f"sampling_params must be SamplingParams or a list of them, got {type(given).__name__}",
-            param="sampling_params",
-        )
-    samplings = list(given)
-    if len(samplings) != count:
-        raise InvalidRequest(
-            f"{len(samplings)} sampling_params for {count} prompts; give one, or one for each",
-            param="sampling_params",
-        )
-    for index, sampling in enumerate(samplings):
-        if not isinstance(sampling, SamplingParams):
-            raise InvalidRequest(
-                f"sampling_params[{index}] must be SamplingParams, got {type(sampling).__name__}",
-                param="sampling_params",
-            )
-    return samplings

@@ -7,6 +7,8 @@ converted to token ids above this layer.
 from __future__ import annotations
 
 import enum
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
@@ -115,6 +117,32 @@ class Grammar:
     kind: Literal["json_object", "json_schema", "regex", "choice", "lark"]
     source: str = ""  # a schema or a list of choices as JSON, a regular expression, or Lark
     param: str = "grammar"  # the caller's field, for errors
+
+    @classmethod
+    def json_schema(cls, schema: Mapping[str, Any] | bool) -> Grammar:
+        """Return the grammar of JSON that is valid under `schema`.
+
+        Raises `InvalidRequest` if the schema cannot be written as JSON.
+        """
+        try:
+            return cls(kind="json_schema", source=json.dumps(schema))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidRequest(f"the schema is not JSON: {error}", param="grammar") from None
+
+    @classmethod
+    def regex(cls, pattern: str) -> Grammar:
+        """Return the grammar of texts that `pattern` matches as a whole."""
+        return cls(kind="regex", source=pattern)
+
+    @classmethod
+    def choice(cls, texts: Sequence[str]) -> Grammar:
+        """Return the grammar of exactly these texts."""
+        return cls(kind="choice", source=json.dumps(list(texts)))
+
+    @classmethod
+    def lark(cls, source: str) -> Grammar:
+        """Return a grammar in llguidance's dialect of Lark."""
+        return cls(kind="lark", source=source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

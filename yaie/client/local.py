@@ -20,7 +20,7 @@ from yaie.client.submission import Sink, Submission, Submissions
 from yaie.engine.loop import Core, EngineLoop
 from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
 from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, TokenDelta
+from yaie.types import GenerationRequest, Grammar, TokenDelta
 
 
 class LocalClient:
@@ -48,6 +48,15 @@ class LocalClient:
         `sink` gets its deltas in the stepping thread, under the client's lock.
         """
         return Submission(self._submissions.number(request), sink, self._abort)
+
+    def check_grammar(self, grammar: Grammar) -> None:
+        """Compile a grammar in a thread, and wait for it.
+
+        Raises `InvalidRequest` if it cannot be used, `EngineUnavailable` once closed.
+        """
+        with self._changed:
+            core = self._require_open().core
+        core.check_grammar(grammar)
 
     def send(self, submissions: Sequence[Submission]) -> None:
         """Give requests to the engine, all of them before its next step.
