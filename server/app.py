@@ -31,7 +31,16 @@ from server.errors import MethodNotAllowed, NotFound, error_response
 from server.logs import configure_logs
 from server.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
 from server.openapi import describe
-from server.routes import about, completions, health, messages, models, responses
+from server.routes import (
+    about,
+    completions,
+    docs,
+    health,
+    messages,
+    models,
+    render,
+    responses,
+)
 from server.service import Service
 from yaie.client.base import EngineClient
 from yaie.client.process import ProcessClient
@@ -46,9 +55,11 @@ _ROUTERS = (
     completions.router,
     responses.router,
     messages.router,
+    render.router,
     models.router,
     health.router,
     about.router,
+    docs.router,
 )
 _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
 # Paths that generate text.
@@ -91,6 +102,9 @@ def create_app(
         version=version("yaie"),
         lifespan=_lifespan,
         redirect_slashes=False,
+        docs_url=None,  # FastAPI's page loads its scripts from another host; see routes/docs.py
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
         middleware=_layers(settings, service),
     )
     app.state.service = service

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from server.bodies import read_body
+from server.openapi import REFERENCE
+from server.rendering import rendered
 from server.responses.base import GenerationResponse
 from server.schemas.base import RequestBody
 from server.served_model import ServedModel
@@ -35,34 +38,70 @@ class Endpoint(Generic[Body]):
     response: type[GenerationResponse]
     # Adds state of the server to a body before it is translated.
     prepare: Callable[[Request, Body], Body] = _as_it_is
+    examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
 
     @property
     def openapi(self) -> dict[str, Any]:
         """The request body for the OpenAPI page; `answer` reads the body itself."""
-        described = self.schema.model_json_schema()
-        # OpenAPI allows no definitions inside a route.
-        described = _inlined(described, described.pop("$defs", {}))
-        content = {"application/json": {"schema": described}}
-        return {"requestBody": {"required": True, "content": content}}
+        described = self.schema.model_json_schema(ref_template=REFERENCE)
+        content: dict[str, Any] = {"schema": described}
+        if self.examples:
+            content["examples"] = {name: {"value": body} for name, body in self.examples.items()}
+        return {"requestBody": {"required": True, "content": {"application/json": content}}}
+
+    @property
+    def answers(self) -> dict[int | str, dict[str, Any]]:
+        """The answer with status 200 for the OpenAPI page, whole and as a stream."""
+        answer: dict[str, Any] = {"description": "The answer, whole or as server-sent events"}
+        if (whole := self.response.answer_schema) is not None:
+            answer["model"] = whole
+        data: dict[str, Any] = {"type": "string"}
+        if (event := self.response.event_schema) is not None:
+            data["contentMediaType"] = "application/json"
+            data["contentSchema"] = event.model_json_schema(ref_template=REFERENCE)
+        schema = {
+            "type": "object",
+            "description": "One server-sent event",
+            "properties": {"event": {"type": "string"}, "data": data},
+            "required": ["data"],
+        }
+        answer["content"] = {"text/event-stream": {"schema": schema}}
+        return {200: answer}
 
     async def answer(self, request: Request) -> Response:
         """Answer a request, whole or as a stream. Raises `YaieError` while a status can be sent."""
         service: Service = request.app.state.service
-        with service.expect_request():
-            try:
-                body = self.prepare(request, await read_body(request, self.schema))
-            except ClientDisconnect:
-                return Response(status_code=CLIENT_CLOSED)
-            deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
-            model = service.model(body.model)
-            try:
-                # The client may leave while its body waits for a text thread.
-                work = service.translate(model, self.translate, body, deadline)
-                call = await unless_gone(request.receive, work)
-                call = call.of_tenant(getattr(request.state, "tenant", None) or body.tenant)
-            except ClientGone:
-                return Response(status_code=CLIENT_CLOSED)
+        try:
+            with service.expect_request():
+                model, call, deadline = await self._read(request, service)
+        except (ClientDisconnect, ClientGone):
+            return Response(status_code=CLIENT_CLOSED)
         return await self._generate(request, service, model, call, deadline)
+
+    async def render(self, request: Request, *, only: bool = False) -> Response:
+        """Answer with the engine requests of a body, or with its `only` one; see `rendered`."""
+        service: Service = request.app.state.service
+        try:
+            model, call, _ = await self._read(request, service)
+        except (ClientDisconnect, ClientGone):
+            return Response(status_code=CLIENT_CLOSED)
+        assert model.info is not None  # the translator needed it
+        found = rendered(call, model.info.max_model_len)
+        written = await service.write_in_thread(
+            lambda: msgspec.json.encode(found[0] if only else found)
+        )
+        return Response(written, headers=_ignored(call), media_type="application/json")
+
+    async def _read(self, request: Request, service: Service) -> tuple[ServedModel, Call, float]:
+        """Return the model of a request, its call, and the loop time of its timeout."""
+        body = self.prepare(request, await read_body(request, self.schema))
+        deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
+        model = service.model(body.model)
+        # The client may leave while its body waits for a text thread.
+        work = service.translate(model, self.translate, body, deadline)
+        call = await unless_gone(request.receive, work)
+        call = call.of_tenant(getattr(request.state, "tenant", None) or body.tenant)
+        return model, call, deadline
 
     async def _generate(
         self,
@@ -72,7 +111,7 @@ class Endpoint(Generic[Body]):
         call: Call,
         deadline: float,
     ) -> Response:
-        headers = {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}
+        headers = _ignored(call)
         generation = service.open(model, call, request.state.request_id, deadline)
         is_streaming = False
         try:
@@ -91,12 +130,5 @@ class Endpoint(Generic[Body]):
                 generation.close()
 
 
-def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
-    """Return a JSON schema with its references to `definitions` replaced."""
-    if isinstance(schema, list):
-        return [_inlined(each, definitions) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if "$ref" in schema:
-        return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
-    return {name: _inlined(value, definitions) for name, value in schema.items()}
+def _ignored(call: Call) -> dict[str, str]:
+    return {"X-YAIE-Ignored-Params": ", ".join(call.ignored)} if call.ignored else {}

@@ -23,9 +23,11 @@ from yaie.errors import AuthenticationFailed, EngineDraining, RequestFailed
 
 logger = logging.getLogger(__name__)
 
+ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}  # of /docs
 MODELS = "/v1/models/"  # prefix of model names, with or without a final slash
 PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", "/metrics"})
-OPEN_PATHS = PROBES | {"/", "/version"}  # need no key
+# Need no key: a browser sends none before its user can enter one on the page.
+OPEN_PATHS = PROBES | {"/", "/docs", "/openapi.json", "/version", *(f"/docs/{n}" for n in ASSETS)}
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from pydantic import BaseModel
 
 from server.errors import error_body
 from server.generation import Generation
@@ -35,6 +36,8 @@ class GenerationResponse(ABC):
 
     object_name = ""
     chunk_name = ""
+    answer_schema: type[BaseModel] | None = None  # for the OpenAPI document
+    event_schema: type[BaseModel] | None = None
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         self.generation = generation

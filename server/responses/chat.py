@@ -9,6 +9,7 @@ from typing import Any
 from server.generation import Generation
 from server.responses.base import GenerationResponse
 from server.responses.logprobs import chat_logprobs
+from server.schemas.answers import ChatCompletion, ChatCompletionChunk
 from yaie.text.answer import TextPiece
 from yaie.text.parts import Part, ReasoningPart, TextPart, ToolCallPart
 from yaie.text.tokenizer import Tokenizer
@@ -19,6 +20,8 @@ class ChatResponse(GenerationResponse):
 
     object_name = "chat.completion"
     chunk_name = "chat.completion.chunk"
+    answer_schema = ChatCompletion
+    event_schema = ChatCompletionChunk
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)

@@ -8,6 +8,7 @@ from typing import Any
 from server.generation import Generation
 from server.responses.base import GenerationResponse
 from server.responses.logprobs import CompletionLogprobs, EchoedLogprobs
+from server.schemas.answers import TextCompletion, TextCompletionChunk
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import TokenLogprobs
@@ -18,6 +19,8 @@ class CompletionResponse(GenerationResponse):
 
     object_name = "text_completion"
     chunk_name = "text_completion"
+    answer_schema = TextCompletion
+    event_schema = TextCompletionChunk
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)

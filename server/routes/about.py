@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from html import escape
 from importlib.metadata import version
-from typing import Literal
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict
 from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from server.schemas.operation import AboutAnswer, VersionAnswer
 
 router = APIRouter(tags=["about"])
 
@@ -44,25 +44,6 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 4em auto;
 </body>
 </html>
 """
-
-
-class VersionAnswer(BaseModel):
-    """Version of the server."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    version: str
-
-
-class AboutAnswer(BaseModel):
-    """Name and version of the server, and the paths to go on with."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    server: Literal["yaie"] = "yaie"
-    version: str
-    description: str
-    links: dict[str, str]
 
 
 @router.head("/", include_in_schema=False)

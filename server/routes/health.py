@@ -10,13 +10,17 @@ from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from server.schemas.operation import StateAnswer, StatsAnswer
 from server.service import Service
 from yaie.errors import EngineUnavailable
 from yaie.types import EngineState
 
 router = APIRouter(tags=["operation"])
+
+
+_PROBE: dict[int | str, dict[str, Any]] = {200: {"model": StateAnswer}, 503: {"model": StateAnswer}}
 
 
 def _state_json(service: Service) -> dict[str, Any]:
@@ -36,18 +40,23 @@ def _probe(service: Service, is_good: bool) -> Response:
     return JSONResponse(_state_json(service), 200 if is_good else 503, headers)
 
 
-@router.head("/ping", include_in_schema=False)
-@router.get("/ping")
 @router.head("/health", include_in_schema=False)
-@router.get("/health")
+@router.get("/health", responses=_PROBE)
 async def health(request: Request) -> Response:
     """Answer 200 while requests are accepted, 503 with the state otherwise."""
     service: Service = request.app.state.service
     return _probe(service, service.state is EngineState.READY)
 
 
+@router.head("/ping", include_in_schema=False)
+@router.get("/ping", responses=_PROBE)
+async def ping(request: Request) -> Response:
+    """Answer as `/health`, under the name of SageMaker, vLLM and SGLang."""
+    return await health(request)
+
+
 @router.head("/readiness", include_in_schema=False)
-@router.get("/readiness")
+@router.get("/readiness", responses=_PROBE)
 async def readiness(request: Request) -> Response:
     """Answer 200 while requests are accepted, 503 with the state otherwise."""
     service: Service = request.app.state.service
@@ -55,7 +64,7 @@ async def readiness(request: Request) -> Response:
 
 
 @router.head("/liveness", include_in_schema=False)
-@router.get("/liveness")
+@router.get("/liveness", responses=_PROBE)
 async def liveness(request: Request) -> Response:
     """Answer 503 if the engine cannot start, else 200: a crashed engine restarts by itself."""
     service: Service = request.app.state.service
@@ -63,7 +72,7 @@ async def liveness(request: Request) -> Response:
 
 
 @router.head("/metrics", include_in_schema=False)
-@router.get("/metrics")
+@router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
     """Return the metrics in Prometheus' text format."""
     service: Service = request.app.state.service
@@ -71,7 +80,7 @@ async def metrics(request: Request) -> Response:
 
 
 @router.head("/stats", include_in_schema=False)
-@router.get("/stats")
+@router.get("/stats", responses={200: {"model": StatsAnswer}})
 async def stats(request: Request) -> Response:
     """Return the engine's statistics and description as JSON."""
     service: Service = request.app.state.service

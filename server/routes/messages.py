@@ -14,7 +14,7 @@ router = APIRouter(tags=["messages"])
 MESSAGES = Endpoint(MessagesBody, messages_call, MessagesResponse)
 
 
-@router.post("/v1/messages", openapi_extra=MESSAGES.openapi)
+@router.post("/v1/messages", openapi_extra=MESSAGES.openapi, responses=MESSAGES.answers)
 async def create_message(request: Request) -> Response:
     """Answer a conversation in Anthropic's form."""
     return await MESSAGES.answer(request)

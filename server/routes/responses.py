@@ -30,7 +30,7 @@ RESPONSES = Endpoint(
 )
 
 
-@router.post("/v1/responses", openapi_extra=RESPONSES.openapi)
+@router.post("/v1/responses", openapi_extra=RESPONSES.openapi, responses=RESPONSES.answers)
 async def create_response(request: Request) -> Response:
     """Answer a conversation with output items."""
     return await RESPONSES.answer(request)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from server.schemas.documented import Documented
 
 
-class ModelLimits(BaseModel):
+class ModelLimits(Documented):
     """Largest values that a request for the model may have."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    max_choices: int  # `n`
+    max_choices: int
+    """Largest `n`."""
     max_logprobs: int
     max_stop_strings: int
     max_logit_bias: int
@@ -21,31 +20,34 @@ class ModelLimits(BaseModel):
     max_body_bytes: int
 
 
-class ModelCapabilities(BaseModel):
+class ModelCapabilities(Documented):
     """Abilities of the model by its chat template."""
-
-    model_config = ConfigDict(extra="forbid")
 
     completion: Literal[True] = True
     chat: bool
-    tools: bool  # the template shows tools to the model
-    reasoning: bool  # the template knows thoughts before an answer
+    tools: bool
+    """The template shows tools to the model."""
+    reasoning: bool
+    """The template knows thoughts before an answer."""
     embeddings: Literal[False] = False
-    chat_template_kwargs: list[str]  # variables that the template reads
+    chat_template_kwargs: list[str]
+    """Variables that the template reads."""
 
 
-class ModelCard(BaseModel):
+class ModelCard(Documented):
     """Description of one served model; null where a model that loads cannot tell yet."""
-
-    model_config = ConfigDict(extra="forbid")
 
     id: str
     object: Literal["model"] = "model"
-    created: int  # unix time, seconds
+    created: int
+    """Unix time in seconds."""
     owned_by: Literal["yaie"] = "yaie"
-    root: str  # the name or folder that it was loaded from
-    parent: None = None  # of an adapter, as in vLLM
-    max_model_len: int | None = None  # prompt plus completion, in tokens
+    root: str
+    """Repository or folder that the settings name."""
+    parent: None = None
+    """Model of an adapter, as in vLLM."""
+    max_model_len: int | None = None
+    """Longest prompt plus completion, in tokens."""
     architecture: str | None = None
     dtype: str | None = None
     quantization: str | None = None
@@ -53,10 +55,8 @@ class ModelCard(BaseModel):
     capabilities: ModelCapabilities | None = None
 
 
-class ModelList(BaseModel):
+class ModelList(Documented):
     """List of the served models."""
-
-    model_config = ConfigDict(extra="forbid")
 
     object: Literal["list"] = "list"
     data: list[ModelCard]

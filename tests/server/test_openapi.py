@@ -1,70 +1,245 @@
-"""The OpenAPI document describes bodies, errors and keys."""
+"""The OpenAPI document describes bodies, answers, errors and keys as they are."""
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from starlette.testclient import TestClient
 
+from server.errors import error_body
+from server.middleware import OPEN_PATHS
+from server.schemas import answers, models, operation, rendered
 from tests.server.conftest import MakeApp
+from tests.server.scripted_client import ScriptedClient, error_script
+from yaie.errors import YaieError
+from yaie.types import EngineState
 
-ERROR = {"$ref": "#/components/schemas/Error"}
-POSTS = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
-MESSAGES_ERROR = {"$ref": "#/components/schemas/MessagesError"}
+ERROR = {"$ref": "#/components/schemas/ErrorAnswer"}
+MESSAGES_ERROR = {"$ref": "#/components/schemas/MessagesErrorAnswer"}
+POSTS = ("/v1/chat/completions", "/v1/completions")
+RENDERS = tuple(f"{path}/render" for path in POSTS)
+SCHEMAS = {
+    name: kind
+    for module in (answers, models, operation, rendered)
+    for name, kind in vars(module).items()
+    if isinstance(kind, type) and issubclass(kind, BaseModel)
+}
+QUESTION = [{"role": "user", "content": "x"}]
 
 
 def document_of(http: TestClient, **headers: str) -> Any:
     return http.get("/openapi.json", headers=headers).json()
 
 
+def operations_of(document: Any) -> dict[tuple[str, str], Any]:
+    return {
+        (method.upper(), path): operation
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    }
+
+
+def body_of(document: Any, path: str) -> Any:
+    content = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+    return document["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
+
+
+def check_described(schema: type[BaseModel], answer: Any) -> None:
+    """Assert that the schema accepts an answer and knows all of its fields."""
+    shown = schema.model_validate(answer).model_dump(mode="json", exclude_unset=True)
+    assert shown == json.loads(json.dumps(answer))
+
+
+def references(value: Any) -> set[str]:
+    if isinstance(value, list):
+        return set[str]().union(*map(references, value))
+    if not isinstance(value, dict):
+        return set()
+    own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+    return own.union(*map(references, value.values()))
+
+
+def test_references_lead_somewhere(http: TestClient) -> None:
+    document = document_of(http)
+    found = references(document)
+    assert found
+    for reference in found:
+        place = document
+        for part in reference.removeprefix("#/").split("/"):
+            place = place[part]
+
+
 def test_required_fields_are_required(http: TestClient) -> None:
-    paths = document_of(http)["paths"]
-    for path, field in zip(POSTS, ("messages", "prompt", "input"), strict=True):
-        schema = paths[path]["post"]["requestBody"]["content"]["application/json"]["schema"]
-        assert schema["required"] == [field]
-    messages = paths[POSTS[0]]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert messages["properties"]["messages"]["minItems"] == 1
+    document = document_of(http)
+    for path, field in zip((*POSTS, *RENDERS), ("messages", "prompt") * 2, strict=True):
+        assert body_of(document, path)["required"] == [field]
+    assert body_of(document, POSTS[0])["properties"]["messages"]["minItems"] == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "error"), [*((path, ERROR) for path in POSTS), ("/v1/messages", MESSAGES_ERROR)]
+def test_every_operation_has_a_name_a_summary_and_a_schema_of_its_answer(http: TestClient) -> None:
+    operations = operations_of(document_of(http))
+    assert len({each["operationId"] for each in operations.values()}) == len(operations)
+    for (_, path), each in operations.items():
+        place = path
+        assert each["description"] and each["tags"], place
+        for status, response in each["responses"].items():
+            assert "X-Request-ID" in response["headers"], place
+            for media_type, content in response["content"].items():
+                schema = content["schema"]
+                assert "$ref" in schema or schema.get("type"), place
+                assert schema != ERROR or int(status) >= 400
+                if media_type == "text/event-stream" and path in POSTS:
+                    assert schema["properties"]["data"]["contentSchema"]["$ref"]
+
+
+def test_every_status_of_an_error_is_described(http: TestClient) -> None:
+    operations = operations_of(document_of(http))
+    reading = {"400", "401", "404", "408", "413", "415", "500", "503", "504"}
+    for (method, path), each in operations.items():
+        error = MESSAGES_ERROR if path.startswith("/v1/messages") else ERROR
+        errors = {s for s, r in each["responses"].items() if error in _schemas(r)}
+        expected = reading if method == "POST" else set()
+        if method == "POST" and not path.endswith("/render"):
+            expected = expected | {"429"}
+        if path not in OPEN_PATHS:
+            expected = expected | {"401"}
+        if "{" in path:
+            expected = expected | {"404"}
+        assert errors == expected, path
+        assert "422" not in each["responses"]
+
+
+def _schemas(response: Any) -> list[Any]:
+    return [content["schema"] for content in response["content"].values()]
+
+
+def test_examples_of_errors_are_errors(http: TestClient) -> None:
+    for each in operations_of(document_of(http)).values():
+        for status, response in each["responses"].items():
+            example = response["content"].get("application/json", {}).get("example")
+            if example is not None:
+                assert int(status) >= 400
+                name = response["content"]["application/json"]["schema"]["$ref"]
+                check_described(SCHEMAS[name.rpartition("/")[2]], example)
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_examples_of_bodies_are_answered(http: TestClient, path: str) -> None:
+    content = document_of(http)["paths"][path]["post"]["requestBody"]["content"]
+    examples = content["application/json"]["examples"]
+    assert len(examples) >= 2
+    for example in examples.values():
+        assert http.post(path, json=example["value"]).status_code == 200
+        assert http.post(f"{path}/render", json=example["value"]).status_code == 200
+
+
+def test_answers_to_gets_are_described(http: TestClient) -> None:
+    for (method, path), each in operations_of(document_of(http)).items():
+        if method != "GET" or "{response_id}" in path:
+            continue
+        content = each["responses"]["200"]["content"]
+        response = http.get(path.replace("{model_id}", "tiny"))
+        assert response.headers["content-type"].partition(";")[0] in content, path
+        if "application/json" in content:
+            name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
+            check_described(SCHEMAS[name], response.json())
+
+
+def test_states_are_described(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    for state in EngineState:
+        engine.state = state
+        check_described(operation.StateAnswer, http.get("/health").json())
+        check_described(operation.StatsAnswer, http.get("/stats").json())
+
+
+OPTIONS = (
+    {},
+    {"n": 2, "max_tokens": 2},
+    {"return_token_ids": True, "stop": "tree"},
+    {"logprobs": True, "top_logprobs": 2, "seed": 3},
+    {"stream_options": {"include_usage": True}},
 )
-def test_errors_have_a_schema(http: TestClient, path: str, error: Any) -> None:
-    responses = document_of(http)["paths"][path]["post"]["responses"]
-    assert "422" not in responses
-    assert set(responses["200"]["content"]) == {"application/json", "text/event-stream"}
-    for status in ("400", "404", "413", "415", "429", "500", "503", "504"):
-        assert responses[status]["content"]["application/json"]["schema"] == error
 
 
-def test_statuses_and_media_types_are_the_documented_ones(http: TestClient) -> None:
-    paths = document_of(http)["paths"]
-    for method, path, template, body in (
-        ("POST", "/v1/completions", "/v1/completions", {}),
-        ("POST", "/v1/completions", "/v1/completions", {"prompt": "x"}),
-        ("POST", "/v1/completions", "/v1/completions", {"prompt": "x", "stream": True}),
-        ("POST", "/v1/chat/completions", "/v1/chat/completions", {"model": "other"}),
-        ("POST", "/v1/responses", "/v1/responses", {"input": "x", "stream": True}),
-        ("GET", "/v1/responses/other", "/v1/responses/{response_id}", None),
-        ("POST", "/v1/messages", "/v1/messages", {}),
-        ("GET", "/v1/models/other", "/v1/models/{model_id}", None),
-        ("GET", "/v1/models", "/v1/models", None),
-        ("GET", "/metrics", "/metrics", None),
-        ("GET", "/stats", "/stats", None),
-        ("GET", "/health", "/health", None),
-    ):
-        response = http.request(method, path, json=body)
-        documented = paths[template][method.lower()]["responses"][str(response.status_code)]
-        assert response.headers["content-type"].partition(";")[0] in documented["content"], path
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("path", POSTS)
+def test_answers_and_chunks_are_described(
+    http: TestClient, path: str, options: dict[str, Any]
+) -> None:
+    body: dict[str, Any] = {**options}
+    whole: type[BaseModel] = answers.ChatCompletion
+    chunk: type[BaseModel] = answers.ChatCompletionChunk
+    if path == POSTS[0]:
+        body["messages"] = QUESTION
+    else:
+        whole, chunk = answers.TextCompletion, answers.TextCompletionChunk
+        body["prompt"] = "the tree"
+        body["echo"] = True
+        if body.pop("logprobs", False):
+            body["logprobs"] = body.pop("top_logprobs")
+    if "stream_options" not in body:
+        check_described(whole, http.post(path, json=body).json())
+    text = http.post(path, json={**body, "stream": True}).text
+    events = re.findall(r"^data: (\{.*\})$", text, re.MULTILINE)
+    assert len(events) > 1
+    for event in events:
+        check_described(chunk, json.loads(event))
 
 
-def test_keys_are_described_only_if_they_are_needed(make_app: MakeApp) -> None:
+@pytest.mark.parametrize("path", RENDERS)
+def test_rendered_requests_are_described(http: TestClient, path: str) -> None:
+    found = http.post(path, json={"messages": QUESTION, "prompt": ["a", "b"]}).json()
+    for each in found if isinstance(found, list) else [found]:
+        check_described(rendered.RenderedRequest, each)
+
+
+def test_errors_are_described(http: TestClient) -> None:
+    check_described(operation.ErrorAnswer, error_body(YaieError("x", param="y", code="z")))
+    check_described(operation.ErrorAnswer, http.post(POSTS[0], json={}).json())
+    check_described(operation.MessagesErrorAnswer, http.post("/v1/messages", json={}).json())
+
+
+def test_a_stream_that_fails_ends_with_a_described_error(make_app: MakeApp) -> None:
+    engine = ScriptedClient([5])
+    engine.script = error_script(YaieError("x").to_wire(), after=[5])
+    http, _ = make_app(engine)
+    text = http.post(POSTS[1], json={"prompt": "x", "stream": True}).text
+    check_described(operation.ErrorAnswer, json.loads(text.rstrip().rpartition("data: ")[2]))
+
+
+def test_keys_are_described_and_optional_without_one(make_app: MakeApp) -> None:
     free = document_of(make_app()[0])
-    assert "security" not in free and "securitySchemes" not in free["components"]
-    locked = document_of(make_app(api_key="k")[0], Authorization="Bearer k")
+    assert free["security"] == [{}, {"bearer": []}, {"header": []}]
+    locked = document_of(make_app(api_key="k")[0])
     assert locked["security"] == [{"bearer": []}, {"header": []}]
-    assert locked["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
-    assert locked["paths"]["/health"]["get"]["security"] == []
-    assert "401" in locked["paths"]["/v1/models"]["get"]["responses"]
-    assert "401" not in free["paths"]["/v1/models"]["get"]["responses"]
+    for document in (free, locked):
+        schemes = document["components"]["securitySchemes"]
+        assert (schemes["bearer"]["scheme"], schemes["header"]["name"]) == ("bearer", "X-API-Key")
+        assert document["paths"]["/health"]["get"]["security"] == []
+        assert "security" not in document["paths"]["/v1/models"]["get"]
+
+
+@pytest.mark.parametrize("prefix", ["", "/llm"])
+def test_the_page_needs_neither_a_key_nor_the_internet(make_app: MakeApp, prefix: str) -> None:
+    app: Any = make_app(api_key="k")[0].app
+    http = TestClient(app, root_path=prefix)
+    page = http.get(f"{prefix}/docs").text
+    assert not re.search(r"https?://", page)
+    loaded = re.findall(r"(?:src|href)=\"([^\"]+)\"", page)
+    loaded = [each for each in loaded if not each.startswith("data:")]
+    assert len(loaded) == 2
+    for path in loaded:
+        response = http.get(path)
+        assert response.status_code == 200
+        assert len(response.content) > 100_000
+        assert "max-age" in response.headers["Cache-Control"]
+    assert f"'{prefix}/openapi.json'" in page
+    document = http.get(f"{prefix}/openapi.json").json()
+    assert document["info"]["title"] == "YAIE"
+    assert http.get(f"{prefix}/docs/../app.py").status_code in (401, 404)
+    assert http.get(f"{prefix}/docs/LICENSE", headers={"X-API-Key": "k"}).status_code == 404

@@ -27,7 +27,8 @@ BODY = {"prompt": "x"}
 RESPONSES = "yaie_http_responses_total"
 GENERATING = "this server generates text, at "
 GENERATING += "/v1/chat/completions and /v1/completions and /v1/responses and /v1/messages"
-OPEN = ("/", "/health", "/liveness", "/metrics", "/ping", "/readiness", "/version")
+PROBES = ("/health", "/liveness", "/metrics", "/ping", "/readiness")
+OPEN = (*PROBES, "/", "/docs", "/openapi.json", "/version")
 
 
 def set_state(engine: ScriptedClient, state: EngineState, reason: str = "") -> None:
@@ -297,7 +298,7 @@ def test_api_keys(make_app: MakeApp) -> None:
     assert http.get("/v1/models", headers=twice).status_code == 401
     for path in (*OPEN, "/health/"):
         assert http.get(path).status_code == 200
-    for path in ("/stats", "/v1/models", "/docs", "/openapi.json", "/health//", "/metrics/x",
+    for path in ("/stats", "/v1/models", "/docs/x", "/openapi", "/health//", "/metrics/x",
                  "/HEALTH", "/nothing", "/versions"):  # fmt: skip
         for host in ("testserver", "testserver/health?", "a/?x="):
             assert http.get(path, headers={"Host": host}).status_code == 401, path
@@ -307,7 +308,7 @@ def test_api_keys(make_app: MakeApp) -> None:
 def test_every_route_needs_the_key(make_app: MakeApp) -> None:
     http, _ = make_app(api_key="k")
     app: Any = http.app
-    paths = {*app.openapi()["paths"], "/docs", "/redoc", "/openapi.json"}
+    paths = {*app.openapi()["paths"], "/redoc"}
     paths -= set(OPEN)
     assert {"/v1/chat/completions", "/stats", "/v1/models"} <= paths
     for path in paths:
@@ -322,7 +323,7 @@ def test_keys_are_required_behind_a_prefix(make_app: MakeApp) -> None:
     for path in OPEN:
         assert http.get(f"/llm{path}").status_code == 200, path
         assert http.get(path).status_code == 200, path  # other servers leave the prefix out
-    for path in ("/stats", "/v1/models", "/docs", "/llm/health", "health", "//health"):
+    for path in ("/stats", "/v1/models", "/docs/x", "/llm/health", "health", "//health"):
         assert http.get(f"/llm{path}").status_code == 401, path
     assert http.get("/llm/v1/models", headers=key).status_code == 200
     lost = http.get("/llm/nothing", headers=key).json()["error"]["message"]

@@ -1,0 +1,206 @@
+"""Answers of the completion endpoints, whole and as chunks of a stream."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from server.schemas.documented import Documented
+
+Finish = Literal["stop", "length", "tool_calls", "abort"]
+
+
+class CachedTokens(Documented):
+    """Details on the tokens of the prompt."""
+
+    cached_tokens: int
+    """Prompt tokens that were not computed for this request."""
+
+
+class CompletionUsage(Documented):
+    """Numbers of tokens, over all choices."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: CachedTokens
+
+
+class CalledFunction(Documented):
+    """Function of a tool call."""
+
+    name: str
+    arguments: str
+    """JSON, as the model wrote it."""
+
+
+class ToolCall(Documented):
+    """Call of a tool."""
+
+    id: str
+    type: Literal["function"]
+    function: CalledFunction
+
+
+class FunctionDelta(Documented):
+    """Growth of the function of a tool call."""
+
+    name: str | None = None
+    arguments: str | None = None
+
+
+class ToolCallDelta(Documented):
+    """Growth of a tool call; its first delta has id and name."""
+
+    index: int
+    id: str | None = None
+    type: Literal["function"] | None = None
+    function: FunctionDelta
+
+
+class TopLogprob(Documented):
+    """Log-probability of one token."""
+
+    token: str
+    logprob: float
+    bytes: list[int]
+
+
+class TokenLogprob(TopLogprob):
+    """Log-probability of a sampled token, and of the most likely ones."""
+
+    top_logprobs: list[TopLogprob]
+
+
+class ChatLogprobs(Documented):
+    """Log-probabilities of a chat choice, one entry for each token."""
+
+    content: list[TokenLogprob]
+    refusal: None
+
+
+class ChatMessage(Documented):
+    """Message of the assistant."""
+
+    role: Literal["assistant"]
+    content: str | None
+    reasoning_content: str | None = None
+    """Thoughts before the answer, of models that have them."""
+    refusal: None
+    tool_calls: list[ToolCall] | None = None
+
+
+class ChatChoice(Documented):
+    """One of `n` answers."""
+
+    index: int
+    message: ChatMessage
+    logprobs: ChatLogprobs | None
+    finish_reason: Finish
+    stop_reason: str | int | None
+    """Stop string or stop token that ended the answer."""
+    token_ids: list[int] | None = None
+    """With `return_token_ids`."""
+
+
+class ChatCompletion(Documented):
+    """Whole answer of `POST /v1/chat/completions`."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    usage: CompletionUsage
+    prompt_token_ids: list[int] | None = None
+    """With `return_token_ids`."""
+
+
+class ChatDelta(Documented):
+    """Growth of a message."""
+
+    role: Literal["assistant"] | None = None
+    content: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[ToolCallDelta] | None = None
+
+
+class ChatChunkChoice(Documented):
+    """Growth of one answer; its last one has the reason of its end."""
+
+    index: int
+    delta: ChatDelta
+    logprobs: ChatLogprobs | None = None
+    finish_reason: Finish | None
+    stop_reason: str | int | None = None
+    token_ids: list[int] | None = None
+
+
+class ChatCompletionChunk(Documented):
+    """Event of a streamed answer of `POST /v1/chat/completions`."""
+
+    id: str
+    object: Literal["chat.completion.chunk"]
+    created: int
+    model: str
+    choices: list[ChatChunkChoice]
+    usage: CompletionUsage | None = None
+    """In the last chunk, with `stream_options.include_usage`."""
+    prompt_token_ids: list[int] | None = None
+
+
+class TextLogprobs(Documented):
+    """Log-probabilities of a text completion, as parallel lists."""
+
+    tokens: list[str]
+    token_logprobs: list[float | None]
+    top_logprobs: list[dict[str, float] | None]
+    text_offset: list[int]
+
+
+class TextChoice(Documented):
+    """One completion of one prompt."""
+
+    index: int
+    text: str
+    logprobs: TextLogprobs | None
+    finish_reason: Finish
+    stop_reason: str | int | None
+    token_ids: list[int] | None = None
+    prompt_token_ids: list[int] | None = None
+
+
+class TextCompletion(Documented):
+    """Whole answer of `POST /v1/completions`."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    choices: list[TextChoice]
+    usage: CompletionUsage
+    prompt_token_ids: list[int] | None = None
+    """With `return_token_ids`, for a single prompt."""
+
+
+class TextChunkChoice(Documented):
+    """Growth of one completion."""
+
+    index: int
+    text: str
+    logprobs: TextLogprobs | None
+    finish_reason: Finish | None
+    stop_reason: str | int | None = None
+    token_ids: list[int] | None = None
+    prompt_token_ids: list[int] | None = None
+
+
+class TextCompletionChunk(Documented):
+    """Event of a streamed answer of `POST /v1/completions`."""
+
+    id: str
+    object: Literal["text_completion"]
+    created: int
+    model: str
+    choices: list[TextChunkChoice]
+    usage: CompletionUsage | None = None
+    prompt_token_ids: list[int] | None = None

@@ -1,0 +1,84 @@
+"""Answers of the probes, of `/stats`, `/version` and `/`, and the body of errors."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from server.schemas.documented import Documented
+from yaie.stats import EngineStats
+from yaie.types import EngineInfo, EngineState
+
+
+class StateAnswer(Documented):
+    """State of the server, of a probe."""
+
+    server: Literal["yaie"]
+    status: str
+    """`healthy` or the state."""
+    state: Literal["busy"] | EngineState
+    reason: str
+    """One sentence on the state; empty for a normal one."""
+    model: str
+    restarts: int
+    """Number of times the engine died and was started again."""
+
+
+class StatsAnswer(StateAnswer):
+    """Description and statistics of the engine."""
+
+    uptime_s: int
+    active_requests: int
+    hit_rate: float
+    """Part of the prompt tokens that were cached, 0 to 1."""
+    kv_read_saved: float
+    """Part of the reads of keys and values that sharing saved, 0 to 1."""
+    info: EngineInfo | None
+    """Null until the engine is ready."""
+    stats: EngineStats
+
+
+class VersionAnswer(Documented):
+    """Version of the server."""
+
+    version: str
+
+
+class AboutAnswer(Documented):
+    """Name and version of the server, and the paths to go on with."""
+
+    server: Literal["yaie"] = "yaie"
+    version: str
+    description: str
+    links: dict[str, str]
+
+
+class ErrorDetails(Documented):
+    """Fact and fix of an error."""
+
+    message: str
+    type: str
+    param: str | None
+    """Field that the error is about."""
+    code: str | None
+    """Stable name of the error, for programs."""
+
+
+class ErrorAnswer(Documented):
+    """Body of errors."""
+
+    error: ErrorDetails
+
+
+class MessagesErrorDetails(Documented):
+    """Kind, fact and fix of an error."""
+
+    type: str
+    message: str
+
+
+class MessagesErrorAnswer(Documented):
+    """Body of an error of Anthropic's API."""
+
+    type: Literal["error"]
+    error: MessagesErrorDetails
+    request_id: str | None
