@@ -98,6 +98,13 @@ def timed_out(timeout_s: float) -> RequestTimedOut:
     )
 
 
+class ResponseCancelled(errors.InvalidRequest):
+    """Another request of the client cancelled the response."""
+
+    status = 409
+    code = "response_cancelled"
+
+
 class AnswerTooLarge(errors.InvalidRequest):
     """The response exceeded the size that the server buffers; it was ended."""
 

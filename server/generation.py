@@ -100,6 +100,11 @@ class Generation:
     def _is_finished(self) -> bool:
         return self._num_finished == self.call.num_choices
 
+    @property
+    def is_running(self) -> bool:
+        """True until it ends or fails, or its reader closes it."""
+        return not (self._is_finished or self._closed) and self._error is None
+
     async def next(self) -> dict[int, TextPiece]:
         """Wait for pieces and return them by choice; empty when all are done.
 

@@ -13,6 +13,7 @@ from server.errors import (
     BodyTooLarge,
     NotFound,
     RequestIncomplete,
+    ResponseCancelled,
     WrongMediaType,
     error_body,
     messages_error_body,
@@ -81,6 +82,10 @@ _ERRORS: dict[str, tuple[str, YaieError]] = {
         "The rest of the request did not arrive",
         RequestIncomplete("the rest of the request did not arrive within a minute"),
     ),
+    "409": (
+        "Another request cancelled this response",
+        ResponseCancelled("the response was cancelled by a request"),
+    ),
     "413": ("The body is too large", BodyTooLarge("the body is larger than 10485760 bytes")),
     "415": (
         "The body is not uncompressed JSON",
@@ -144,8 +149,12 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
         statuses.add("401")
     if "requestBody" in operation:
         statuses |= _READING | ({"429"} if "render" not in operation["tags"] else set())
+    if path == "/v1/responses":
+        statuses.add("409")
     if "{" in path:
         statuses.add("404")
+    if any(each["in"] == "query" for each in operation.get("parameters", ())):
+        statuses.add("400")
     for status in sorted(statuses - responses.keys()):
         meaning, error = _ERRORS[status]
         if status == "404" and "requestBody" not in operation and "model" not in path:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from server.errors import error_body
+from server.errors import ResponseCancelled, error_body
 from server.generation import Generation
 from server.responses.base import GenerationResponse
 from server.responses.logprobs import token_logprobs
@@ -32,6 +32,22 @@ class ResponseObject(GenerationResponse):
         self._num_events = 0
         self._finish_reason: str | None = None
         self._about_request = _about(self._turn)
+        place = self._turn.body.place
+        place.store.begin(place.tenant, self.call.response_id, self)
+
+    @property
+    def is_running(self) -> bool:
+        """True until the response ends, with or without its client."""
+        return self.generation.is_running
+
+    def so_far(self) -> bytes:
+        """Return the response as JSON, with the output so far."""
+        return msgspec.json.encode(self._document("in_progress", self._items.items()))
+
+    def cancel(self) -> bytes:
+        """End the generation; return the cancelled response as JSON."""
+        self.generation.fail(ResponseCancelled("the response was cancelled by a request"))
+        return msgspec.json.encode(self._finished("cancelled"))
 
     def opening(self) -> bytes:
         """Return the events `response.created` and `response.in_progress`."""
@@ -47,12 +63,12 @@ class ResponseObject(GenerationResponse):
 
     def closing(self) -> bytes:
         """Return the last event, with the whole response, after storing it."""
-        document = self._finished()
-        name = "completed" if document["status"] == "completed" else "incomplete"
-        return self._written([{"type": f"response.{name}", "response": document}])
+        return self._ending(self._finished(self._status))
 
     def failure(self, error: YaieError) -> bytes:
-        """Return the events `error` and `response.failed` of a stream that fails."""
+        """Return the events `error` and `response.failed`; a cancelled stream is incomplete."""
+        if isinstance(error, ResponseCancelled):
+            return self._ending(self._finished("cancelled"))
         shown = error_body(error)["error"]
         document = self._document("failed", self._items.items())
         document["error"] = {"code": _failure_code(error), "message": shown["message"]}
@@ -66,7 +82,7 @@ class ResponseObject(GenerationResponse):
         for piece in pieces.values():
             for _ in self._pushed(piece):
                 pass
-        return self._finished()
+        return self._finished(self._status)
 
     def _pushed(self, piece: TextPiece) -> Sequence[Event]:
         """Add a piece to the items; return their events."""
@@ -77,9 +93,17 @@ class ResponseObject(GenerationResponse):
             events += self._items.end("completed" if is_whole else "incomplete")
         return events
 
-    def _finished(self) -> dict[str, Any]:
-        """Return the document of a response that has ended, and store it."""
-        status = "completed" if self._finish_reason == "stop" else "incomplete"
+    @property
+    def _status(self) -> str:
+        return "completed" if self._finish_reason == "stop" else "incomplete"
+
+    def _ending(self, document: dict[str, Any]) -> bytes:
+        """Return the last event of a stream with this response."""
+        name = "completed" if document["status"] == "completed" else "incomplete"
+        return self._written([{"type": f"response.{name}", "response": document}])
+
+    def _finished(self, status: str) -> dict[str, Any]:
+        """Return the document of a response that has ended with a status, and store it."""
         document = self._document(status, self._items.items())
         if status == "completed":
             document["completed_at"] = int(time.time())
@@ -88,7 +112,7 @@ class ResponseObject(GenerationResponse):
         document["usage"] = self._usage()
         if self._turn.is_stored:
             place = self._turn.body.place
-            link = Link(self._turn.before, [*self._turn.items, *document["output"]])
+            link = Link(self._turn.before, self._turn.items, document["output"])
             raw = msgspec.json.encode(document)
             document["store"] = place.store.put(place.tenant, document["id"], raw, link)
         return document

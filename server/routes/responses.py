@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -11,9 +15,12 @@ from server.errors import NotFound
 from server.responses.response_object import ResponseObject
 from server.schemas.responses import Place, ResponsesBody
 from server.service import Service
+from server.turns.store import Item
 from server.turns.translate import respond
+from yaie.errors import InvalidRequest, UnsupportedParameter
 
 router = APIRouter(tags=["responses"])
+MAX_PAGE = 100
 
 
 def _place(request: Request) -> Place:
@@ -30,6 +37,16 @@ RESPONSES = Endpoint(
 )
 
 
+def _query(**types: str) -> dict[str, Any]:
+    """Return the query parameters for the OpenAPI page; the handlers read them themselves."""
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": {"type": kind}}
+            for name, kind in types.items()
+        ]
+    }
+
+
 @router.post("/v1/responses", openapi_extra=RESPONSES.openapi, responses=RESPONSES.answers)
 async def create_response(request: Request) -> Response:
     """Answer a conversation with output items."""
@@ -37,14 +54,22 @@ async def create_response(request: Request) -> Response:
 
 
 @router.head("/v1/responses/{response_id}", include_in_schema=False)
-@router.get("/v1/responses/{response_id}")
+@router.get("/v1/responses/{response_id}", openapi_extra=_query(stream="boolean"))
 async def get_response(request: Request, response_id: str) -> Response:
-    """Return a stored response."""
+    """Return a stored response, or one in progress."""
+    if request.query_params.get("stream", "false").lower() not in ("", "0", "false"):
+        raise UnsupportedParameter(
+            "stream is not supported here; a response is streamed by the request that creates it",
+            param="stream",
+        )
     place = _place(request)
     document = place.store.document(place.tenant, response_id)
     if document is None:
-        raise _no_such_response(response_id)
-    return Response(document, media_type="application/json")
+        running = place.store.running(place.tenant, response_id)
+        if running is None:
+            raise _no_such_response(response_id)
+        document = running.so_far()
+    return _json(document)
 
 
 @router.delete("/v1/responses/{response_id}")
@@ -54,7 +79,64 @@ async def delete_response(request: Request, response_id: str) -> Response:
     if not place.store.delete(place.tenant, response_id):
         raise _no_such_response(response_id)
     deleted = {"id": response_id, "object": "response", "deleted": True}
-    return Response(msgspec.json.encode(deleted), media_type="application/json")
+    return _json(msgspec.json.encode(deleted))
+
+
+@router.post("/v1/responses/{response_id}/cancel")
+async def cancel_response(request: Request, response_id: str) -> Response:
+    """Cancel a response in progress; return a finished one as it is."""
+    place = _place(request)
+    running = place.store.running(place.tenant, response_id)
+    document = (
+        place.store.document(place.tenant, response_id) if running is None else running.cancel()
+    )
+    if document is None:
+        raise _no_such_response(response_id)
+    return _json(document)
+
+
+@router.head("/v1/responses/{response_id}/input_items", include_in_schema=False)
+@router.get(
+    "/v1/responses/{response_id}/input_items",
+    openapi_extra=_query(order="string", after="string", limit="integer"),
+)
+async def list_input_items(request: Request, response_id: str) -> Response:
+    """List the items that the model saw: those of earlier turns, then the input of this one."""
+    place = _place(request)
+    link = place.store.link(place.tenant, response_id)
+    if link is None:
+        raise _no_such_response(response_id)
+    return _json(msgspec.json.encode(_page(link.input_items(), request.query_params)))
+
+
+def _page(items: list[Item], query: Mapping[str, str]) -> dict[str, Any]:
+    """Return a page of a list by the parameters `order`, `after` and `limit`."""
+    order, limit, after = query.get("order", "desc"), query.get("limit", "20"), query.get("after")
+    if order not in ("asc", "desc"):
+        raise InvalidRequest("order must be 'asc' or 'desc'", param="order")
+    if not re.fullmatch(r"[0-9]{1,3}", limit, re.ASCII) or not 1 <= int(limit) <= MAX_PAGE:
+        raise InvalidRequest(f"limit must be between 1 and {MAX_PAGE}", param="limit")
+    if order == "desc":
+        items = items[::-1]
+    if after is not None:
+        at = next((at for at, item in enumerate(items) if item["id"] == after), None)
+        if at is None:
+            raise InvalidRequest(
+                f"after is {after[:80]!r}, which is not in the list", param="after"
+            )
+        items = items[at + 1 :]
+    shown = items[: int(limit)]
+    return {
+        "object": "list",
+        "data": shown,
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+        "has_more": len(shown) < len(items),
+    }
+
+
+def _json(document: bytes) -> Response:
+    return Response(document, media_type="application/json")
 
 
 def _no_such_response(response_id: str) -> NotFound:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -25,10 +26,16 @@ class Link:
     Turns share the links of their common past. A link lives while a stored response needs it.
     """
 
-    __slots__ = ("before", "item_ids", "num_bytes", "num_holders", "raw", "total_bytes")
+    __slots__ = (
+        "before", "item_ids", "num_bytes", "num_holders", "num_input", "raw", "total_bytes"
+    )  # fmt: skip
 
-    def __init__(self, before: Link | None, items: Sequence[Item]) -> None:
+    def __init__(
+        self, before: Link | None, input_items: Sequence[Item], output: Sequence[Item] = ()
+    ) -> None:
         self.before = before
+        self.num_input = len(input_items)
+        items = [*input_items, *output]
         self.raw = msgspec.json.encode(items)
         self.item_ids = tuple(item["id"] for item in items)
         self.num_bytes = len(self.raw) + OVERHEAD_BYTES
@@ -43,6 +50,26 @@ class Link:
             turns.append(msgspec.json.decode(link.raw))
             link = link.before
         return [item for turn in reversed(turns) for item in turn]
+
+    def input_items(self) -> list[Item]:
+        """Return the items that the model saw in this turn."""
+        before = [] if self.before is None else self.before.items()
+        own: list[Item] = msgspec.json.decode(self.raw)
+        return before + own[: self.num_input]
+
+
+class RunningResponse(Protocol):
+    """Response that is being generated."""
+
+    @property
+    def is_running(self) -> bool:
+        """False once it has ended, also without its client."""
+
+    def so_far(self) -> bytes:
+        """Return the response as JSON, with the output so far."""
+
+    def cancel(self) -> bytes:
+        """End the generation; return the cancelled response as JSON."""
 
 
 class _Stored:
@@ -68,6 +95,7 @@ class ResponseStore:
         self.num_bytes = 0
         self._responses: OrderedDict[tuple[str, str], _Stored] = OrderedDict()
         self._items: dict[tuple[str, str], Link] = {}
+        self._running: WeakValueDictionary[tuple[str, str], RunningResponse] = WeakValueDictionary()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -78,12 +106,23 @@ class ResponseStore:
         """True unless the store has no room by its settings."""
         return self.max_bytes > 0
 
+    def begin(self, tenant: str, response_id: str, running: RunningResponse) -> None:
+        """Note a response that is being generated; its id is forgotten with the object."""
+        self._running[tenant, response_id] = running
+
+    def running(self, tenant: str, response_id: str) -> RunningResponse | None:
+        """Return a response that is being generated, or None. For the thread of `begin` only."""
+        found = self._running.get((tenant, response_id))
+        return found if found is not None and found.is_running else None
+
     def put(self, tenant: str, response_id: str, document: bytes, link: Link) -> bool:
-        """Store a response; return False if it exceeds the whole store."""
+        """Store a response, or replace it; return False if it exceeds the whole store."""
         stored = _Stored(document, link)
         if stored.num_bytes + link.total_bytes > self.max_bytes:
             return False
         with self._lock:
+            if (tenant, response_id) in self._responses:
+                self._remove((tenant, response_id))
             self._responses[tenant, response_id] = stored
             self.num_bytes += stored.num_bytes
             self._hold(tenant, link)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from openai.types.responses import Response, ResponseStreamEvent
+from openai.types.responses import Response, ResponseItemList, ResponseStreamEvent
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
@@ -305,3 +305,32 @@ def test_sampling_fields_reach_the_engine(make_app: MakeApp) -> None:
     sampling = request.sampling
     assert (sampling.top_k, sampling.seed, sampling.max_tokens) == (7, 3, 5)
     assert (request.cache_salt, request.priority, sampling.stop) == ("s", 2, ("zzz",))
+
+
+def test_input_items_are_listed_in_pages(http: TestClient) -> None:
+    first = ask(http)
+    second = ask(
+        http,
+        input=[
+            {"type": "function_call", "call_id": "c", "name": "add", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "2"},
+        ],
+        previous_response_id=first["id"],
+    )
+    place = f"{URL}/{second['id']}/input_items"
+    whole = http.get(place, params={"order": "asc"}).json()
+    kinds = [item["type"] for item in whole["data"]]
+    assert kinds == ["message", "message", "function_call", "function_call_output"]
+    assert not whole["has_more"]
+    ResponseItemList.model_validate(whole, strict=True)
+    page = http.get(place, params={"limit": "1", "after": whole["last_id"]}).json()
+    assert page["data"] == [whole["data"][2]] and page["has_more"]
+    for query in ({"order": "up"}, {"limit": "0"}, {"after": "msg_x"}):
+        wrong = http.get(place, params=query)
+        assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, *query)
+    assert http.get(f"{URL}/resp_x/input_items").status_code == 404
+
+
+def test_a_response_is_not_streamed_twice(http: TestClient) -> None:
+    wrong = http.get(f"{URL}/{ask(http)['id']}", params={"stream": "true"})
+    assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "stream")
