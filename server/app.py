@@ -40,6 +40,7 @@ from server.routes import (
     models,
     render,
     responses,
+    tokens,
 )
 from server.service import Service
 from yaie.client.base import EngineClient
@@ -56,6 +57,7 @@ _ROUTERS = (
     responses.router,
     messages.router,
     render.router,
+    tokens.router,
     models.router,
     health.router,
     about.router,
@@ -66,7 +68,10 @@ _ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
 _GENERATING = [
     route.path
     for route in chain(completions.router.routes, responses.router.routes, messages.router.routes)
-    if isinstance(route, APIRoute) and route.methods == {"POST"} and "{" not in route.path
+    if isinstance(route, APIRoute)
+    and route.methods == {"POST"}
+    and "{" not in route.path
+    and not route.path.endswith("/count_tokens")
 ]
 # Endpoints of other servers, expected by clients, and not of this one.
 _NOT_SERVED = {

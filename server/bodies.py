@@ -40,6 +40,11 @@ def _checked(raw: bytes, schema: type[Body]) -> Body:
     fields = parse_json(raw)
     if not isinstance(fields, dict):
         raise InvalidRequest(f"the body must be a JSON object, not {_json_name(fields)}")
+    return as_body(fields, schema)
+
+
+def as_body(fields: dict[str, Any], schema: type[Body]) -> Body:
+    """Return a parsed body as its schema. Raises `InvalidRequest`."""
     try:
         return schema.model_validate(fields)
     except ValidationError as error:

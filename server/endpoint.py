@@ -43,11 +43,7 @@ class Endpoint(Generic[Body]):
     @property
     def openapi(self) -> dict[str, Any]:
         """The request body for the OpenAPI page; `answer` reads the body itself."""
-        described = self.schema.model_json_schema(ref_template=REFERENCE)
-        content: dict[str, Any] = {"schema": described}
-        if self.examples:
-            content["examples"] = {name: {"value": body} for name, body in self.examples.items()}
-        return {"requestBody": {"required": True, "content": {"application/json": content}}}
+        return described_body(self.schema, self.examples)
 
     @property
     def answers(self) -> dict[int | str, dict[str, Any]]:
@@ -128,6 +124,14 @@ class Endpoint(Generic[Body]):
         finally:
             if not is_streaming:
                 generation.close()
+
+
+def described_body(schema: type[RequestBody], examples: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a route's description of its body for the OpenAPI page; `examples` by name."""
+    content: dict[str, Any] = {"schema": schema.model_json_schema(ref_template=REFERENCE)}
+    if examples:
+        content["examples"] = {name: {"value": body} for name, body in examples.items()}
+    return {"requestBody": {"required": True, "content": {"application/json": content}}}
 
 
 def _ignored(call: Call) -> dict[str, str]:

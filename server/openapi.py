@@ -38,6 +38,7 @@ _TAGS = {
     "responses": "OpenAI's Responses API, with a store of answers",
     "messages": "Anthropic's Messages API",
     "models": "The served models",
+    "tokens": "Number, ids and text of tokens",
     "render": "Token ids of requests, for routers",
     "operation": "Probes, metrics and statistics",
     "about": "The server itself",
@@ -148,7 +149,8 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
     else:
         statuses.add("401")
     if "requestBody" in operation:
-        statuses |= _READING | ({"429"} if "render" not in operation["tags"] else set())
+        is_answered = not {"render", "tokens"} & set(operation["tags"])  # by the engine
+        statuses |= _READING | ({"429"} if is_answered else set())
     if path == "/v1/responses":
         statuses.add("409")
     if "{" in path:

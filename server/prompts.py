@@ -26,16 +26,26 @@ class Prompts:
 
         `max_tokens`: the client's own limit. Raises `InvalidRequest` or a subclass.
         """
+        ids = self.unchecked(prompt, body, name, max_tokens, self._info.max_model_len)
+        self.check(ids, name, body, max_tokens, "max_tokens")
+        return ids
+
+    def unchecked(
+        self,
+        prompt: object,
+        body: CompletionBody,
+        name: str,
+        max_tokens: int | None,
+        longest: int | None = None,
+    ) -> list[int]:
+        """Return a prompt's token ids. Raises as `encoded`, if certainly over `longest`."""
         kept = self.kept_tokens(body, max_tokens)
         if isinstance(prompt, str):
             adds = body.add_special_tokens is not False
-            longest = self._info.max_model_len if kept is None else None
-            ids = self._tokenizer.encode(prompt, adds, longest, name)
+            ids = self._tokenizer.encode(prompt, adds, longest if kept is None else None, name)
         else:
-            ids = self._token_ids(prompt, name)
-        ids = ids if kept is None else ids[-kept:]
-        self.check(ids, name, body, max_tokens, "max_tokens")
-        return ids
+            ids = self.token_ids(prompt, name)
+        return ids if kept is None else ids[-kept:]
 
     def kept_tokens(self, body: GenerationBody, max_tokens: int | None) -> int | None:
         """Return the number of last tokens to keep of a prompt; None keeps all.
@@ -55,7 +65,8 @@ class Prompts:
             )
         return kept
 
-    def _token_ids(self, ids: object, where: str) -> list[int]:
+    def token_ids(self, ids: object, where: str) -> list[int]:
+        """Return the ids if they are a list of this model's. Raises `InvalidRequest`."""
         if not isinstance(ids, list):
             raise InvalidRequest(f"{where} must be a string or a list of token ids", param=where)
         if set(map(type, ids)) - {int}:  # bool is a subclass of int

@@ -188,11 +188,11 @@ class Service:
     async def translate(
         self,
         model: ServedModel,
-        translate: Callable[[Translator, _Body], Call],
+        translate: Callable[[Translator, _Body], _Result],
         body: _Body,
         deadline: float,
-    ) -> Call:
-        """Return a body's call, computed in a text thread until `deadline` (loop time).
+    ) -> _Result:
+        """Return a body's call or tokens, computed in a text thread until `deadline` (loop time).
 
         Work cancelled before its turn is skipped.
         """

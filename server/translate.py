@@ -63,9 +63,9 @@ class Translator:
     """Translator of bodies into calls, for one tokenizer and one ready engine."""
 
     def __init__(self, tokenizer: Tokenizer, info: EngineInfo) -> None:
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         self._chat = ChatTemplate(tokenizer)
-        self._prompts = Prompts(tokenizer, info)
+        self.prompts = Prompts(tokenizer, info)
         self._info = info
 
     @property
@@ -83,25 +83,29 @@ class Translator:
             max_tokens=first_given(body.max_completion_tokens, body.max_tokens),
             logprobs=chat_logprobs(body),
         )
+        prompt = self.chat_prompt(body, longest=self._info.max_model_len)
+        limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
+        self.prompts.check(prompt, "messages", body, sampling.max_tokens, limit_name)
+        call = self._call("chatcmpl", body, [prompt], sampling)
+        parser, grammar = answer_format(tool_use, self._chat.source, self.tokenizer, prompt)
+        requests = tuple(replace(each, grammar=grammar) for each in call.requests)
+        return replace(call, requests=requests, make_parser=parser)
+
+    def chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
+        """Return the token ids of a conversation. Raises as `chat`, if certainly over `longest`."""
+        max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
+        kept = self.prompts.kept_tokens(body, max_tokens)
         template_kwargs = dict(body.chat_template_kwargs or {})
         if body.reasoning_effort is not None:
             template_kwargs.setdefault("reasoning_effort", body.reasoning_effort)
-        kept = self._prompts.kept_tokens(body, sampling.max_tokens)
         prompt = self._chat.render(
             body.messages,
-            tools=tool_use.shown,
+            tools=check_tools(body).shown,
             add_generation_prompt=body.add_generation_prompt is not False,
             template_kwargs=template_kwargs,
-            max_tokens=self._info.max_model_len if kept is None else None,
+            max_tokens=longest if kept is None else None,
         )
-        if kept is not None:
-            prompt = prompt[-kept:]
-        limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
-        self._prompts.check(prompt, "messages", body, sampling.max_tokens, limit_name)
-        call = self._call("chatcmpl", body, [prompt], sampling)
-        parser, grammar = answer_format(tool_use, self._chat.source, self._tokenizer, prompt)
-        requests = tuple(replace(each, grammar=grammar) for each in call.requests)
-        return replace(call, requests=requests, make_parser=parser)
+        return prompt if kept is None else prompt[-kept:]
 
     def completion(self, body: CompletionBody) -> Call:
         """Translate a text completion of one or several prompts. Raises as `chat`."""
@@ -135,14 +139,14 @@ class Translator:
         self._check_capacity(len(given), sampling.n)
         max_tokens = None if prompt_only else body.max_tokens
         prompts = [
-            self._prompts.encoded(prompt, body, name, max_tokens) for name, prompt in given.items()
+            self.prompts.encoded(prompt, body, name, max_tokens) for name, prompt in given.items()
         ]
         echoes: tuple[str, ...] = ()
         if body.echo:
             echoes = tuple(
                 text
                 if isinstance(text, str) and body.truncate_prompt_tokens is None
-                else self._tokenizer.decode(prompt, sampling.skip_special_tokens)
+                else self.tokenizer.decode(prompt, sampling.skip_special_tokens)
                 for text, prompt in zip(given.values(), prompts, strict=True)
             )
         return self._call("cmpl", body, prompts, sampling, echoes=echoes, prompt_only=prompt_only)
@@ -178,10 +182,14 @@ class Translator:
             stream=bool(body.stream),
             include_usage=include_usage,
             return_token_ids=bool(body.return_token_ids),
-            ignored=ignored(body, self._chat.reads, self._info.policy),
+            ignored=self.ignored(body),
             echoes=echoes,
             prompt_only=prompt_only,
         )
+
+    def ignored(self, body: GenerationBody) -> tuple[str, ...]:
+        """Return the names of a body's fields without effect."""
+        return ignored(body, self._chat.reads, self._info.policy)
 
     def _check_capacity(self, num_prompts: int, n: int) -> None:
         """Refuse a call with more prompts than running sequences and waiting queue together.

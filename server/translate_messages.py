@@ -5,20 +5,19 @@ Runs in the text threads, as `Translator` does.
 
 from __future__ import annotations
 
-import re
 import uuid
 from dataclasses import replace
 from typing import Any
 
 from server.blocks import chat_messages, chat_tool_choice, chat_tools
-from server.checks import MAX_NAMED_IGNORED
+from server.checks import MAX_NAMED_IGNORED, check_common, plain
 from server.schemas.chat import ChatBody
 from server.schemas.messages import CountedMessagesBody, MessagesBody
+from server.tokens import Tokens
 from server.translate import Call, Translator
 from yaie.errors import InvalidRequest, UnsupportedParameter
 
 _THINKS = {"enabled": True, "adaptive": True, "disabled": False}
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 # A chat completion's names of fields, and the names that this API has for them.
 _NAMES = {
     "stop": "stop_sequences",
@@ -44,9 +43,19 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
         call = translator.chat(ChatBody(**fields))
     except InvalidRequest as error:
         raise _renamed(error) from None
-    names = (_NAMES.get(name, name) for name in call.ignored)
-    call = replace(call, ignored=(*names, *_unknown(body))[:MAX_NAMED_IGNORED])
+    call = replace(call, ignored=_ignored(call.ignored, body))
     return _limited(_named(call, body), body.max_tokens, translator.max_model_len)
+
+
+def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> Tokens:
+    """Return the number of tokens that a request for a message would have as its input."""
+    chat = ChatBody(**_chat_fields(body))
+    try:
+        check_common(chat)
+        prompt = translator.chat_prompt(chat)
+    except InvalidRequest as error:
+        raise _renamed(error) from None
+    return Tokens({"input_tokens": len(prompt)}, _ignored(translator.ignored(chat), body))
 
 
 def _chat_fields(body: CountedMessagesBody) -> dict[str, Any]:
@@ -124,16 +133,17 @@ def _renamed(error: InvalidRequest) -> InvalidRequest:
     return type(error)(message, param=ours, code=error.code)
 
 
-def _unknown(body: MessagesBody) -> list[str]:
+def _ignored(of_chat: tuple[str, ...], body: CountedMessagesBody) -> tuple[str, ...]:
     """Return the names of fields without effect; null counts as left out."""
-    names = [
-        name if _PLAIN_NAME.fullmatch(name) else "?"
+    names = [_NAMES.get(name, name) for name in of_chat]
+    names += [
+        plain(name)
         for name, value in (body.model_extra or {}).items()
         if value is not None and name not in body.accepted and name not in body.unsupported
     ]
     if (body.thinking or {}).get("budget_tokens") is not None:
         names.append("thinking.budget_tokens")
-    return names
+    return tuple(names[:MAX_NAMED_IGNORED])
 
 
 def _named(call: Call, body: MessagesBody) -> Call:

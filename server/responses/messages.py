@@ -14,6 +14,7 @@ from server.errors import messages_error_body
 from server.generation import Generation
 from server.responses.base import GenerationResponse
 from server.responses.sse import named_event
+from server.schemas.message_answers import MessageAnswer, MessageEvent
 from yaie.errors import YaieError
 from yaie.text.answer import TextPiece
 from yaie.text.parts import Part, TextPart, ToolCallPart
@@ -95,6 +96,9 @@ class Block:
 
 class MessagesResponse(GenerationResponse):
     """Response with one message of content blocks."""
+
+    answer_schema = MessageAnswer
+    event_schema = MessageEvent
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)

@@ -1,4 +1,4 @@
-"""`POST /v1/messages`: Anthropic's API."""
+"""`POST /v1/messages` and `POST /v1/messages/count_tokens`: Anthropic's API."""
 
 from __future__ import annotations
 
@@ -7,14 +7,47 @@ from starlette.responses import Response
 
 from server.endpoint import Endpoint
 from server.responses.messages import MessagesResponse
-from server.schemas.messages import MessagesBody
-from server.translate_messages import messages_call
+from server.schemas.messages import CountedMessagesBody, MessagesBody
+from server.schemas.tokens import InputTokenCount
+from server.token_endpoint import TokenEndpoint
+from server.translate_messages import count_messages_tokens, messages_call
 
 router = APIRouter(tags=["messages"])
-MESSAGES = Endpoint(MessagesBody, messages_call, MessagesResponse)
+_QUESTION = {"messages": [{"role": "user", "content": "What is a radix tree?"}]}
+_TOOL = {
+    "name": "find",
+    "description": "Find a page",
+    "input_schema": {"type": "object", "properties": {"topic": {"type": "string"}}},
+}
+MESSAGES = Endpoint(
+    MessagesBody,
+    messages_call,
+    MessagesResponse,
+    examples={
+        "question": _QUESTION | {"max_tokens": 64},
+        "stream": _QUESTION | {"max_tokens": 64, "system": "Answer briefly.", "stream": True},
+        "tools": _QUESTION | {"max_tokens": 64, "tools": [_TOOL]},
+    },
+)
+COUNT = TokenEndpoint(
+    CountedMessagesBody,
+    count_messages_tokens,
+    {"question": _QUESTION, "tools": _QUESTION | {"tools": [_TOOL]}},
+)
 
 
 @router.post("/v1/messages", openapi_extra=MESSAGES.openapi, responses=MESSAGES.answers)
 async def create_message(request: Request) -> Response:
     """Answer a conversation in Anthropic's form."""
     return await MESSAGES.answer(request)
+
+
+@router.post(
+    "/v1/messages/count_tokens",
+    tags=["tokens"],
+    openapi_extra=COUNT.openapi,
+    responses={200: {"model": InputTokenCount}},
+)
+async def count_message_tokens(request: Request) -> Response:
+    """Count the input tokens of a request for a message."""
+    return await COUNT.answer(request)

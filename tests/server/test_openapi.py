@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from server.errors import error_body
 from server.middleware import OPEN_PATHS
-from server.schemas import answers, models, operation, rendered
+from server.schemas import answers, message_answers, models, operation, rendered, tokens
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient, error_script
 from yaie.errors import YaieError
@@ -22,9 +22,10 @@ ERROR = {"$ref": "#/components/schemas/ErrorAnswer"}
 MESSAGES_ERROR = {"$ref": "#/components/schemas/MessagesErrorAnswer"}
 POSTS = ("/v1/chat/completions", "/v1/completions")
 RENDERS = tuple(f"{path}/render" for path in POSTS)
+TOKENS = ("/v1/count_tokens", "/tokenize", "/detokenize", "/v1/messages/count_tokens")
 SCHEMAS = {
     name: kind
-    for module in (answers, models, operation, rendered)
+    for module in (answers, message_answers, models, operation, rendered, tokens)
     for name, kind in vars(module).items()
     if isinstance(kind, type) and issubclass(kind, BaseModel)
 }
@@ -103,7 +104,7 @@ def test_every_status_of_an_error_is_described(http: TestClient) -> None:
         error = MESSAGES_ERROR if path.startswith("/v1/messages") else ERROR
         errors = {s for s, r in each["responses"].items() if error in _schemas(r)}
         expected = reading if "requestBody" in each else set()
-        if "requestBody" in each and not path.endswith("/render"):
+        if "requestBody" in each and not {"render", "tokens"} & set(each["tags"]):
             expected = expected | {"429"}
         if path == "/v1/responses":
             expected = expected | {"409"}
@@ -139,6 +140,30 @@ def test_examples_of_bodies_are_answered(http: TestClient, path: str) -> None:
     for example in examples.values():
         assert http.post(path, json=example["value"]).status_code == 200
         assert http.post(f"{path}/render", json=example["value"]).status_code == 200
+
+
+@pytest.mark.parametrize("path", TOKENS)
+def test_answers_about_tokens_are_described(http: TestClient, path: str) -> None:
+    described = document_of(http)["paths"][path]["post"]
+    content = described["requestBody"]["content"]["application/json"]
+    answer = described["responses"]["200"]["content"]["application/json"]["schema"]["$ref"]
+    assert len(content["examples"]) >= 2
+    for example in content["examples"].values():
+        answered = http.post(path, json=example["value"])
+        assert answered.status_code == 200, answered.text
+        check_described(SCHEMAS[answer.rpartition("/")[2]], answered.json())
+
+
+def test_messages_are_described(http: TestClient) -> None:
+    content = document_of(http)["paths"]["/v1/messages"]["post"]["requestBody"]["content"]
+    for example in content["application/json"]["examples"].values():
+        answered = http.post("/v1/messages", json=example["value"])
+        assert answered.status_code == 200, answered.text
+        if "stream" not in example["value"]:
+            check_described(message_answers.MessageAnswer, answered.json())
+            continue
+        for line in re.findall("^data: (.*)$", answered.text, re.MULTILINE):
+            check_described(message_answers.MessageEvent, json.loads(line))
 
 
 def test_answers_to_gets_are_described(http: TestClient) -> None:

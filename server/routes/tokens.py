@@ -1,0 +1,52 @@
+"""`POST /v1/count_tokens`, `POST /tokenize` and `POST /detokenize`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from server.schemas.tokens import (
+    CountBody,
+    DetokenizeBody,
+    DetokenizedText,
+    TokenCount,
+    TokenizeBody,
+    TokenList,
+)
+from server.token_endpoint import TokenEndpoint
+from server.tokens import count_tokens, detokenize, tokenize
+
+router = APIRouter(tags=["tokens"])
+_TEXT = {"prompt": "What is a radix tree?"}
+_CHAT = {"messages": [{"role": "user", "content": "What is a radix tree?"}]}
+COUNT = TokenEndpoint(CountBody, count_tokens, {"text": _TEXT, "conversation": _CHAT})
+TOKENIZE = TokenEndpoint(
+    TokenizeBody,
+    tokenize,
+    {"text": _TEXT | {"return_token_strs": True}, "conversation": _CHAT},
+)
+DETOKENIZE = TokenEndpoint(
+    DetokenizeBody, detokenize, {"two": {"tokens": [5, 6]}, "none": {"tokens": []}}
+)
+
+
+@router.post(
+    "/v1/count_tokens", openapi_extra=COUNT.openapi, responses={200: {"model": TokenCount}}
+)
+async def count_prompt_tokens(request: Request) -> Response:
+    """Count the tokens of a chat or text completion's prompt."""
+    return await COUNT.answer(request)
+
+
+@router.post("/tokenize", openapi_extra=TOKENIZE.openapi, responses={200: {"model": TokenList}})
+async def tokenize_prompt(request: Request) -> Response:
+    """Return the tokens of a text or of a conversation."""
+    return await TOKENIZE.answer(request)
+
+
+@router.post(
+    "/detokenize", openapi_extra=DETOKENIZE.openapi, responses={200: {"model": DetokenizedText}}
+)
+async def detokenize_tokens(request: Request) -> Response:
+    """Return the text of tokens."""
+    return await DETOKENIZE.answer(request)

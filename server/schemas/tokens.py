@@ -1,0 +1,68 @@
+"""Bodies and answers of `/v1/count_tokens`, `/tokenize` and `/detokenize`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import ConfigDict
+
+from server.schemas.base import RequestBody
+from server.schemas.documented import Documented
+
+
+class CountBody(RequestBody):
+    """A chat or text completion, of which only the prompt matters."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["prompt"]}, {"required": ["messages"]}]}
+    )
+
+    prompt: Any = None  # as of a text completion
+    messages: list[Any] | None = None
+    tools: list[Any] | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """All fields that the client sent."""
+        return self.model_dump(exclude_unset=True)
+
+
+class TokenizeBody(CountBody):
+    """vLLM's request for the tokens of a text or of a conversation."""
+
+    return_token_strs: bool | None = None
+
+
+class DetokenizeBody(RequestBody):
+    """vLLM's request for the text of tokens."""
+
+    tokens: list[Any]
+
+
+class TokenCount(Documented):
+    """Number of tokens of a body's prompts."""
+
+    count: int
+    """The `prompt_tokens` of the real request's usage."""
+    max_model_len: int
+    """Longest prompt plus answer."""
+
+
+class TokenList(TokenCount):
+    """Tokens of a text or of a conversation."""
+
+    tokens: list[int]
+    token_strs: list[str | None] | None
+    """The tokenizer's names of the tokens, with `return_token_strs`."""
+
+
+class DetokenizedText(Documented):
+    """Text of tokens."""
+
+    prompt: str
+
+
+class InputTokenCount(Documented):
+    """Number of tokens that a request for a message has as its input."""
+
+    input_tokens: int

@@ -1,0 +1,48 @@
+"""Endpoints that answer about tokens from a text thread, without the engine."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from server.bodies import read_body
+from server.endpoint import CLIENT_CLOSED, Body, described_body
+from server.service import Service
+from server.streaming import ClientGone, unless_gone
+from server.tokens import Tokens
+from server.translate import Translator
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEndpoint(Generic[Body]):
+    """Everything that distinguishes one such endpoint from another."""
+
+    schema: type[Body]
+    work: Callable[[Translator, Body], Tokens]
+    examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
+
+    @property
+    def openapi(self) -> dict[str, Any]:
+        """The request body for the OpenAPI page."""
+        return described_body(self.schema, self.examples)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a request. Raises `YaieError`."""
+        service: Service = request.app.state.service
+        try:
+            body = await read_body(request, self.schema)
+            deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
+            model = service.model(body.model)
+            work = service.translate(model, self.work, body, deadline)
+            found = await unless_gone(request.receive, work)
+        except (ClientDisconnect, ClientGone):
+            return Response(status_code=CLIENT_CLOSED)
+        written = await service.write_in_thread(lambda: msgspec.json.encode(found.document))
+        headers = {"X-YAIE-Ignored-Params": ", ".join(found.ignored)} if found.ignored else {}
+        return Response(written, headers=headers, media_type="application/json")
