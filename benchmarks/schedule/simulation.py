@@ -97,6 +97,10 @@ class Script:
         """Count an accepted token."""
         self._left -= 1
 
+    def forced(self) -> tuple[int, ...]:
+        """Return no tokens: a script has no grammar."""
+        return ()
+
     def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
         """Return the end of the sequence with the last token of its script."""
         return None if self._left else ("stop", token_id)
@@ -153,6 +157,8 @@ class Simulation:
             for task in step.sample_tasks:
                 sampled.append(self._next_token(task.sequence))
             for delta in self.scheduler.update(step, sampled):
+                if delta.error is not None:
+                    raise RuntimeError(f"{delta.request_id} failed: {delta.error}")
                 if delta.timings is not None:
                     self._end(delta.request_id, delta.timings)
 
