@@ -98,32 +98,34 @@ def tenant_table(records: Sequence[Record]) -> str:
 
 
 def real_table(records: Sequence[Record]) -> str:
-    """Return medians over rounds on real servers, and the times over those of `fcfs`.
+    """Return medians over rounds on real servers, and the mean over that of `fcfs`.
 
     The last two columns are of the simulation with the same sessions and pool.
     """
-    groups = _group(records, lambda r: (r["workload"], r["pool"], r["variant"]))
+    groups = _group(records, lambda r: (r["step_rows"], r["workload"], r["pool"], r["variant"]))
     rows = []
-    for (workload, pool, name), runs in groups.items():
-        base = groups.get((workload, pool, BASELINE))
-        mean, p99, total = (_median(runs, key) for key in ("mean_s", "p99_s", "total_s"))
-        ratio = "" if base is None else f"{mean / _median(base, 'mean_s'):.2f}"
+    for (step_rows, workload, pool, name), runs in groups.items():
+        base = groups.get((step_rows, workload, pool, BASELINE))
+        seconds = [_median(runs, key) for key in ("mean_s", "p99_s", "total_s", "own_cpu_s")]
+        ratio = "" if base is None else f"{seconds[0] / _median(base, 'mean_s'):.2f}"
         simulated: Record = runs[0]["simulated"] or {}
         first: Record = (base[0]["simulated"] if base else None) or {}
         rows.append(
             [
+                f"{step_rows:,}",
                 workload,
                 _percent(pool),
                 name,
                 _percent(_median(runs, "hit")),
                 f"{_median(runs, 'computed_tokens'):,.0f}",
-                *(f"{value:.1f}" for value in (mean, p99, total)),
+                *(f"{value:.1f}" for value in seconds),
                 ratio,
                 _percent(simulated["hit"]) if simulated else "",
                 f"{simulated['mean_s'] / first['mean_s']:.2f}" if simulated and first else "",
             ]
         )
-    head = ["workload", "pool", "variant", "hit", "computed tokens", "mean s", "p99 s", "total s"]
+    head = ["step", "workload", "pool", "variant", "hit", "computed tokens"]
+    head += ["mean s", "p99 s", "total s", "CPU s"]
     return table([*head, "mean / fcfs", "simulated hit", "simulated mean / fcfs"], rows)
 
 

@@ -89,6 +89,7 @@ def test_vllm_gets_the_same_pool_and_steps(tmp_path: Path) -> None:
 
 def record(variant: str, number: int, **values: Any) -> dict[str, Any]:
     base = {
+        "step_rows": 256,
         "workload": "agents",
         "pool": 0.2,
         "variant": variant,
@@ -98,6 +99,7 @@ def record(variant: str, number: int, **values: Any) -> dict[str, Any]:
         "mean_s": 2.0,
         "p99_s": 4.0,
         "total_s": 10.0,
+        "own_cpu_s": 9.0,
         "simulated": None if variant == "vllm" else {"hit": 0.6, "mean_s": 3.0},
     }
     return base | values
@@ -108,8 +110,9 @@ def test_the_table_takes_medians_over_rounds() -> None:
     records += [record("prefix-aware", n, mean_s=m) for n, m in enumerate((0.2, 1.0, 20.0))]
     records += [record("vllm", 0, mean_s=4.0)]
     assert report.real_table(records).splitlines()[3:] == [
-        "| agents | 20 % | prefix-aware | 50 % | 1,000 | 1.0 | 4.0 | 10.0 | 0.50 | 60 % | 1.00 |",
-        "| agents | 20 % | vllm | 50 % | 1,000 | 4.0 | 4.0 | 10.0 | 2.00 |  |  |",
+        "| 256 | agents | 20 % | prefix-aware | 50 % | 1,000 "
+        "| 1.0 | 4.0 | 10.0 | 9.0 | 0.50 | 60 % | 1.00 |",
+        "| 256 | agents | 20 % | vllm | 50 % | 1,000 | 4.0 | 4.0 | 10.0 | 9.0 | 2.00 |  |  |",
     ]
 
 
