@@ -45,6 +45,12 @@ def check_common(body: GenerationBody) -> None:
         )
     if body.priority is not None and not -INT64 <= body.priority < INT64:
         raise InvalidRequest("priority must be a 64-bit integer", param="priority")
+    if body.queue_timeout_s is not None and not body.queue_timeout_s > 0:
+        raise InvalidRequest(
+            f"queue_timeout_s must be greater than 0, got {body.queue_timeout_s:g}; leave it out "
+            "for the server's own limit",
+            param="queue_timeout_s",
+        )
 
 
 def _check_unused(body: GenerationBody) -> None:

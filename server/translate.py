@@ -169,6 +169,7 @@ class Translator:
                 sampling=limited(sampling, body, self._info, len(prompt)),
                 cache_salt=body.cache_salt or "",
                 priority=body.priority or 0,
+                queue_timeout_s=body.queue_timeout_s,
             )
             for at, prompt in enumerate(prompts)
         )

@@ -86,6 +86,9 @@ class EngineConfig:
             most=LARGEST_COUNT,
         ),
     ] = 4096
+    queue_timeout_s: Annotated[
+        float, About("longest wait for admission in seconds; 0 sets no limit", least=0)
+    ] = 0.0
     policy: Annotated[Policy, About("order of admission")] = "prefix-aware"
     eviction: Annotated[Eviction, About("order of eviction from the cache")] = "adaptive"
     prefix_cache: Annotated[bool, About("share the KV of common prefixes between requests")] = True

@@ -7,6 +7,7 @@
     │   └── UnknownModel          404  the model of the request is not served
     ├── AuthenticationFailed      401  API key missing or wrong
     ├── Overloaded                429  the waiting queue is full; retry after `retry_after_s`
+    ├── QueueTimedOut             503  the request waited too long for admission
     ├── EngineUnavailable         503  the engine cannot take requests now
     │   ├── EngineStarting        503  weights are still loading
     │   ├── EngineDraining        503  the server is shutting down
@@ -130,6 +131,15 @@ class Overloaded(YaieError):
     status = 429
     type = "rate_limit_error"
     code = "overloaded"
+    retry_after_s = 1
+
+
+class QueueTimedOut(YaieError):
+    """A request that waited longer for admission than its limit; it was never started."""
+
+    status = 503
+    type = "service_unavailable_error"
+    code = "queue_timeout"
     retry_after_s = 1
 
 

@@ -57,6 +57,9 @@ class EngineStats:
     num_failed: Annotated[
         int, _counter("Sequences ended by an error; a rejected request counts once")
     ] = 0
+    num_queue_timeouts: Annotated[
+        int, _counter("Requests ended because they waited too long for admission")
+    ] = 0
     num_aborted: Annotated[
         int, _counter("Sequences ended by a disconnected client or a stop string")
     ] = 0
@@ -85,6 +88,15 @@ class EngineStats:
     forward_s: Annotated[float, _counter("Time spent in the model")] = 0.0
     sample_s: Annotated[float, _counter("Time spent in sampling")] = 0.0
     step_s: Annotated[float, _counter("Time spent in steps")] = 0.0
+
+    def count_end(self, reason: str) -> None:
+        """Count the end of a sequence by its finish reason."""
+        if reason == "abort":
+            self.num_aborted += 1
+        elif reason == "error":
+            self.num_failed += 1
+        else:
+            self.num_finished += 1
 
 
 @cache

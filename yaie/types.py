@@ -156,6 +156,8 @@ class GenerationRequest:
     tenant: str = ""  # tenants share the engine equally, or by their weights
     cache_salt: str = ""  # prefixes are shared among requests of equal salt
     priority: int = 0  # with the `priority` policy: lower runs first and is preempted last
+    # Longest wait for admission; beside the engine's own limit, of which the lower holds.
+    queue_timeout_s: float | None = None
     submission: int = 0  # set by clients; distinguishes successive requests with one id
 
 

@@ -199,3 +199,12 @@ class GenerationBody(RequestBody):
             example=-3,
         ),
     ] = None
+    queue_timeout_s: Annotated[
+        float | None,
+        Extension(
+            "Longest wait for admission in seconds, above 0. A limit above the server's "
+            "(`YAIE_QUEUE_TIMEOUT_S`) has no effect.",
+            "the server's",
+            example=30.0,
+        ),
+    ] = None

@@ -72,6 +72,7 @@ requests = st.builds(
     sampling=samplings,
     cache_salt=text,
     priority=st.integers(-(2**63), 2**63),
+    queue_timeout_s=st.none() | floats,
     submission=counts,
 )
 logprobs = st.builds(
@@ -87,6 +88,7 @@ request_errors = st.builds(
     status=st.integers(400, 599),
     code=st.none() | text,
     param=st.none() | text,
+    retry_after_s=st.none() | floats,
 )
 deltas = st.builds(
     TokenDelta,

@@ -195,6 +195,7 @@ class Bench:
         max_step_rows: int = 64,
         max_running: int = 16,
         segment_overhead: int = 32,
+        queue_timeout_s: float = 0.0,
     ) -> None:
         self.now = 0.0  # seconds
         self.tree = RadixTree(num_slots, make_eviction_policy(eviction, num_slots))
@@ -205,6 +206,7 @@ class Bench:
             max_step_rows=max_step_rows,
             max_running=max_running,
             clock=lambda: self.now,
+            queue_timeout_s=queue_timeout_s,
             folding=FoldingCost(segment_overhead),
         )
         self.answers: dict[tuple[str, int], Answer] = {}
@@ -223,6 +225,7 @@ class Bench:
         salts: list[int] | None = None,
         stops: bool = False,
         priority: int = 0,
+        queue_timeout_s: float | None = None,
         namespace: str = "",
         tenant: str = "",
         prompt_logprobs: int | None = None,
@@ -233,6 +236,7 @@ class Bench:
             sampling=SamplingParams(n=n, max_tokens=max_new, prompt_logprobs=prompt_logprobs),
             priority=priority,
             tenant=tenant,
+            queue_timeout_s=queue_timeout_s,
         )
         samplings = [FakeSampling(salt, stops=stops) for salt in salts or [0] * n]
         request = Request(spec, namespace=namespace, max_new_tokens=max_new, samplings=[*samplings])
@@ -249,6 +253,7 @@ class Bench:
 
     def step(self) -> ScheduledStep | None:
         """Run one step, if there is work."""
+        self._take(self.scheduler.end_overdue())
         step = self.scheduler.schedule()
         first = self.scheduler.first()
         before = _progress(first)

@@ -159,6 +159,7 @@ def test_fields_reach_the_engine(make_app: MakeApp, tokenizer: Tokenizer) -> Non
         skip_special_tokens=False,
         cache_salt="tenant",
         priority=-3,
+        queue_timeout_s=2.5,
         user="someone",
         metadata={"a": "b"},
     )
@@ -166,6 +167,7 @@ def test_fields_reach_the_engine(make_app: MakeApp, tokenizer: Tokenizer) -> Non
     sampling = request.sampling
     assert request.prompt_token_ids == tuple(ChatTemplate(tokenizer).render(MESSAGES))
     assert (request.cache_salt, request.priority) == ("tenant", -3)
+    assert request.queue_timeout_s == 2.5
     assert (sampling.n, sampling.max_tokens, sampling.min_tokens) == (2, 7, 2)
     assert (sampling.temperature, sampling.top_p, sampling.top_k) == (0.5, 0.9, 5)
     assert (sampling.min_p, sampling.seed, sampling.repetition_penalty) == (0.1, 11, 1.1)

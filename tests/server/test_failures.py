@@ -54,6 +54,7 @@ def test_every_error_has_a_status() -> None:
         (RequestError("long", 400, "context_length_exceeded"), 400, "context_length_exceeded"),
         (RequestError("full", 429, "overloaded"), 429, "overloaded"),
         (RequestError("gone", 503, "engine_died"), 503, "engine_died"),
+        (RequestError("late", 503, "queue_timeout", None, 9), 503, "queue_timeout"),
         (RequestError("/secret/path.py died"), 500, "request_failed"),
         (RequestError("a secret row", 500, "logits_not_finite"), 500, "logits_not_finite"),
     ],

@@ -1,4 +1,4 @@
-"""The backlog: the waiting work, and the measured rate at which the engine serves. Pure.
+"""The backlog: the waiting work, the measured rate of service, and limits of waiting. Pure.
 
 Work is in rows. The rows that a waiting request will need are estimated from the requests before
 it: the share of their prompts that was computed, and the length of their answers.
@@ -6,9 +6,11 @@ it: the share of their prompts that was computed, and the length of their answer
 
 from __future__ import annotations
 
+import heapq
 import math
 
 from yaie.engine.request import Request
+from yaie.errors import QueueTimedOut
 from yaie.stats import EngineStats
 
 RETRY_AFTER_S = (1.0, 600.0)  # least and most
@@ -52,10 +54,14 @@ class ServiceRate:
 
 
 class Backlog:
-    """The requests that wait for admission, as one amount of work."""
+    """The requests that wait for admission: their work together, and the end of their patience."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout_s: float = 0.0) -> None:
+        """`timeout_s`: longest wait of any request; 0 sets no limit."""
         self.rate = ServiceRate()
+        self._timeout_s = timeout_s or math.inf
+        self._waiting: set[Request] = set()
+        self._deadlines: list[tuple[float, int, Request]] = []  # a heap; may hold those that left
         self.num_sequences = 0
         self._prompt_tokens = 0
         self._most_output = 0  # tokens, if every answer gets as long as its request allows
@@ -63,10 +69,41 @@ class Backlog:
     def add(self, request: Request) -> None:
         """Add a request that begins to wait."""
         self._count(request, 1)
+        self._waiting.add(request)
+        if (limit_s := self.limit_s(request)) < math.inf:
+            deadline = (request.arrived_s + limit_s, request.arrival, request)
+            heapq.heappush(self._deadlines, deadline)
 
     def remove(self, request: Request) -> None:
         """Remove a request that was admitted or has ended."""
         self._count(request, -1)
+        self._waiting.remove(request)
+        if len(self._deadlines) > 64 + 2 * len(self._waiting):
+            self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiting]
+            heapq.heapify(self._deadlines)
+
+    def limit_s(self, request: Request) -> float:
+        """Return the longest wait of a request; infinity without a limit."""
+        own_s = request.queue_timeout_s
+        return self._timeout_s if own_s is None else min(own_s, self._timeout_s)
+
+    def take_overdue(self, now: float) -> list[Request]:
+        """Return the requests that have waited longer than their limit, each once."""
+        overdue = []
+        while self._deadlines and self._deadlines[0][0] < now:
+            request = heapq.heappop(self._deadlines)[2]
+            if request in self._waiting:
+                overdue.append(request)
+        return overdue
+
+    def timed_out(self, request: Request) -> QueueTimedOut:
+        """Return the error of an overdue request."""
+        return QueueTimedOut(
+            f"the request waited {self.limit_s(request):g} s for admission, its limit; "
+            f"retry in {self.retry_after_s:.0f} s, or allow more with queue_timeout_s",
+            param=None if request.queue_timeout_s is None else "queue_timeout_s",
+            retry_after_s=self.retry_after_s,
+        )
 
     def _count(self, request: Request, sign: int) -> None:
         sequences = len(request.sequences)

@@ -72,6 +72,7 @@ class EngineCore:
             policy=config.policy,
             max_step_rows=config.max_step_rows,
             max_running=config.max_running,
+            queue_timeout_s=config.queue_timeout_s,
         )
         self.info = describe_engine(config, executor)
         self._grammars = self._make_grammars(partial(load_tokenizer, loaded.path))
@@ -182,6 +183,7 @@ class EngineCore:
         self._admit_with_grammars()
         began = time.perf_counter()
         deltas, self._pending = self._pending, []
+        deltas += self.scheduler.end_overdue()
         step = self.scheduler.schedule()
         scheduled = time.perf_counter()
         if step is not None:

@@ -44,6 +44,7 @@ class Request:
         "prompt",
         "prompt_logprobs",
         "prompt_pass",
+        "queue_timeout_s",
         "request_id",
         "sequences",
         "submission",
@@ -63,6 +64,7 @@ class Request:
         self.params: SamplingParams = spec.sampling
         self.priority = spec.priority
         self.tenant = spec.tenant
+        self.queue_timeout_s = spec.queue_timeout_s
         self.prompt: Tokens = as_tokens(spec.prompt_token_ids)
         self.namespace = namespace
         self.max_new_tokens = max_new_tokens  # for each sequence

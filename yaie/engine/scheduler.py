@@ -46,6 +46,7 @@ class Scheduler:
         policy: str = "prefix-aware",
         max_step_rows: int = 2048,
         max_running: int = 256,
+        queue_timeout_s: float = 0.0,
         folding: FoldingCost | None = None,
     ) -> None:
         """`clock` returns seconds: for timings of sequences and for the service rate."""
@@ -58,7 +59,7 @@ class Scheduler:
         )
         self.running: list[Sequence] = []  # in order of admission
         self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
-        self.backlog = Backlog()  # of the requests in `waiting`
+        self.backlog = Backlog(queue_timeout_s)  # of the requests in `waiting`
         self.lacks_slots = False  # the last admission ended for want of slots
         self._requests: dict[str, Request] = {}
         self._folding = folding
@@ -105,11 +106,7 @@ class Scheduler:
         if request is None:
             return []
         sequences = request.sequences if index is None else request.sequences[index : index + 1]
-        return [
-            self._end(sequence, "abort")
-            for sequence in sequences
-            if sequence.state is not SequenceState.FINISHED
-        ]
+        return self._end_live(sequences, "abort")
 
     def fail(self, sequence: Sequence, error: Exception) -> TokenDelta:
         """End one sequence because of its own error.
@@ -119,6 +116,15 @@ class Scheduler:
         if isinstance(sequence, PromptPass):
             sequence = sequence.request.sequences[0]
         return self._end(sequence, "error", error=error)
+
+    def end_overdue(self) -> list[TokenDelta]:
+        """End the requests that have waited for admission longer than their limit."""
+        deltas: list[TokenDelta] = []
+        for request in self.backlog.take_overdue(self._clock()):
+            self.stats.num_queue_timeouts += 1
+            error = self.backlog.timed_out(request)
+            deltas += self._end_live(request.sequences, "error", error)
+        return deltas
 
     # -- a step ---------------------------------------------------------------------------------
 
@@ -216,6 +222,12 @@ class Scheduler:
 
     # -- ends -----------------------------------------------------------------------------------
 
+    def _end_live(
+        self, sequences: List[Sequence], reason: FinishReason, error: Exception | None = None
+    ) -> list[TokenDelta]:
+        live = [seq for seq in sequences if seq.state is not SequenceState.FINISHED]
+        return [self._end(sequence, reason, error=error) for sequence in live]
+
     def _end(
         self,
         sequence: Sequence,
@@ -240,15 +252,9 @@ class Scheduler:
             del self._requests[request.request_id]
             if was_queued:
                 self._leave_queue(request)
-            # Break the cycle, which only a full garbage collection would free. A new list,
-            # because `abort` iterates over the old one.
+            # Break the cycle, which only a full garbage collection would free.
             request.sequences = []
-        if reason == "abort":
-            self.stats.num_aborted += 1
-        elif reason == "error":
-            self.stats.num_failed += 1
-        else:
-            self.stats.num_finished += 1
+        self.stats.count_end(reason)
         return make_delta(
             sequence,
             sampled,
