@@ -6,13 +6,19 @@ Label values come from closed sets, never from a client.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
-from yaie.stats import EngineStats, metrics
+from yaie.stats import WAIT_BOUNDS_S, EngineStats, metrics
 from yaie.types import EngineInfo, EngineState, Usage
 
 _INFO_LABELS = (
@@ -127,6 +133,12 @@ class _EngineCollector(Collector):
         for each in metrics():
             family = GaugeMetricFamily if each.description.kind == "gauge" else CounterMetricFamily
             yield family(each.name, each.description.help, getattr(stats, each.field))
+        yield HistogramMetricFamily(
+            "yaie_queue_seconds",
+            "Seconds from the arrival of a request until its admission",
+            buckets=_cumulative(stats.waits.counts),
+            sum_value=stats.waits.total_s,
+        )
         if info is not None:
             labels = {name: str(getattr(info, name)) for name in _INFO_LABELS}
             about = GaugeMetricFamily(
@@ -140,3 +152,9 @@ class _EngineCollector(Collector):
                 "Share of the slots used by live sequences",
                 stats.num_live_slots / max(1, info.num_slots),
             )
+
+
+def _cumulative(counts: Sequence[int]) -> list[tuple[str, float]]:
+    """Return the buckets of waits as Prometheus wants them: bound, number up to it."""
+    bounds = [*map(str, WAIT_BOUNDS_S), "+Inf"]
+    return list(zip(bounds, map(float, accumulate(counts)), strict=True))

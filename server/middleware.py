@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.errors import BodyTooLarge, error_response, is_of_messages, route_path
 from server.metrics import Metrics
 from yaie.errors import AuthenticationFailed, EngineDraining, RequestFailed
+from yaie.tenants import tenant_digest
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +123,7 @@ class ApiKeys:
                 await error_response(error, scope)(scope, receive, send)
                 return
             # A tenant is a key: its requests share the engine fairly with those of other keys.
-            scope.setdefault("state", {})["tenant"] = hashlib.sha256(known).hexdigest()[:16]
+            scope.setdefault("state", {})["tenant"] = tenant_digest(known)
         await self._app(scope, receive, send)
 
     def _is_known(self, given: bytes) -> bool:

@@ -101,7 +101,7 @@ _ERRORS: dict[str, tuple[str, YaieError]] = {
         errors.RequestFailed("this request failed inside the engine and was ended"),
     ),
     "503": (
-        "The engine is starting, draining or restarting",
+        "The engine is starting, draining or restarting, or the request waited too long",
         errors.EngineStarting("the model is loading; retry in a moment"),
     ),
     "504": ("The request exceeded its time limit", timed_out(600)),

@@ -6,12 +6,14 @@ from dataclasses import fields
 
 import msgspec
 
-from yaie.stats import EngineStats, metrics
+from yaie.stats import WAIT_BOUNDS_S, EngineStats, TenantStats, WaitStats, metrics
+
+NUMBERS = [field.name for field in fields(EngineStats) if field.name != "waits"]
 
 
-def test_every_statistic_has_a_metric_of_its_own() -> None:
+def test_every_number_has_a_metric_of_its_own() -> None:
     found = metrics()
-    assert [each.field for each in found] == [field.name for field in fields(EngineStats)]
+    assert [each.field for each in found] == NUMBERS
     assert len({each.name for each in found}) == len({each.description.help for each in found})
     assert len({each.name for each in found}) == len(found)
 
@@ -22,8 +24,24 @@ def test_metric_names_follow_prometheus() -> None:
     assert names["num_steps"] == "yaie_engine_steps"
     assert names["cached_tokens"] == "yaie_engine_cached_tokens"
     assert names["forward_s"] == "yaie_engine_forward_seconds"
+    assert names["oldest_wait_s"] == "yaie_oldest_wait_seconds"
 
 
 def test_statistics_travel_as_they_are() -> None:
-    stats = EngineStats(**{each.name: number for number, each in enumerate(fields(EngineStats))})
+    tenant = TenantStats(
+        tenant="a", num_waiting=1, num_admitted=2, mean_wait_s=0.5, longest_wait_s=3.0, tokens=4
+    )
+    waits = WaitStats(counts=(*range(len(WAIT_BOUNDS_S) + 1),), total_s=1.5, tenants=(tenant,))
+    stats = EngineStats(**{name: number for number, name in enumerate(NUMBERS)}, waits=waits)  # type: ignore[arg-type]
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(stats), type=EngineStats) == stats
+
+
+def test_growth_is_that_of_every_number() -> None:
+    before = EngineStats(**dict.fromkeys(NUMBERS, 1))  # type: ignore[arg-type]
+    after = EngineStats(
+        **{name: 1 + number for number, name in enumerate(NUMBERS)},  # type: ignore[arg-type]
+        waits=WaitStats(total_s=7.0),
+    )
+    grown = after.since(before)
+    assert [getattr(grown, name) for name in NUMBERS] == [*range(len(NUMBERS))]
+    assert grown.waits == after.waits

@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 
 from yaie.errors import ConfigError, nearest_name_hint
 from yaie.setting import ENV_PREFIX, About, settings_of
+from yaie.tenants import check_names, parse_weights
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 Quantization = Literal["int8", "int4"]
@@ -90,6 +91,10 @@ class EngineConfig:
         float, About("longest wait for admission in seconds; 0 sets no limit", least=0)
     ] = 0.0
     policy: Annotated[Policy, About("order of admission")] = "prefix-aware"
+    tenant_weights: Annotated[
+        str,
+        About("shares of tenants as name=weight; commas separate several", unset="1 for each"),
+    ] = ""
     eviction: Annotated[Eviction, About("order of eviction from the cache")] = "adaptive"
     prefix_cache: Annotated[bool, About("share the KV of common prefixes between requests")] = True
     threads: Annotated[
@@ -127,6 +132,12 @@ class EngineConfig:
                 f"no model is named; give a folder, a repository id or {BUILTIN_MODEL!r}",
                 param="model",
             )
+        parse_weights(self.tenant_weights)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights of tenants by name."""
+        return parse_weights(self.tenant_weights)
 
     @property
     def model_name(self) -> str:
@@ -180,6 +191,9 @@ class Settings(EngineConfig):
                 "leave it empty to require none",
                 param="api_key",
             )
+
+        if self.api_keys:
+            check_names(self.weights, self.api_keys)
 
     def engine_config(self) -> EngineConfig:
         """Return the settings of the engine."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Annotated, Literal, get_args, get_type_hints
 
@@ -32,6 +32,31 @@ def _counter(text: str) -> MetricDescription:
     return MetricDescription("counter", text)
 
 
+# Upper bounds of the buckets of waits for admission, in seconds.
+WAIT_BOUNDS_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantStats:
+    """Waits and work of one tenant since the start of the engine, or since it was remembered."""
+
+    tenant: str
+    num_waiting: int  # requests now
+    num_admitted: int
+    mean_wait_s: float  # of admitted requests
+    longest_wait_s: float
+    tokens: int  # computed prompt tokens, and sampled ones of ended sequences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitStats:
+    """Waits for admission: requests by bucket, the last one without a bound, and top tenants."""
+
+    counts: tuple[int, ...] = (0,) * (len(WAIT_BOUNDS_S) + 1)
+    total_s: float = 0.0
+    tenants: tuple[TenantStats, ...] = ()
+
+
 @dataclass(slots=True, kw_only=True)
 class EngineStats:
     """Gauges of the present and counters since the start of an engine; times are in seconds.
@@ -43,6 +68,10 @@ class EngineStats:
         int, _gauge("Waiting requests, and admitted sequences without a cursor")
     ] = 0
     num_running: Annotated[int, _gauge("Live sequences")] = 0
+    num_waiting_tenants: Annotated[int, _gauge("Tenants with a waiting request")] = 0
+    oldest_wait_s: Annotated[
+        float, _gauge("Time that the oldest waiting request has waited for admission")
+    ] = 0.0
     num_free_slots: Annotated[int, _gauge("Free slots of the KV pool")] = 0
     num_live_slots: Annotated[int, _gauge("Slots on the paths of live sequences")] = 0
     num_cached_slots: Annotated[int, _gauge("Slots that can be evicted")] = 0
@@ -56,6 +85,14 @@ class EngineStats:
     ] = 0
     num_failed: Annotated[
         int, _counter("Sequences ended by an error; a rejected request counts once")
+    ] = 0
+    num_admitted: Annotated[int, _counter("Requests admitted")] = 0
+    num_aged_admissions: Annotated[
+        int, _counter("Requests admitted because they had waited longer than patience")
+    ] = 0
+    num_credited_admissions: Annotated[
+        int,
+        _counter("Requests admitted before cheaper ones because their cached tokens were at risk"),
     ] = 0
     num_queue_timeouts: Annotated[
         int, _counter("Requests ended because they waited too long for admission")
@@ -81,6 +118,9 @@ class EngineStats:
     num_preemptions: Annotated[int, _counter("Preemptions of sequences")] = 0
     num_evicted_nodes: Annotated[int, _counter("Nodes evicted from the radix tree")] = 0
     num_evicted_tokens: Annotated[int, _counter("Tokens evicted from the radix tree")] = 0
+    num_wanted_again_tokens: Annotated[
+        int, _counter("Prompt tokens computed again because they had been evicted")
+    ] = 0
     num_audit_failures: Annotated[
         int, _counter("Failed audits of the radix tree; each one resets the tree")
     ] = 0
@@ -88,6 +128,20 @@ class EngineStats:
     forward_s: Annotated[float, _counter("Time spent in the model")] = 0.0
     sample_s: Annotated[float, _counter("Time spent in sampling")] = 0.0
     step_s: Annotated[float, _counter("Time spent in steps")] = 0.0
+
+    waits: WaitStats = field(default_factory=WaitStats)  # in /stats; its buckets are a histogram
+
+    def since(self, before: EngineStats) -> EngineStats:
+        """Return the growth of every number; `waits` stays the present one."""
+        names = [each.field for each in metrics()]
+        grown = {name: getattr(self, name) - getattr(before, name) for name in names}
+        return EngineStats(**grown, waits=self.waits)
+
+    def count_admission(self, reason: str) -> None:
+        """Count the admission of a request by the policy's reason."""
+        self.num_admitted += 1
+        self.num_aged_admissions += reason == "age"
+        self.num_credited_admissions += reason == "credit"
 
     def count_end(self, reason: str) -> None:
         """Count the end of a sequence by its finish reason."""
@@ -101,16 +155,14 @@ class EngineStats:
 
 @cache
 def metrics() -> tuple[Metric, ...]:
-    """Return the metrics of all statistics, in the order of the fields."""
+    """Return the metrics of all numbers, in the order of the fields."""
     hints = get_type_hints(EngineStats, include_extras=True)
-    return tuple(_metric(each.name, get_args(hints[each.name])[1]) for each in fields(EngineStats))
+    names = [each.name for each in fields(EngineStats) if each.name != "waits"]
+    return tuple(_metric(name, get_args(hints[name])[1]) for name in names)
 
 
 def _metric(field: str, description: MetricDescription) -> Metric:
-    if description.kind == "gauge":
-        return Metric(field, f"yaie_{field}", description)
-    name = field.removeprefix("num_")
+    is_gauge = description.kind == "gauge"
+    name = f"yaie_{field}" if is_gauge else f"yaie_engine_{field.removeprefix('num_')}"
     seconds = name.removesuffix("_s")
-    return Metric(
-        field, f"yaie_engine_{name if seconds == name else f'{seconds}_seconds'}", description
-    )
+    return Metric(field, name if seconds == name else f"{seconds}_seconds", description)

@@ -6,7 +6,7 @@ Load balancers and monitors use HEAD too.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -15,6 +15,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from server.schemas.operation import StateAnswer, StatsAnswer
 from server.service import Service
 from yaie.errors import EngineUnavailable
+from yaie.stats import EngineStats
+from yaie.tenants import tenant_digest
 from yaie.types import EngineState
 
 router = APIRouter(tags=["operation"])
@@ -33,6 +35,17 @@ def _state_json(service: Service) -> dict[str, Any]:
         "model": service.model().name,
         "restarts": service.num_restarts,
     }
+
+
+def _public(service: Service, stats: EngineStats) -> EngineStats:
+    """Return statistics with tenants by digest: names of users are hashed, as keys are already."""
+    if service.settings.api_keys:
+        return stats
+    tenants = tuple(
+        replace(each, tenant=each.tenant and tenant_digest(each.tenant.encode("utf-8", "replace")))
+        for each in stats.waits.tenants
+    )
+    return replace(stats, waits=replace(stats.waits, tenants=tenants))
 
 
 def _probe(service: Service, is_good: bool) -> Response:
@@ -96,6 +109,6 @@ async def stats(request: Request) -> Response:
             if numbers.kv_tokens_unshared
             else 0.0,
             "info": None if model.info is None else asdict(model.info),
-            "stats": asdict(numbers),
+            "stats": asdict(_public(service, numbers)),
         }
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 
 import hypothesis.strategies as st
@@ -37,7 +36,7 @@ from yaie.errors import (
     RequestError,
     StartupError,
 )
-from yaie.stats import EngineStats
+from yaie.stats import EngineStats, TenantStats, WaitStats, metrics
 from yaie.types import (
     GenerationRequest,
     SamplingParams,
@@ -106,10 +105,24 @@ deltas = st.builds(
 )
 stats = st.builds(
     EngineStats,
-    **{
-        field.name: floats if field.name.endswith("_s") else counts
-        for field in dataclasses.fields(EngineStats)
-    },
+    **{each.field: floats if each.field.endswith("_s") else counts for each in metrics()},
+    waits=st.builds(
+        WaitStats,
+        counts=st.lists(counts, max_size=15).map(tuple),
+        total_s=floats,
+        tenants=st.lists(
+            st.builds(
+                TenantStats,
+                tenant=text,
+                num_waiting=counts,
+                num_admitted=counts,
+                mean_wait_s=floats,
+                longest_wait_s=floats,
+                tokens=counts,
+            ),
+            max_size=3,
+        ).map(tuple),
+    ),
 )
 configs = st.builds(
     EngineConfig,

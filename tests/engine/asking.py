@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import fields
 
 from tests.tiny_model import VOCAB_SIZE
 from yaie.engine.core import EngineCore
@@ -61,7 +60,4 @@ def run(core: EngineCore, *requests: GenerationRequest) -> Answers:
 
 def spent(core: EngineCore, before: EngineStats) -> EngineStats:
     """Return the growth of the counters."""
-    now = core.stats
-    return EngineStats(
-        **{f.name: getattr(now, f.name) - getattr(before, f.name) for f in fields(EngineStats)}
-    )
+    return core.stats.since(before)

@@ -196,6 +196,7 @@ class Bench:
         max_running: int = 16,
         segment_overhead: int = 32,
         queue_timeout_s: float = 0.0,
+        weights: dict[str, float] | None = None,
     ) -> None:
         self.now = 0.0  # seconds
         self.tree = RadixTree(num_slots, make_eviction_policy(eviction, num_slots))
@@ -206,6 +207,7 @@ class Bench:
             max_step_rows=max_step_rows,
             max_running=max_running,
             clock=lambda: self.now,
+            weights=weights,
             queue_timeout_s=queue_timeout_s,
             folding=FoldingCost(segment_overhead),
         )

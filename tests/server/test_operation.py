@@ -20,7 +20,8 @@ from tests.server.scripted_client import (
     silent_script,
 )
 from yaie.errors import EngineDied, Overloaded, QueueTimedOut, RequestError
-from yaie.stats import EngineStats, metrics
+from yaie.stats import WAIT_BOUNDS_S, EngineStats, TenantStats, WaitStats, metrics
+from yaie.tenants import tenant_digest
 from yaie.types import EngineState, GenerationRequest
 
 BODY = {"prompt": "x"}
@@ -103,8 +104,54 @@ def test_models(http: TestClient) -> None:
 def test_stats(http: TestClient) -> None:
     answer = http.get("/stats").json()
     assert answer["hit_rate"] == 0.75
-    assert set(answer["stats"]) == {field.name for field in fields(EngineStats)}
+    assert set(answer["stats"]) == {each.name for each in fields(EngineStats)}
     assert answer["info"]["vocab_size"] == 420
+
+
+@pytest.mark.parametrize("api_key", [None, "k"])
+def test_stats_show_waits_by_tenant(make_app: MakeApp, api_key: str | None) -> None:
+    """A digest is shown as it is, and the name of a user as its digest."""
+    http, engine = make_app(api_key=api_key)
+    name = tenant_digest(b"k") if api_key else "ada@example.org"
+    tenants = [
+        TenantStats(
+            tenant=each,
+            num_waiting=3,
+            num_admitted=2,
+            mean_wait_s=0.5,
+            longest_wait_s=0.75,
+            tokens=100,
+        )
+        for each in (name, "")
+    ]
+    engine.stats = EngineStats(waits=WaitStats(tenants=tuple(tenants)))
+    answer = http.get("/stats", headers={"X-API-Key": "k"})
+    first, second = answer.json()["stats"]["waits"]["tenants"]
+    assert "ada" not in answer.text
+    assert first == {
+        "tenant": name if api_key else tenant_digest(name.encode()),
+        "num_waiting": 3,
+        "num_admitted": 2,
+        "mean_wait_s": 0.5,
+        "longest_wait_s": 0.75,
+        "tokens": 100,
+    }
+    assert second["tenant"] == ""
+
+
+def test_waits_are_a_histogram_without_tenants(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    counts = (4, *[0] * (len(WAIT_BOUNDS_S) - 1), 2)
+    waits = WaitStats(counts=counts, total_s=1300.0)
+    engine.stats = EngineStats(waits=waits, num_waiting_tenants=3, oldest_wait_s=2.5)
+    found = samples(http)
+    assert found["yaie_queue_seconds_bucket", "le=0.01"] == 4
+    assert found["yaie_queue_seconds_bucket", "le=600.0"] == 4
+    assert found["yaie_queue_seconds_bucket", "le=+Inf"] == 6
+    assert found["yaie_queue_seconds_count", ""] == 6
+    assert found["yaie_queue_seconds_sum", ""] == 1300.0
+    assert found["yaie_num_waiting_tenants", ""] == 3
+    assert found["yaie_oldest_wait_seconds", ""] == 2.5
 
 
 def samples(http: TestClient) -> dict[tuple[str, str], float]:

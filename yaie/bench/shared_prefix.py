@@ -5,7 +5,6 @@ A batch is sent to the engine at once; its shared prefix is computed once, in th
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -121,11 +120,6 @@ def run_batch(
         cached_tokens=sum(usage.cached_tokens for usage in usages),
         first_token_s=tuple(output.timings.first_token_s for output in outputs),
         total_s=total_s,
-        spent=_difference(before, llm.stats),
+        spent=llm.stats.since(before),
     )
     return figures, outputs
-
-
-def _difference(before: EngineStats, after: EngineStats) -> EngineStats:
-    names = [field.name for field in dataclasses.fields(EngineStats)]
-    return EngineStats(**{name: getattr(after, name) - getattr(before, name) for name in names})

@@ -8,11 +8,12 @@ costs at most one vectorised pass over the queue.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
 from yaie.engine.request import Request
 
 CostFunction = Callable[[Request], int]  # uncached tokens of the prompt; a pure look-up
+Reason = Literal["order", "age", "credit"]
 FreeSlots = Callable[[], int]  # slots that no node owns
 
 
@@ -34,6 +35,10 @@ class AdmissionPolicy(Protocol):
     def charge(self, request: Request, tokens: float) -> None:
         """Note what the engine spends on a request, in computed tokens; for shares of tenants."""
         return
+
+    def reason(self, request: Request) -> Reason:
+        """Return the reason for the last answer of `next`, still queued; for statistics."""
+        return "order"
 
     def rank(self, request: Request) -> int:
         """Return the rank for preemption, highest first. By default all are equal."""

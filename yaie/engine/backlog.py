@@ -10,6 +10,7 @@ import heapq
 import math
 
 from yaie.engine.request import Request
+from yaie.engine.waits import Waits
 from yaie.errors import QueueTimedOut
 from yaie.stats import EngineStats
 
@@ -60,7 +61,8 @@ class Backlog:
         """`timeout_s`: longest wait of any request; 0 sets no limit."""
         self.rate = ServiceRate()
         self._timeout_s = timeout_s or math.inf
-        self._waiting: set[Request] = set()
+        self.waits = Waits()
+        self._waiting: dict[Request, None] = {}  # in order of arrival
         self._deadlines: list[tuple[float, int, Request]] = []  # a heap; may hold those that left
         self.num_sequences = 0
         self._prompt_tokens = 0
@@ -69,7 +71,8 @@ class Backlog:
     def add(self, request: Request) -> None:
         """Add a request that begins to wait."""
         self._count(request, 1)
-        self._waiting.add(request)
+        self._waiting[request] = None
+        self.waits.arrive(request)
         if (limit_s := self.limit_s(request)) < math.inf:
             deadline = (request.arrived_s + limit_s, request.arrival, request)
             heapq.heappush(self._deadlines, deadline)
@@ -77,10 +80,16 @@ class Backlog:
     def remove(self, request: Request) -> None:
         """Remove a request that was admitted or has ended."""
         self._count(request, -1)
-        self._waiting.remove(request)
+        del self._waiting[request]
+        self.waits.leave(request)
         if len(self._deadlines) > 64 + 2 * len(self._waiting):
             self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiting]
             heapq.heapify(self._deadlines)
+
+    def oldest_wait_s(self, now: float) -> float:
+        """Return the wait of the oldest request until now; 0 if none waits."""
+        oldest = next(iter(self._waiting), None)
+        return 0.0 if oldest is None else now - oldest.arrived_s
 
     def limit_s(self, request: Request) -> float:
         """Return the longest wait of a request; infinity without a limit."""

@@ -73,6 +73,7 @@ class EngineCore:
             max_step_rows=config.max_step_rows,
             max_running=config.max_running,
             queue_timeout_s=config.queue_timeout_s,
+            weights=config.weights,
         )
         self.info = describe_engine(config, executor)
         self._grammars = self._make_grammars(partial(load_tokenizer, loaded.path))
@@ -247,7 +248,8 @@ class EngineCore:
     @property
     def stats(self) -> EngineStats:
         """A copy of the current gauges and of the counters since the start."""
-        tree, scheduler = self._tree, self.scheduler
+        tree, scheduler, now = self._tree, self.scheduler, time.monotonic()
+        backlog = scheduler.backlog
         return replace(
             scheduler.stats,
             num_waiting=scheduler.num_waiting + len(self._grammars),
@@ -258,6 +260,10 @@ class EngineCore:
             num_nodes=tree.num_nodes,
             num_evicted_nodes=tree.num_evicted_nodes,
             num_evicted_tokens=tree.num_evicted_tokens,
+            num_wanted_again_tokens=tree.num_wanted_again_tokens,
+            num_waiting_tenants=backlog.waits.num_waiting_tenants,
+            oldest_wait_s=backlog.oldest_wait_s(now),
+            waits=backlog.waits.report(now),
         )
 
     def check(self) -> None:

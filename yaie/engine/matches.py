@@ -26,6 +26,12 @@ class Matches:
             self._matches[request] = match
         return match
 
+    def count_uncached(self, request: Request) -> int:
+        """Return the number of prompt tokens that need a row."""
+        if request.num_missing_prompt_logprobs:
+            return len(request.prompt)  # all of it gets rows, cached or not
+        return len(request.prompt) - self.find(request).num_computed
+
     def forget(self, request: Request) -> None:
         """Drop the look-up of a request that no longer waits."""
         self._matches.pop(request, None)

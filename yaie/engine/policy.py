@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from yaie.engine.admission import AdmissionPolicy, CostFunction, FreeSlots
 from yaie.engine.by_score import LongestPrefixMatch
@@ -76,17 +76,23 @@ class ByPriority(AdmissionPolicy):
         return most_urgent is not None and most_urgent.priority < suspended.priority
 
 
-# Every policy by name, made from a cost function, the rows of a full step and the free slots.
-POLICIES: dict[str, Callable[[CostFunction, int, FreeSlots], AdmissionPolicy]] = {
+Weights = Mapping[str, float] | None  # of tenants; 1 for others
+
+# Every policy by name: from a cost function, the rows of a full step, the free slots and weights.
+POLICIES: dict[str, Callable[[CostFunction, int, FreeSlots, Weights], AdmissionPolicy]] = {
     "prefix-aware": PrefixAware,
-    "fcfs": lambda cost, rows, free: FirstComeFirstServed(),
-    "lpm": lambda cost, rows, free: LongestPrefixMatch(cost),
-    "priority": lambda cost, rows, free: ByPriority(),
+    "fcfs": lambda cost, rows, free, weights: FirstComeFirstServed(),
+    "lpm": lambda cost, rows, free, weights: LongestPrefixMatch(cost),
+    "priority": lambda cost, rows, free, weights: ByPriority(),
 }
 
 
 def make_policy(
-    name: str, cost: CostFunction, max_step_rows: int, free_slots: FreeSlots = lambda: 0
+    name: str,
+    cost: CostFunction,
+    max_step_rows: int,
+    free_slots: FreeSlots = lambda: 0,
+    weights: Weights = None,
 ) -> AdmissionPolicy:
     """Return the policy of that name; raise `ConfigError` if it is unknown."""
     if name not in POLICIES:
@@ -94,4 +100,4 @@ def make_policy(
             f"unknown scheduling policy {name!r}; choose one of {', '.join(POLICIES)}",
             param="policy",
         )
-    return POLICIES[name](cost, max_step_rows, free_slots)
+    return POLICIES[name](cost, max_step_rows, free_slots, weights)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from yaie.engine.admission import CostFunction, FreeSlots
+from yaie.engine.admission import CostFunction, FreeSlots, Reason
 from yaie.engine.by_score import ByScore
 from yaie.engine.request import Request
 from yaie.engine.tenants import TenantShares
@@ -48,6 +48,7 @@ class PrefixAware(ByScore):
         self._free_slots = free_slots
         self._tenants = TenantShares(max_step_rows, weights)
         self._aged: Request | None = None  # the last answer, if age made it
+        self._considered = np.zeros(0)  # costs of the requests that the last answer was chosen from
         self._debt = 0.0  # tokens to admit by score before age counts again
 
     def add(self, request: Request) -> None:
@@ -69,6 +70,13 @@ class PrefixAware(ByScore):
     def charge(self, request: Request, tokens: float) -> None:
         """Add to the service of the request's tenant."""
         self._tenants.charge(request.tenant, tokens)
+
+    def reason(self, request: Request) -> Reason:
+        """Return `credit` if the risk to cached tokens put a request before a cheaper one."""
+        if request is self._aged:
+            return "age"
+        cost = self._cost[self._index[request]]
+        return "credit" if cost > self._considered.min(initial=cost) else "order"
 
     def displaces(self, waiting: Request, running: Request) -> bool:
         """Return True if the waiting request's tenant has got less service."""
@@ -96,7 +104,7 @@ class PrefixAware(ByScore):
         indexes: np.ndarray | None = None,
     ) -> int:
         """Return the position of the best request among the given ones."""
-        self._aged = None
+        self._aged, self._considered = None, cost
         arrival = self._arrival[: len(cost)] if indexes is None else self._arrival[indexes]
         if self._debt <= 0:
             earliest = arrived.min()

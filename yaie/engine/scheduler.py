@@ -7,7 +7,7 @@ token in the step that computes the last of these. Pure; the clock is the caller
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost
@@ -47,6 +47,7 @@ class Scheduler:
         max_step_rows: int = 2048,
         max_running: int = 256,
         queue_timeout_s: float = 0.0,
+        weights: Mapping[str, float] | None = None,
         folding: FoldingCost | None = None,
     ) -> None:
         """`clock` returns seconds: for timings of sequences and for the service rate."""
@@ -54,8 +55,9 @@ class Scheduler:
         self.max_step_rows = max_step_rows
         self.max_running = max_running
         self.stats = EngineStats()  # counters only; the core adds the gauges
+        self._matches = Matches(tree)
         self.waiting: AdmissionPolicy = make_policy(
-            policy, self._uncached_tokens, max_step_rows, lambda: tree.num_free
+            policy, self._matches.count_uncached, max_step_rows, lambda: tree.num_free, weights
         )
         self.running: list[Sequence] = []  # in order of admission
         self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
@@ -65,7 +67,6 @@ class Scheduler:
         self._folding = folding
         self._clock = clock
         self._began_s = 0.0  # the present step
-        self._matches = Matches(tree)
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -255,6 +256,7 @@ class Scheduler:
             # Break the cycle, which only a full garbage collection would free.
             request.sequences = []
         self.stats.count_end(reason)
+        self.backlog.waits.serve(request.tenant, len(sequence.output))
         return make_delta(
             sequence,
             sampled,
@@ -298,11 +300,6 @@ class Scheduler:
 
     # -- admission and preemption ---------------------------------------------------------------
 
-    def _uncached_tokens(self, request: Request) -> int:
-        if request.num_missing_prompt_logprobs:
-            return len(request.prompt)  # all of it gets rows, cached or not
-        return len(request.prompt) - self._matches.find(request).num_computed
-
     def _admit(self) -> None:
         """Give cursors to suspended sequences and to waiting requests, while there is room.
 
@@ -345,9 +342,11 @@ class Scheduler:
         self, request: Request, live: list[Sequence], match: Match, demand: StepDemand
     ) -> None:
         """Admit a request whole: its prompt pass if it needs one, else its live sequences."""
+        self.stats.count_admission(self.waiting.reason(request))
         self._leave_queue(request)
-        self.waiting.charge(request, len(request.prompt) - match.num_computed)
-        now = self._clock()
+        now, uncached = self._clock(), len(request.prompt) - match.num_computed
+        self.waiting.charge(request, uncached)
+        self.backlog.waits.admit(request, now, uncached)
         for sequence in live:
             sequence.admitted_s = now
         if request.num_missing_prompt_logprobs:

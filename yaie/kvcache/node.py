@@ -46,6 +46,7 @@ class Node:
         "last_used",
         "num_computed",
         "parent",
+        "path_hash",
         "refs",
         "reuse_class",
         "start",
@@ -65,6 +66,7 @@ class Node:
         self.last_used = 0  # tree clock when a sequence last ended or began here
         self.uses = 0  # sequences that passed here, or ended above while this was one edge
         self.reuse_class = 0  # of the `adaptive` policy: 0 until it is ranked
+        self.path_hash = 0  # of all tokens to its end, if a child was evicted; see `ghosts`
         self.entry = 0  # number of its valid entry in the eviction queue; 0: none
         self.chain: Chain | None = None  # the planner's, for a node with refs
 

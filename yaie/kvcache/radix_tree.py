@@ -19,6 +19,7 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
+from yaie.kvcache.ghosts import Ghosts
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
 from yaie.kvcache.release import SlotRelease
@@ -42,6 +43,8 @@ class RadixTree(TreeEdits):
         self.room_to_grow = max(1, num_slots // _GROWTH_SHARE)
         self.num_evicted_nodes = 0  # since the start
         self.num_evicted_tokens = 0
+        self.num_wanted_again_tokens = 0  # evicted before, computed again
+        self.ghosts = Ghosts(num_slots, self._namespaces)
 
     # -- contents -------------------------------------------------------------------------------
 
@@ -151,6 +154,8 @@ class RadixTree(TreeEdits):
             except OutOfSlots:
                 self.close(cursor)
                 raise
+            wanted = self.ghosts.count_wanted(namespace, tokens, match.num_known)
+            self.num_wanted_again_tokens += wanted
         return cursor
 
     def fork(self, cursor: Cursor) -> Cursor:
@@ -252,8 +257,10 @@ class RadixTree(TreeEdits):
                     break
                 continue
             self.eviction.evicted(leaf)
-            if len(leaf.tokens) > missing:
-                self._trim(leaf, len(leaf.tokens) - missing)
+            keep = max(0, len(leaf.tokens) - missing)
+            self.ghosts.evict(leaf, keep)
+            if keep:
+                self._trim(leaf, keep)
                 self.evictable.add(leaf)
                 self.num_evicted_tokens += missing
             else:
@@ -276,6 +283,7 @@ class RadixTree(TreeEdits):
         self.evictable = EvictionQueue(self.eviction.rank)
         self.roots.clear()
         self._namespaces.clear()
+        self.ghosts.clear()
         self.inside.clear()
         self.num_nodes = self.num_live = 0
 

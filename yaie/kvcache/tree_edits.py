@@ -187,6 +187,7 @@ class TreeEdits:
         self.num_nodes -= 1
         if not parent.children:
             parent.children = None
+            parent.path_hash = 0  # a leaf may grow
             if parent.refs == 0:
                 self._settle(parent)
 

@@ -1,0 +1,114 @@
+"""Ghosts of evicted tokens: fingerprints that tell if an evicted prefix is wanted again.
+
+A fingerprint is the hash of a whole prefix that ends at a multiple of `BLOCK` tokens. Those of the
+last evicted tokens, one pool of them at most, are remembered. Then "wanted again" means: a pool of
+about twice the size would have kept the token.
+
+The hash of a prefix is a polynomial, so that it continues from a node's parent without the tokens
+above. A node with evicted children remembers the hash of its path (`Node.path_hash`).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from yaie.kvcache.node import Node, Tokens
+
+BLOCK = 16
+_MOST = 2**16  # fingerprints: some 10 MB
+_BASE = 0x9E3779B97F4A7C15  # odd, so that it has an inverse modulo 2^64
+_MASK = 2**64 - 1
+_SHORT = 48  # tokens: below, a loop is faster than numpy
+
+
+class Ghosts:
+    """Fingerprints of the last evicted prefixes of one tree."""
+
+    def __init__(self, num_slots: int, namespaces: Mapping[Node, Hashable]) -> None:
+        """`namespaces`: that of each root."""
+        self._most = min(_MOST, max(1, num_slots // BLOCK))
+        self._namespaces = namespaces
+        self._known: OrderedDict[int, None] = OrderedDict()  # in order of eviction
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def clear(self) -> None:
+        """Forget every fingerprint."""
+        self._known.clear()
+
+    def evict(self, leaf: Node, keep: int) -> None:
+        """Remember the tokens that a leaf loses: all after its first `keep`."""
+        first = BLOCK * ((leaf.start + keep) // BLOCK + 1)  # end of a block, as all that follow
+        if first > leaf.end:
+            return
+        assert leaf.parent is not None
+        known, before = self._known, self._path_hash(leaf.parent)
+        for fingerprint in hashes_at(
+            before, leaf.tokens, slice(first - leaf.start - 1, None, BLOCK)
+        ):
+            known[fingerprint] = None
+            known.move_to_end(fingerprint)
+        while len(known) > self._most:
+            known.popitem(last=False)
+
+    def count_wanted(self, namespace: Hashable, tokens: Tokens, num_computed: int) -> int:
+        """Count the tokens after the first `num_computed` that were evicted, and forget them."""
+        first = BLOCK * (num_computed // BLOCK + 1)
+        if not self._known or first > len(tokens):
+            return 0
+        fingerprints = hashes_at(_root_hash(namespace), tokens, slice(first - 1, None, BLOCK))
+        wanted = 0
+        for number, fingerprint in enumerate(fingerprints):
+            if fingerprint in self._known:
+                del self._known[fingerprint]
+                wanted += BLOCK if number else first - num_computed
+        return wanted
+
+    def _path_hash(self, node: Node) -> int:
+        """Return the hash of the path to the end of an inner node or a root."""
+        below: list[Node] = []
+        while not node.path_hash and node.parent is not None:
+            below.append(node)
+            node = node.parent
+        path_hash = node.path_hash or _root_hash(self._namespaces[node])
+        for each in reversed(below):
+            (path_hash,) = hashes_at(path_hash, each.tokens, slice(-1, None))
+            each.path_hash = path_hash
+        return path_hash
+
+
+def hashes_at(before: int, tokens: Tokens | array[int], places: slice) -> list[int]:
+    """Return the hashes after some tokens, given the hash before the first.
+
+    That after token k is that before it times the base, plus the token and 1, modulo 2^64.
+    """
+    if len(tokens) < _SHORT:
+        hashes = []
+        for token in tokens:
+            before = (before * _BASE + int(token) + 1) & _MASK
+            hashes.append(before)
+        return hashes[places]
+    powers, inverses = _powers(len(tokens).bit_length())
+    terms = (np.asarray(tokens).astype(np.uint64) + np.uint64(1)) * inverses[: len(tokens)]
+    sums = np.cumsum(terms)[places] + np.uint64(before)
+    found: list[int] = (sums * powers[: len(tokens)][places]).tolist()
+    return found
+
+
+@cache
+def _powers(bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the powers of the base from 1 to 2^bits, and those of its inverse, modulo 2^64."""
+    bases = (_BASE, pow(_BASE, -1, 2**64))
+    powers = [np.cumprod(np.full(2**bits, base, np.uint64), dtype=np.uint64) for base in bases]
+    return powers[0], powers[1]
+
+
+def _root_hash(namespace: Hashable) -> int:
+    return hash(namespace) & _MASK
