@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from typing import get_args
 
@@ -272,10 +273,14 @@ def wait_of_a_long_prompt(
     arrived = bench.tree.clock
     length = rng.randint(10, longest)
     long = bench.add("long", [9, *(rng.randrange(50) for _ in range(length - 1))], max_new=max_new)
-    # Past the patience only earlier arrivals go first. Each may wait for the end of all running
-    # sequences, and a preempted one is recomputed at most once for each older one.
-    a_generation = max_running * max_running * (longest + max_new)
-    bound = 64 * max_step_rows + (ahead + 2) * a_generation
+    # Past the patience each earlier arrival goes first, and after each, for AGED_SHARE, so many
+    # cheap ones: they cost a token at least. One round more is due for an earlier aged one.
+    cheap_ones = math.ceil(len(cached) * (1 / AGED_SHARE - 1))
+    admitted = (ahead + 1) * (1 + cheap_ones)
+    # With those that run they end first, each computed once, and once more for each older one.
+    rows = max_running * (admitted + max_running) * (len(cached) + max_new)
+    # The long one then gets on in every step.
+    bound = 64 * max_step_rows + rows + (length + max_new) * max_step_rows
     while not bench.answers[("long", 0)].last:
         # Overload: more arrive than can be served.
         while bench.scheduler.num_waiting < 12:
@@ -294,6 +299,34 @@ def test_waiting_is_bounded_under_overload(seed: int, policy: str, num_slots: in
     waited, bound = wait_of_a_long_prompt(policy, seed, num_slots=num_slots, max_clock=10**5)
     assert waited is not None
     assert waited <= bound
+
+
+@given(st.integers(0, 2**32))
+@settings(deadline=None, max_examples=40)
+def test_the_tokens_admitted_before_an_aged_request_are_bounded(seed: int) -> None:
+    """A / 0.6 and k + 2 longest prompts, as docs/operations.md says."""
+    rng = random.Random(seed)
+    queue, longest = Queue("prefix-aware", max_step_rows=1), 100  # patience of 64 tokens
+    numbers = itertools.count()
+
+    def add(at: int, most: int) -> int:
+        cost = rng.randint(1, most)
+        queue.add(f"r{next(numbers)}", cost=cost, length=longest, at=at)
+        return cost
+
+    for _ in range(rng.randint(0, 5)):  # a debt of earlier aged ones
+        add(at=-1000, most=longest)
+    queue.order(0)
+    ahead = [add(at=at, most=longest) for at in range(rng.randint(0, 10))]
+    waits = queue.add("waits", cost=longest, length=longest, at=50)
+    admitted = 0
+    while (request := queue.policy.next(1000)) is not waits:
+        assert request is not None
+        admitted += queue.costs[request.request_id]
+        queue.policy.remove(request)
+        for _ in range(3):
+            add(at=1000, most=rng.choice([3, longest]))
+    assert admitted <= sum(ahead) / AGED_SHARE + (len(ahead) + 2) * longest
 
 
 def test_lpm_starves_the_long_prompt_under_this_overload() -> None:
