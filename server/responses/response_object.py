@@ -31,6 +31,7 @@ class ResponseObject(GenerationResponse):
         self._items = OutputItems()
         self._num_events = 0
         self._finish_reason: str | None = None
+        self._parse_fault = ""
         self._about_request = _about(self._turn)
         place = self._turn.body.place
         place.store.begin(place.tenant, self.call.response_id, self)
@@ -89,6 +90,7 @@ class ResponseObject(GenerationResponse):
         events = list(self._items.push(piece.parts, self._logprobs(piece.logprobs)))
         if piece.finish_reason is not None:
             self._finish_reason = piece.finish_reason
+            self._parse_fault = piece.parse_fault
             is_whole = piece.finish_reason == "stop"
             events += self._items.end("completed" if is_whole else "incomplete")
         return events
@@ -109,6 +111,8 @@ class ResponseObject(GenerationResponse):
             document["completed_at"] = int(time.time())
         elif self._finish_reason == "length":
             document["incomplete_details"] = {"reason": "max_output_tokens"}
+        if self._parse_fault:
+            document["tool_parse_error"] = self._parse_fault
         document["usage"] = self._usage()
         if self._turn.is_stored:
             place = self._turn.body.place

@@ -94,8 +94,7 @@ def chat_tools(body: ResponsesBody) -> tuple[list[Any] | None, Any]:
         name = _name(choice, "tool_choice")
         return tools or None, {"type": "function", "function": {"name": name}}
     if kind == "allowed_tools":
-        allowed = _allowed(choice)
-        return [tool for tool in tools if tool["function"]["name"] in allowed], choice.get("mode")
+        return tools or None, dict(choice)
     raise UnsupportedParameter(
         f"tool_choice.type is {str(kind)[:40]!r}; this server runs no tools itself, so it must be "
         "'function' or 'allowed_tools'",
@@ -115,20 +114,6 @@ def _chat_tool(tool: object, where: str) -> dict[str, Any]:
         )
     function = {name: value for name, value in tool.items() if name != "type" and value is not None}
     return {"type": "function", "function": function | {"name": _name(tool, where)}}
-
-
-def _allowed(choice: Mapping[str, Any]) -> set[str]:
-    tools = choice.get("tools")
-    if not isinstance(tools, list):
-        raise InvalidRequest("tool_choice.tools must be a list", param="tool_choice.tools")
-    if choice.get("mode") not in ("auto", "required"):
-        raise InvalidRequest(
-            "tool_choice.mode must be 'auto' or 'required'", param="tool_choice.mode"
-        )
-    return {
-        _name(tool if isinstance(tool, Mapping) else {}, f"tool_choice.tools[{at}]")
-        for at, tool in enumerate(tools)
-    }
 
 
 def _name(tool: Mapping[str, Any], where: str) -> str:
@@ -153,10 +138,13 @@ def chat_format(body: ResponsesBody) -> dict[str, Any] | None:
 
 _PLACES = (
     (re.compile(r"tools\[(\d+)\]\.function"), r"tools[\1]"),
-    (re.compile(r"tool_choice\.function"), "tool_choice"),
+    (re.compile(r"tool_choice\.(allowed_tools|function)(?=\.)"), "tool_choice"),
+    (re.compile(r"tool_choice\.allowed_tools"), "tool_choice"),
+    (re.compile(r"(tool_choice(\.tools\[\d+\])?)\.function"), r"\1"),
     (re.compile(r"response_format(\.json_schema)?"), "text.format"),
     (re.compile(r"\bmax_(completion_)?tokens\b"), "max_output_tokens"),
     (re.compile(r"\breasoning_effort\b"), "reasoning.effort"),
+    (re.compile(r"\bmessages have\b"), "input has"),
     (re.compile(r"\bmessages(?= (is|are|has|have|hold)\b)|^messages$"), "input"),
 )
 _MESSAGE = re.compile(r"messages\[(\d+)\]")

@@ -24,6 +24,7 @@ from server.turns.items import new_id, read_items
 from server.turns.messages import Messages
 from server.turns.store import Item, Link
 from yaie.errors import InvalidRequest
+from yaie.types import GenerationRequest
 
 # Fields with the same name and meaning in a chat.
 _SHARED = (
@@ -83,10 +84,18 @@ def respond(translator: Translator, body: ResponsesBody) -> Call:
     return replace(
         call,
         response_id=response_id,
-        requests=tuple(replace(each, request_id=response_id) for each in call.requests),
+        requests=tuple(_request(each, response_id) for each in call.requests),
         ignored=tuple(names),
         body=turn,
     )
+
+
+def _request(request: GenerationRequest, response_id: str) -> GenerationRequest:
+    """Return a chat's request with the id of the response, and with this API's names."""
+    grammar = request.grammar
+    if grammar is not None:
+        grammar = replace(grammar, param=named_here(grammar.param, []))
+    return replace(request, request_id=response_id, grammar=grammar)
 
 
 def _conversation(body: ResponsesBody) -> Link | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -156,3 +157,46 @@ def test_errors_name_the_field(client: openai.OpenAI) -> None:
     with pytest.raises(openai.BadRequestError) as background:
         client.responses.create(model="tiny", input="x", background=True)
     assert background.value.param == "background"
+
+
+WEATHER: Any = {
+    "type": "function",
+    "name": "get_weather",
+    "description": "Return the weather of a city.",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string", "description": "Name of the city"}},
+        "required": ["city"],
+    },
+    "strict": True,
+}
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize("tool_choice", ["auto", {"type": "function", "name": "get_weather"}])
+def test_the_loop_of_an_agent(talker: openai.OpenAI, is_streamed: bool, tool_choice: Any) -> None:
+    question: Any = {
+        "model": "tiny",
+        "input": "What is the weather in Paris?",
+        "tools": [WEATHER],
+        "tool_choice": tool_choice,
+    }
+    if is_streamed:
+        with talker.responses.stream(**question) as stream:
+            first: Any = stream.get_final_response()
+    else:
+        first = talker.responses.create(**question)
+    (call,) = first.output
+    assert (call.type, call.name) == ("function_call", "get_weather")
+    assert json.loads(call.arguments) == {"city": "Paris"}
+    result: Any = {
+        "type": "function_call_output",
+        "call_id": call.call_id,
+        "output": '{"temperature": 21}',
+    }
+    last = talker.responses.create(
+        model="tiny", input=[result], tools=[WEATHER], previous_response_id=first.id
+    )
+    assert "21" in last.output_text
+    assert last.usage is not None
+    assert last.usage.input_tokens_details.cached_tokens >= first.usage.total_tokens - 1
