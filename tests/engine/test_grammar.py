@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
+from tests.engine.sampling import state_of, task
+from tests.tiny_model import VOCAB_SIZE
 from yaie.engine.core import EngineCore
+from yaie.engine.sampler import Sampler
+from yaie.engine.step import SampledToken
 from yaie.errors import InvalidRequest
+from yaie.kernels import loader as kernels
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
-from yaie.types import GenerationRequest, Grammar
+from yaie.types import GenerationRequest, Grammar, SamplingParams
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -201,3 +209,29 @@ def test_a_stop_token_ends_an_answer_inside_its_grammar(
     answers = run(make_core(), under(SCHEMA, stop_token_ids=(colon,)))
     assert answers.last("r").stop_token_id == colon
     assert tokenizer.decode(answers.tokens("r")) == '{"name":'
+
+
+@pytest.mark.parametrize("with_kernels", [True, False])
+def test_sampling_keeps_the_proportions_of_the_allowed_tokens(
+    make_core: MakeCore, tokenizer: Tokenizer, with_kernels: bool
+) -> None:
+    """Also where the best token, or most of the probability, is excluded."""
+    core = make_core()
+    core.check_grammar(CODE)
+    state = core._grammars._compiler.compile(CODE)  # digits come first
+    logits = torch.full((1, VOCAB_SIZE), -20.0)
+    weights = {"3": 0.1, "4": 0.3, "7": 0.2, "x": 0.4}
+    for text, weight in weights.items():
+        logits[0, tokenizer.encode(text)] = math.log(weight)
+    sampler = Sampler(VOCAB_SIZE, kernels=kernels.load() if with_kernels else None)
+    counts: Counter[str] = Counter()
+    for seed in range(600):
+        sampling = state_of(SamplingParams(temperature=1.0), vocab_size=VOCAB_SIZE, seed=seed)
+        sampling.take_grammar(state.copy())
+        (sampled,) = sampler.sample(logits, [task(0, sampling)])
+        assert isinstance(sampled, SampledToken)
+        counts[tokenizer.decode([sampled.token_id])] += 1
+    assert logits.max() == logits[0, tokenizer.encode("x")]  # as before
+    for text, weight in weights.items():
+        expected = 0.0 if text == "x" else weight / 0.6
+        assert abs(counts[text] / 600 - expected) < 0.07

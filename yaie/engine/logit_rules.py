@@ -23,7 +23,7 @@ from yaie.errors import InvariantViolated
 
 Rows = Sequence[tuple[int, SamplingState]]  # (row of the logits, state of its sequence)
 
-_NO_TOKENS = np.empty(0, dtype=np.int64)
+NO_TOKENS = np.empty(0, dtype=np.int64)
 
 
 class LogitRule:
@@ -91,16 +91,18 @@ class GrammarMask(LogitRule):
 
     def keeps_best(self, state: SamplingState, best_id: int) -> bool:
         """Return True if the grammar allows the best token."""
-        assert state.grammar is not None
-        return state.grammar.allows(best_id)
+        return state.grammar_allows(best_id)
 
     def apply(self, own: Tensor, rows: Rows) -> None:
         """Set the logits of all other tokens to minus infinity."""
-        for row, state in rows:
-            assert state.grammar is not None
-            bits = np.unpackbits(state.grammar.mask().view(np.uint8), bitorder="little")
-            allowed = torch.from_numpy(bits[: own.shape[1]].view(np.bool_)).to(own.device)
-            own[row].masked_fill_(~allowed, -math.inf)
+        masks = np.stack([state.grammar.mask() for _, state in rows if state.grammar is not None])
+        bits = np.unpackbits(masks.view(np.uint8), axis=1, count=own.shape[1], bitorder="little")
+        excluded = torch.from_numpy(bits == 0).to(own.device)
+        if len(rows) == len(own):  # each row once, in order
+            own.masked_fill_(excluded, -math.inf)
+            return
+        for (row, _), each in zip(rows, excluded, strict=True):
+            own[row].masked_fill_(each, -math.inf)
 
 
 class MinTokens(SparseRule):
@@ -205,7 +207,7 @@ class Truncation(LogitRule):
 
     def forbidden(self, state: SamplingState) -> NDArray[np.int64] | None:
         """Return an empty array for min_p alone, which the sampling kernel applies itself."""
-        return None if self._by_rank(state) else _NO_TOKENS
+        return None if self._by_rank(state) else NO_TOKENS
 
     def apply(self, own: Tensor, rows: Rows) -> None:
         """Set the logits of all other tokens to minus infinity."""
@@ -229,7 +231,7 @@ RULES: tuple[LogitRule, ...] = (
 def joined_forbidden(rules: Sequence[LogitRule], state: SamplingState) -> NDArray[np.int64] | None:
     """Return the tokens that the applying `rules` forbid; None if one of the rules does more."""
     if not rules:
-        return _NO_TOKENS
+        return NO_TOKENS
     parts = []
     for rule in rules:
         ids = rule.forbidden(state)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _UINT64 = 2**64
 _INITIAL_CAPACITY = 16
+_SECOND_TRY = 2**32  # added to the index of the sequence, which is far below
 
 
 def uniform(seed: int, index: int, position: int) -> float:
@@ -186,9 +187,16 @@ class SamplingState:
             grammar.keep_going()
         self.grammar = grammar
 
-    def next_uniform(self) -> float:
-        """Return the number in [0, 1) that selects the next token; repeated calls agree."""
-        return uniform(self._seed, self.index, self.num_output)
+    def grammar_allows(self, token_id: int) -> bool:
+        """Return True unless a grammar excludes the token. Raises the grammar's error."""
+        return self.grammar is None or self.grammar.allows(token_id)
+
+    def next_uniform(self, *, again: bool = False) -> float:
+        """Return the number in [0, 1) that selects the next token; repeated calls agree.
+
+        `again` gives an unrelated one, for a second try.
+        """
+        return uniform(self._seed, self.index + again * _SECOND_TRY, self.num_output)
 
     def observe(self, token_id: int) -> None:
         """Count a token that became part of the output. Raises the error of its grammar."""
