@@ -62,10 +62,8 @@ def _compare(
     core: EngineCore, grammar: Grammar, num_with: int, temperature: float, repeats: int
 ) -> dict[str, Any]:
     turns: dict[str, list[float]] = {"without": [], "with": []}
-    grammars = {
-        "without": [None] * BATCH,
-        "with": [grammar] * num_with + [None] * (BATCH - num_with),
-    }
+    none: list[Grammar | None] = [None] * BATCH
+    grammars = {"without": none, "with": [grammar] * num_with + none[num_with:]}
     for turn in range(repeats + 1):
         for name in list(turns)[:: 1 if turn % 2 else -1]:
             step_s = _median_step(core, grammars[name], temperature, seed=turn)

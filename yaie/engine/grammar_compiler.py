@@ -142,6 +142,8 @@ def _translate(grammar: Grammar) -> str:
         return LLMatcher.grammar_from_lark(_lark_of_choices(grammar))
     if kind == "json_object":
         return LLMatcher.grammar_from_json_schema(_ANY_OBJECT, defaults=JSON_FORM)
+    if source.strip() == "true":  # valid for all, but no object that takes the form of JSON
+        source = "{}"
     try:
         return LLMatcher.grammar_from_json_schema(source, defaults=JSON_FORM)
     except ValueError as error:
