@@ -87,13 +87,13 @@ class PrefixAware(ByScore):
         return self._tenants.num_waiting > 0 and self._tenants.outranks(suspended.tenant)
 
     def _best(self, clock: int, count: int) -> int:
-        if self._tenants.num_waiting > 1:
-            turn = np.flatnonzero(self._tenants.have_turn(self._tenant[:count]))
-            arrived, cost = self._arrived[turn], self._cost[turn]
-            return int(turn[self._choose(clock, arrived, cost, self._length[turn], turn)])
-        self._tenants.have_turn(self._tenant[:1])  # a lone tenant sets the level of newcomers
-        every = slice(0, count)
-        return self._choose(clock, self._arrived[every], self._cost[every], self._length[every])
+        have_turn = self._tenants.have_turn(self._tenant[:count])
+        if have_turn is None:
+            every = slice(0, count)
+            return self._choose(clock, self._arrived[every], self._cost[every], self._length[every])
+        turn = np.flatnonzero(have_turn)
+        arrived, cost = self._arrived[turn], self._cost[turn]
+        return int(turn[self._choose(clock, arrived, cost, self._length[turn], turn)])
 
     def _choose(
         self,

@@ -151,7 +151,7 @@ class Scheduler:
 
         An error in place of a token, or raised while a sequence grows, ends that sequence only.
         """
-        self._account(step)
+        step.apply_to(self.tree, self.stats)
         deltas = []
         results = [
             (task.sequence, each) for task, each in zip(step.sample_tasks, sampled, strict=True)
@@ -173,12 +173,6 @@ class Scheduler:
                 deltas.append(self.fail(sequence, error))
         self.backlog.rate.observe(self.stats, self._clock() - self._began_s)
         return deltas
-
-    def _account(self, step: ScheduledStep) -> None:
-        for node, entry in step.selection.entries.items():
-            self.tree.mark_computed(node, entry.computed_to)
-        self.tree.advance(step.plan.num_rows)
-        step.count_in(self.stats)
 
     def _accept(self, sequence: Sequence, sampled: SampledToken) -> TokenDelta:
         """Take a sampled token, and the tokens that a grammar forces after it.

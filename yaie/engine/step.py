@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from yaie.attention.plan import RowSelection, StepPlan
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.sampling_state import SamplingState
+from yaie.kvcache.radix_tree import RadixTree
 from yaie.stats import EngineStats
 from yaie.types import TokenLogprobs
 
@@ -44,8 +45,11 @@ class ScheduledStep:
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
     num_prompt_rows: int  # rows that were added for sequences without output
 
-    def count_in(self, stats: EngineStats) -> None:
-        """Add the step and its rows to the counters."""
+    def apply_to(self, tree: RadixTree, stats: EngineStats) -> None:
+        """Mark the rows as computed, and add the step to the counters."""
+        for node, entry in self.selection.entries.items():
+            tree.mark_computed(node, entry.computed_to)
+        tree.advance(self.plan.num_rows)
         stats.num_steps += 1
         stats.rows_computed += self.plan.num_rows
         stats.prompt_rows_computed += self.num_prompt_rows

@@ -66,11 +66,17 @@ class TenantShares:
         number = self._number_of(tenant)
         return bool(service.min() + self._slack < self._service[number])
 
-    def have_turn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return a mask of the waiting requests, given the number of each one's tenant."""
-        service = self._service[numbers]
-        self._level = max(self._level, float(service.min()))
-        return service <= self._level + self._slack
+    def have_turn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Return a mask of the waiting requests, given the number of each one's tenant.
+
+        None if all have their turn, as those of a lone tenant.
+        """
+        waiting = self._waiting > 0
+        self._level = max(self._level, float(self._service[waiting].min()))
+        have_turn = self._service <= self._level + self._slack
+        if (have_turn | ~waiting).all():
+            return None
+        return have_turn[numbers]
 
     def _number_of(self, tenant: str) -> int:
         number = self._numbers.get(tenant)
