@@ -10,7 +10,7 @@ from typing import Any
 from server.schemas.chat import ChatBody
 from yaie.errors import InvalidRequest, UnsupportedParameter
 from yaie.text.formats.output_format import detect_format
-from yaie.text.formats.syntax import Tool
+from yaie.text.formats.tool import Tool
 from yaie.text.parts import OutputParser
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import Grammar

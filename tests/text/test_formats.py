@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from yaie.text.formats.output_format import OutputFormat, detect_format
-from yaie.text.formats.syntax import Tool
+from yaie.text.formats.tool import Tool
 from yaie.text.parts import Part, TextPart, ToolCallPart
 
 TOOLS = (
@@ -43,9 +43,14 @@ def merged(parts: Sequence[Part]) -> list[Any]:
 
 
 def parse(
-    form: OutputFormat, pieces: Sequence[str], *, is_thinking: bool = False
+    form: OutputFormat,
+    pieces: Sequence[str],
+    *,
+    is_thinking: bool = False,
+    tools: Sequence[Tool] = TOOLS,
 ) -> tuple[list[Any], str]:
-    parser = form.parser(TOOLS, is_thinking=is_thinking)()
+    """Return the parts of a text in pieces, and the fault."""
+    parser = form.parser(tools, is_thinking=is_thinking)()
     parts = [part for piece in pieces for part in parser.push(piece)]
     parts += parser.end()
     return merged(parts), parser.fault

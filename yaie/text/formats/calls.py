@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from yaie.text.formats.json_values import Malformed, characters, read_text, read_value
 from yaie.text.formats.reader import Reader, Steps
+from yaie.text.formats.tool import Tool
 from yaie.text.parts import Part, ToolCallPart
 
 _ARGUMENT_KEYS = ("arguments", "parameters")
-_CALL_KEYS = frozenset(("name", "type", "id", "function", *_ARGUMENT_KEYS))
+_CALL_KEYS = frozenset(("name", "tool_name", "type", "id", "function", *_ARGUMENT_KEYS))
+_MAX_NAME_CHARS = 128
 
 
 class Calls:
     """Writer of one answer's tool calls. Invariant: at most the last call is open."""
 
     def __init__(
-        self, parts: list[Part], names: Collection[str], max_calls: int | None = None
+        self,
+        parts: list[Part],
+        tools: Mapping[str, Tool],
+        max_calls: int | None = None,
+        new_id: Callable[[], str] = str,
     ) -> None:
-        self.names = names  # of the request's tools
+        self.tools = tools  # of the request, by name
         self.max_calls = max_calls  # the answer ends with this one
+        self._new_id = new_id
+        self._name = ""  # of the open call
         self.num_begun = 0
         self.is_open = False
         self.fault = ""
@@ -29,7 +38,9 @@ class Calls:
 
     def begin(self, name: str, call_id: str = "") -> None:
         """Begin a call: its name is certain."""
+        call_id = call_id or self._new_id()
         self._parts.append(ToolCallPart(index=self.num_begun, name=name, call_id=call_id))
+        self._name = name
         self.num_begun += 1
         self.is_open = True
         self._arguments = []
@@ -62,6 +73,11 @@ class Calls:
             return
         if not isinstance(value, dict):
             self.note(f"the arguments of call {self.num_begun - 1} are not an object")
+
+    def schema_of(self, key: str) -> Mapping[str, Any]:
+        """Return the schema of a parameter of the open call; empty if there is none."""
+        tool = self.tools.get(self._name)
+        return {} if tool is None else tool.schema_of(key)
 
     def note(self, fault: str) -> None:
         """Keep the first fault of the answer."""
@@ -110,7 +126,7 @@ class JsonCall:
 
     def _read_member(self, key: str, is_inner: bool) -> Steps[None]:
         first = yield from self._reader.peek()
-        if key == "name" or (key == "function" and first == '"'):
+        if key in ("name", "tool_name") or (key == "function" and first == '"'):
             self._begin((yield from read_text(self._reader)))
         elif key == "function" and first == "{" and not is_inner:
             yield from self._read_object(is_inner=True)
@@ -127,7 +143,7 @@ class JsonCall:
     def _begin(self, name: str) -> None:
         if self._calls.is_open:
             return  # a second name
-        if not name or (self._is_bare and name not in self._calls.names):
+        if not name or (self._is_bare and name not in self._calls.tools):
             raise Malformed("a call names no tool")
         self._calls.begin(name, self._call_id)
         for arguments in self._held:
@@ -144,3 +160,25 @@ class JsonCall:
             yield from read_value(self._reader, parts.append)
             if (text := "".join(parts)) != "null":
                 show(text)
+
+
+def read_name(reader: Reader) -> Steps[str]:
+    """Read a name or an id. Raises `Malformed` if there is none."""
+    name = ""
+    while _is_of_name((yield from reader.peek())) and len(name) < _MAX_NAME_CHARS:
+        name += yield from reader.take()
+    if not name:
+        raise Malformed("a call has no name")
+    return name
+
+
+def _is_of_name(character: str) -> bool:
+    return character.isalnum() or (character != "" and character in "_-.:")
+
+
+def read_arguments(reader: Reader, calls: Calls) -> Steps[None]:
+    """Read the JSON object of the open call's arguments, as it arrives. Raises `Malformed`."""
+    yield from reader.skip()
+    if (yield from reader.peek()) != "{":
+        raise Malformed("the arguments are not an object")
+    yield from read_value(reader, calls.add)

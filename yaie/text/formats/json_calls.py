@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from yaie.text.formats.calls import Calls, JsonCall
 from yaie.text.formats.lark import Lark
 from yaie.text.formats.reader import SPACE, Reader, Steps
-from yaie.text.formats.syntax import CallSyntax, Tool, name_and
+from yaie.text.formats.syntax import CallSyntax, name_and
+from yaie.text.formats.tool import Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,7 @@ class Layout:
     behind: str = ""  # each call
     separator: str | None = None  # None: one call only
     closing: str = ""  # of all calls
+    name_key: str = "name"
     arguments_key: str = "arguments"
 
 
@@ -48,8 +50,10 @@ class JsonCalls(CallSyntax):
 
     def write(self, tool: Tool, lark: Lark) -> str:
         """Return the expression of one call."""
-        begin = lark.text(self._layout.before + name_and(self._layout.arguments_key, tool))
-        return f"{begin} {lark.json(tool.parameters)} {lark.text('}' + self._layout.behind)}"
+        layout = self._layout
+        head = name_and(layout.arguments_key, tool, layout.name_key)
+        begin = lark.text(layout.before + head)
+        return f"{begin} {lark.json(tool.parameters)} {lark.text('}' + layout.behind)}"
 
     def around(self, call: str, lark: Lark, is_parallel: bool) -> str:
         """Return the expression of all calls."""
@@ -83,3 +87,37 @@ GRANITE = JsonCalls(
     Layout(opening="<|tool_call|>[", separator=", ", closing="]"),
     opener="<|tool_call|>",
 )
+PHI = JsonCalls(
+    "phi",
+    Layout(opening="<|tool_call|>[", separator=", ", closing="]<|/tool_call|>"),
+    opener="<|tool_call|>",
+    closer="<|/tool_call|>",
+)
+NEMOTRON = JsonCalls(
+    "nemotron",
+    Layout(opening="<TOOLCALL>[", separator=", ", closing="]</TOOLCALL>"),
+    opener="<TOOLCALL>",
+    closer="</TOOLCALL>",
+)
+APRIEL = JsonCalls(
+    "apriel",
+    Layout(opening="<tool_calls>[", separator=", ", closing="]</tool_calls>"),
+    opener="<tool_calls>",
+    closer="</tool_calls>",
+)
+COMMAND = JsonCalls(
+    "command",
+    Layout(
+        opening="<|START_ACTION|>[",
+        separator=", ",
+        closing="]<|END_ACTION|>",
+        name_key="tool_name",
+        arguments_key="parameters",
+    ),
+    opener="<|START_ACTION|>",
+    closer="<|END_ACTION|>",
+)
+LLAMA = JsonCalls(
+    "llama", Layout(arguments_key="parameters"), opener="<|python_tag|>", is_bare=True
+)
+JSON = JsonCalls("json", Layout(), is_bare=True)

@@ -16,7 +16,7 @@ class Lark:
 
     def __init__(self, marker_ids: Mapping[str, int]) -> None:
         self._ids = marker_ids
-        self.terminals: list[str] = []  # definitions that the expressions use
+        self._terminals: dict[str, str] = {}  # by marker
         found = sorted(marker_ids, key=len, reverse=True)
         self._split = re.compile("(" + "|".join(map(re.escape, found)) + ")") if found else None
 
@@ -35,12 +35,20 @@ class Lark:
 
     def up_to(self, marker: str) -> str:
         """Return the expression of any text and the marker behind it."""
-        if marker in self._ids:  # no text matches a special token
-            return f"/(?s:.*)/ <[{self._ids[marker]}]>"
-        name = f"UP_TO_{len(self.terminals)}"
-        ending = re.escape(marker).replace("/", "\\/")
-        self.terminals.append(f"{name}: /(?s:.*){ending}/ & ~/(?s:.*){ending}(?s:.+)/")
-        return name
+        token = next((each for each in self._ids if marker.endswith(each)), None)
+        if token is not None:  # no text matches an added token
+            return f"/(?s:.*)/ <[{self._ids[token]}]>"
+        return self._terminals.setdefault(marker, f"UP_TO_{len(self._terminals)}")
+
+    @property
+    def terminals(self) -> list[str]:
+        """Definitions that the expressions use."""
+        return [f"{name}: {_up_to(marker)}" for marker, name in self._terminals.items()]
+
+
+def _up_to(marker: str) -> str:
+    ending = re.escape(marker).replace("/", "\\/").replace("\n", "n")
+    return f"/(?s:.*){ending}/ & ~/(?s:.*){ending}(?s:.+)/"
 
 
 def _literal(text: str) -> str:

@@ -3,22 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from yaie.text.formats.json_calls import GRANITE, HERMES
+from yaie.text.formats.harmony import HARMONY, HarmonyParser
+from yaie.text.formats.json_calls import (
+    APRIEL,
+    COMMAND,
+    GRANITE,
+    HERMES,
+    JSON,
+    LLAMA,
+    NEMOTRON,
+    PHI,
+)
 from yaie.text.formats.lark import Lark
+from yaie.text.formats.named_calls import DEEPSEEK, DEEPSEEK_V3, KIMI, MISTRAL, MISTRAL_LIST
 from yaie.text.formats.parser import MarkupParser
-from yaie.text.formats.syntax import CallSyntax, Thinking, Tool
+from yaie.text.formats.syntax import CallSyntax, Thinking
+from yaie.text.formats.tagged_calls import GLM, MINIMAX, QWEN3_CODER, SEED
+from yaie.text.formats.tool import Tool
 from yaie.text.parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer
 
-# In this order: a template of the first kind may show the sign of a later one too.
-SYNTAXES: tuple[tuple[str, CallSyntax], ...] = (
-    ("<|tool_call|>", GRANITE),
-    ("<tool_call>", HERMES),
+# Signs in a chat template, all of which it shows, and the syntax. The first row that fits counts:
+# a template may show the sign of a later one too.
+SYNTAXES: tuple[tuple[tuple[str, ...], CallSyntax], ...] = (
+    (("<|channel|>", "<|message|>"), HARMONY),
+    (("<｜tool▁calls▁begin｜>", "```json"), DEEPSEEK_V3),
+    (("<｜tool▁calls▁begin｜>",), DEEPSEEK),
+    (("<|tool_calls_section_begin|>",), KIMI),
+    (("[TOOL_CALLS]", "[ARGS]"), MISTRAL),
+    (("[TOOL_CALLS]",), MISTRAL_LIST),
+    (("<seed:tool_call>",), SEED),
+    (("<minimax:tool_call>",), MINIMAX),
+    (("<arg_key>",), GLM),
+    (("<function=", "<parameter="), QWEN3_CODER),
+    (("<|/tool_call|>",), PHI),
+    (("<|tool_call|>",), GRANITE),
+    (("<|START_ACTION|>",), COMMAND),
+    (("<TOOLCALL>",), NEMOTRON),
+    (("<tool_calls>",), APRIEL),
+    (("<tool_call>",), HERMES),
+    (("<|python_tag|>",), LLAMA),
+    (('"parameters": ',), LLAMA),
+    (("tools",), JSON),
 )
-THINKING = (Thinking("<think>", "</think>"), Thinking("[THINK]", "[/THINK]"))
+THINKING = (
+    Thinking("<think>", "</think>", hidden=("<response>", "</response>")),
+    Thinking("[THINK]", "[/THINK]"),
+    Thinking("<seed:think>", "</seed:think>"),
+    Thinking(
+        "<|START_THINKING|>",
+        "<|END_THINKING|>",
+        hidden=("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+    ),
+    Thinking("Here is my thought process:", "Here is my response:"),
+)
 PARSERS = {syntax.name: syntax for _, syntax in SYNTAXES}
 _TAIL_TOKENS = 16  # of the prompt, that may open the reasoning
 
@@ -42,11 +83,12 @@ class OutputFormat:
     ) -> Callable[[], OutputParser]:
         """Return a maker of parsers; without tools calls are text."""
         syntax = self.syntax if tools else None
+        if self.syntax is HARMONY:
+            return lambda: HarmonyParser(tools, max_calls)
         if syntax is None and self.thinking is None:
             return PlainText
-        names = frozenset(tool.name for tool in tools)
         return lambda: MarkupParser(
-            syntax, self.thinking, is_thinking=is_thinking, names=names, max_calls=max_calls
+            syntax, self.thinking, is_thinking=is_thinking, tools=tools, max_calls=max_calls
         )
 
     def forced_calls(
@@ -69,8 +111,18 @@ class OutputFormat:
 
 
 @lru_cache(maxsize=16)
-def detect_format(template: str) -> OutputFormat:
-    """Return the format that a chat template shows."""
-    syntax = next((syntax for sign, syntax in SYNTAXES if sign in template), None)
+def detect_format(template: str, parser: str = "auto") -> OutputFormat:
+    """Return the format that a chat template shows; `parser` names another syntax, or none."""
+    if parser == "auto":
+        syntax = next(
+            (syntax for signs, syntax in SYNTAXES if all(sign in template for sign in signs)), None
+        )
+    else:
+        syntax = PARSERS.get(parser)
+    if syntax is HARMONY:
+        return OutputFormat(syntax)
     thinking = next((each for each in THINKING if each.closer in template), None)
+    if thinking is not None:
+        hidden = tuple(each for each in thinking.hidden if each in template)
+        thinking = replace(thinking, hidden=hidden)
     return OutputFormat(syntax, thinking)

@@ -1,49 +1,39 @@
-"""`MarkupParser`: one sequence's text as parts, in any syntax of calls and reasoning."""
+"""Parsers of one sequence's text: `StepParser`, and `MarkupParser` for most syntaxes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
 
 from yaie.text.formats.calls import Calls
 from yaie.text.formats.json_values import Malformed
 from yaie.text.formats.reader import SPACE, Reader, Steps
 from yaie.text.formats.syntax import CallSyntax, Thinking
+from yaie.text.formats.tool import Tool
 from yaie.text.parts import Part, ReasoningPart, TextPart, merged
 
 
-class MarkupParser:
-    """Parser of one sequence; it holds back what may begin a marker, and space before one."""
+class StepParser(ABC):
+    """Base of parsers that are one generator over the text."""
+
+    markers: Collection[str] = ()
 
     def __init__(
         self,
-        syntax: CallSyntax | None,
-        thinking: Thinking | None,
-        *,
-        is_thinking: bool = False,
-        names: Collection[str] = (),
+        tools: Sequence[Tool],
         max_calls: int | None = None,
+        new_id: Callable[[], str] = str,
     ) -> None:
-        self._syntax = syntax
-        self._thinking = thinking
-        self._is_thinking = is_thinking  # the prompt has opened the reasoning
         self._parts: list[Part] = []
         self._reader = Reader()
-        self._calls = Calls(self._parts, names, max_calls)
+        by_name = {tool.name: tool for tool in tools}
+        self._calls = Calls(self._parts, by_name, max_calls, new_id)
         self._steps = self._run()
-        self._space = ""  # held back: dropped beside a marker
-        self._is_behind_marker = False
 
     @property
     def fault(self) -> str:
         """Reason why a tool call could not be parsed; else empty."""
         return self._calls.fault
-
-    @property
-    def markers(self) -> tuple[str, ...]:
-        """Special tokens that the parser reads; all others are hidden from it."""
-        syntax = self._syntax.markers if self._syntax is not None else ()
-        thinking = self._thinking
-        return syntax if thinking is None else (*syntax, thinking.opener, thinking.closer)
 
     @property
     def may_end(self) -> bool:
@@ -73,22 +63,55 @@ class MarkupParser:
         self._parts.clear()
         return parts
 
+    @abstractmethod
+    def _run(self) -> Steps[None]:
+        """Read all text; add the parts."""
+
+    def _skip_rest(self) -> Steps[None]:
+        while (yield from self._reader.take()):
+            pass
+
+
+class MarkupParser(StepParser):
+    """Parser of text with markers; it holds back what may begin one, and space before one."""
+
+    def __init__(
+        self,
+        syntax: CallSyntax | None,
+        thinking: Thinking | None,
+        *,
+        is_thinking: bool = False,
+        tools: Sequence[Tool] = (),
+        max_calls: int | None = None,
+    ) -> None:
+        super().__init__(tools, max_calls, str if syntax is None else syntax.new_id)
+        self._syntax = syntax
+        self._thinking = thinking
+        self._is_thinking = is_thinking  # the prompt has opened the reasoning
+        self._space = ""  # held back: dropped beside a marker
+        self._is_behind_marker = False
+        self.markers = () if syntax is None else syntax.markers
+        if thinking is not None:
+            self.markers = (*self.markers, *thinking.markers)
+
     def _run(self) -> Steps[None]:
         if self._thinking is not None:
             yield from self._think(self._thinking)
         openers = self._syntax.openers if self._syntax is not None else ()
+        hidden = self._thinking.hidden if self._thinking is not None else ()
         if self._syntax is not None and self._syntax.is_bare:
             yield from self._bare_call(self._syntax)
         while not self.is_done:
-            text, opener = yield from self._reader.before(openers)
+            text, opener = yield from self._reader.before((*openers, *hidden))
             self._show(text)
-            if opener is not None and self._syntax is not None:
+            if opener in hidden:
+                self._is_behind_marker, self._space = True, ""
+            elif opener is not None and self._syntax is not None:
                 yield from self._call(self._syntax, opener)
             elif not text:
                 self._show_space()
                 return
-        while (yield from self._reader.take()):
-            pass
+        yield from self._skip_rest()
 
     def _think(self, thinking: Thinking) -> Steps[None]:
         if not self._is_thinking:

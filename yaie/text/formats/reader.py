@@ -59,14 +59,17 @@ class Reader:
         while (found := (yield from self.peek())) and found in characters:
             self._advance(1)
 
-    def accept(self, word: str) -> Steps[bool]:
-        """Read `word` if the text goes on with it; return whether it does."""
+    def starts_with(self, word: str) -> Steps[bool]:
+        """Return whether the text goes on with `word`, without reading it."""
         while True:
             rest = self._text[self._at : self._at + len(word)]
             if len(rest) == len(word) or self.is_ended or not word.startswith(rest):
-                break
+                return rest == word
             yield
-        is_next = rest == word
+
+    def accept(self, word: str) -> Steps[bool]:
+        """Read `word` if the text goes on with it; return whether it does."""
+        is_next = yield from self.starts_with(word)
         if is_next:
             self._advance(len(word))
         return is_next

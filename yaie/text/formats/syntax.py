@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from yaie.text.formats.calls import Calls
 from yaie.text.formats.lark import Lark
 from yaie.text.formats.reader import Reader, Steps
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A function that the model may call."""
-
-    name: str
-    parameters: Mapping[str, Any]  # a JSON schema of an object
-
-    @classmethod
-    def of(cls, tool: Mapping[str, Any]) -> Tool:
-        """Return a checked tool of OpenAI's form."""
-        function = tool["function"]
-        return cls(function["name"], function.get("parameters") or {"type": "object"})
+from yaie.text.formats.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +19,12 @@ class Thinking:
 
     opener: str
     closer: str
+    hidden: tuple[str, ...] = ()  # markers around the answer itself
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """Texts that may be special tokens."""
+        return (self.opener, self.closer, *self.hidden)
 
 
 class CallSyntax(ABC):
@@ -48,6 +40,10 @@ class CallSyntax(ABC):
     def markers(self) -> tuple[str, ...]:
         """Texts that may be special tokens."""
         return (*self.openers, *self.closers, *self.other_markers)
+
+    def new_id(self) -> str:
+        """Return an id for a call; an empty one leaves the choice to the server."""
+        return ""
 
     @abstractmethod
     def read(self, reader: Reader, calls: Calls, opener: str) -> Steps[None]:
@@ -71,6 +67,6 @@ class CallSyntax(ABC):
         return "\n".join([f"calls: {self.around('call', lark, is_parallel)}", call, *rules])
 
 
-def name_and(key: str, tool: Tool) -> str:
+def name_and(key: str, tool: Tool, name_key: str = "name") -> str:
     """Return the beginning of a JSON call, up to its arguments, which have the name `key`."""
-    return f'{{"name": {json.dumps(tool.name)}, "{key}": '
+    return f'{{"{name_key}": {json.dumps(tool.name)}, "{key}": '
