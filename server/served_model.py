@@ -143,7 +143,8 @@ class ServedModel:
         info = self.info
         assert info is not None
         if self._translator is None or self._translator_info is not info:
-            self._translator = Translator(self.tokenizer, info)
+            parser = self._config.tool_call_parser
+            self._translator = Translator(self.tokenizer, info, parser)
             self._translator_info = info
         return self._translator
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from server.schemas.chat import ChatBody
 from yaie.errors import InvalidRequest, UnsupportedParameter
-from yaie.text.formats.output_format import detect_format
+from yaie.text.formats.output_format import OutputFormat, Use
 from yaie.text.formats.tool import Tool
 from yaie.text.parts import OutputParser
 from yaie.text.tokenizer import Tokenizer
@@ -28,7 +28,7 @@ class ToolUse:
 
     shown: list[dict[str, Any]] | None = None  # to the model, by its template
     tools: tuple[Tool, ...] = ()  # that the model may call
-    is_forced: bool = False  # the model calls one of them
+    use: Use = "free"
     max_calls: int | None = None
 
 
@@ -36,40 +36,49 @@ def check_tools(body: ChatBody) -> ToolUse:
     """Return the tool use that a body asks for. Raises `InvalidRequest`."""
     functions = _functions(body.tools or [])
     kind, names = _chosen(body.tool_choice, functions, bool(body.tools))
-    if kind == "none" or not body.tools:
+    if not body.tools:
         return ToolUse()
+    if kind == "none":
+        return ToolUse(use="none")
     shown = [tool for tool in body.tools if tool["function"]["name"] in names]
     is_single = kind == "named" or body.parallel_tool_calls is False
     return ToolUse(
         shown=shown,
         tools=tuple(Tool.of(tool) for tool in shown),
-        is_forced=kind in ("required", "named"),
+        use="forced" if kind in ("required", "named") else "free",
         max_calls=1 if is_single else None,
     )
 
 
 def answer_format(
-    tool_use: ToolUse, template: str, tokenizer: Tokenizer, prompt: Sequence[int]
+    tool_use: ToolUse,
+    form: OutputFormat,
+    tokenizer: Tokenizer,
+    prompt: Sequence[int],
+    answer: Grammar | None = None,
 ) -> tuple[Callable[[], OutputParser], Grammar | None]:
-    """Return the parser of a chat's answers, and the grammar of a forced call.
+    """Return the parser of a chat's answers, and their grammar.
 
-    `template` is the text of the chat template. Raises `UnsupportedParameter` if it has no tools.
+    `answer` is that of an answer without calls. Raises `UnsupportedParameter` if the model has no
+    form of calls to force.
     """
-    form = detect_format(template)
-    is_thinking = form.opens_thinking(tokenizer, prompt)
-    tools = tool_use.tools
-    parser = form.parser(tools, is_thinking=is_thinking, max_calls=tool_use.max_calls)
-    if not tool_use.is_forced:
-        return parser, None
-    if form.syntax is None:
+    if tool_use.use == "forced" and form.syntax is None:
         raise UnsupportedParameter(
-            "tool_choice asks for a call, but this model's chat template shows no tools; "
-            "use 'auto' or 'none'",
+            "tool_choice asks for a call, but this model's chat template shows no form of calls; "
+            "use 'auto' or 'none', or name the form by --tool-call-parser",
             param="tool_choice",
         )
-    is_parallel = tool_use.max_calls is None
-    source = form.forced_calls(tools, tokenizer, is_thinking=is_thinking, is_parallel=is_parallel)
-    return parser, Grammar(kind="lark", source=source, param="tools")
+    is_thinking = form.opens_thinking(tokenizer, prompt)
+    tools = tool_use.tools
+    grammar = form.grammar(
+        tools,
+        tokenizer,
+        use=tool_use.use,
+        is_thinking=is_thinking,
+        is_parallel=tool_use.max_calls is None,
+        answer=answer,
+    )
+    return form.parser(tools, is_thinking=is_thinking, max_calls=tool_use.max_calls), grammar
 
 
 def _functions(tools: list[Any]) -> set[str]:

@@ -20,6 +20,7 @@ from server.schemas.completions import CompletionBody
 from server.tool_use import answer_format, check_tools
 from yaie.errors import InvalidRequest, UnsupportedParameter
 from yaie.text.chat import ChatTemplate
+from yaie.text.formats.output_format import detect_format
 from yaie.text.parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import (
@@ -62,8 +63,11 @@ class Call:
 class Translator:
     """Translator of bodies into calls, for one tokenizer and one ready engine."""
 
-    def __init__(self, tokenizer: Tokenizer, info: EngineInfo) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, info: EngineInfo, tool_call_parser: str = "auto"
+    ) -> None:
         self.tokenizer = tokenizer
+        self._tool_call_parser = tool_call_parser
         self._chat = ChatTemplate(tokenizer)
         self.prompts = Prompts(tokenizer, info)
         self._info = info
@@ -87,7 +91,8 @@ class Translator:
         limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
         self.prompts.check(prompt, "messages", body, sampling.max_tokens, limit_name)
         call = self._call("chatcmpl", body, [prompt], sampling)
-        parser, grammar = answer_format(tool_use, self._chat.source, self.tokenizer, prompt)
+        form = detect_format(self._chat.source, self._tool_call_parser)
+        parser, grammar = answer_format(tool_use, form, self.tokenizer, prompt)
         requests = tuple(replace(each, grammar=grammar) for each in call.requests)
         return replace(call, requests=requests, make_parser=parser)
 

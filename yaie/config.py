@@ -23,6 +23,11 @@ Device = Literal["auto", "cpu", "cuda"]
 Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
 Eviction = Literal["adaptive", "lru"]
 AttentionBackendName = Literal["auto", "reference", "cpu"]
+ToolCallParser = Literal[
+    "auto", "none", "apriel", "command", "deepseek", "deepseek_v3", "glm", "granite", "harmony",
+    "hermes", "json", "kimi", "llama", "minimax", "mistral", "mistral_list", "nemotron", "phi",
+    "qwen3_coder", "seed",
+]  # fmt: skip
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 BUILTIN_MODEL = "builtin"
@@ -96,6 +101,10 @@ class EngineConfig:
         About("shares of tenants as name=weight; commas separate several", unset="1 for each"),
     ] = ""
     eviction: Annotated[Eviction, About("order of eviction from the cache")] = "adaptive"
+    tool_call_parser: Annotated[
+        ToolCallParser,
+        About("form of the model's tool calls", unset="as the chat template shows"),
+    ] = "auto"
     prefix_cache: Annotated[bool, About("share the KV of common prefixes between requests")] = True
     threads: Annotated[
         int | None,

@@ -46,10 +46,8 @@ def client(builtin: Server) -> openai.OpenAI:
 
 
 def ask(client: openai.OpenAI, messages: list[Any], **fields: Any) -> Any:
-    answer = client.chat.completions.create(
-        model="tiny", messages=messages, tools=[WEATHER], **fields
-    )
-    return answer.choices[0]
+    options = {"model": "tiny", "messages": messages, "tools": [WEATHER], **fields}
+    return client.chat.completions.create(**options).choices[0]
 
 
 def ask_streamed(client: openai.OpenAI, messages: list[Any], **fields: Any) -> Any:
@@ -84,3 +82,59 @@ def test_the_loop_of_an_agent(
     assert last.finish_reason == "stop"
     assert not last.message.tool_calls
     assert "21" in last.message.content
+
+
+ADD = {
+    "type": "function",
+    "function": {
+        "name": "add",
+        "parameters": {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+            "required": ["a", "b"],
+            "additionalProperties": False,
+        },
+    },
+}
+HELLO = {"role": "user", "content": "Hello!"}
+
+
+@pytest.mark.parametrize("ask", [ask, ask_streamed])
+@pytest.mark.parametrize("parallel_tool_calls", [True, False])
+def test_forced_calls_follow_the_schema(
+    client: openai.OpenAI, ask: Callable[..., Any], parallel_tool_calls: bool
+) -> None:
+    named = {"type": "function", "function": {"name": "add"}}
+    fields = {"tools": [WEATHER, ADD], "max_tokens": 200}
+    choice = ask(client, [HELLO], tool_choice=named, **fields)
+    (call,) = choice.message.tool_calls
+    assert (call.function.name, choice.finish_reason) == ("add", "tool_calls")
+    arguments = json.loads(call.function.arguments)
+    assert sorted(arguments) == ["a", "b"]
+    assert all(type(value) is int for value in arguments.values())
+    choice = ask(
+        client,
+        [QUESTION],
+        tool_choice="required",
+        parallel_tool_calls=parallel_tool_calls,
+        **fields,
+    )
+    assert not choice.message.content
+    assert choice.message.tool_calls[0].function.name == "get_weather"
+    assert parallel_tool_calls or len(choice.message.tool_calls) == 1
+
+
+def test_none_makes_no_calls(client: openai.OpenAI) -> None:
+    choice = ask(client, [QUESTION], tool_choice="none", max_tokens=100)
+    assert choice.finish_reason == "stop"
+    assert choice.message.content
+    assert not choice.message.tool_calls
+
+
+def test_an_unsupported_schema_is_its_callers_fault(client: openai.OpenAI) -> None:
+    odd = {"type": "object", "properties": {"a": {"$ref": "https://example.org/none"}}}
+    tool = {"type": "function", "function": {"name": "odd", "parameters": odd}}
+    with pytest.raises(openai.BadRequestError) as refused:
+        ask(client, [HELLO], tools=[tool], tool_choice="required")
+    assert refused.value.param == "tools"
+    assert ask(client, [HELLO], tools=[tool]).finish_reason == "stop"

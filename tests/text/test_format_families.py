@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from llguidance import LLMatcher
-from llguidance.hf import from_tokenizer
+from llguidance import LLMatcher, LLTokenizer
 
 from tests.text.test_formats import parse
+from yaie.config import ToolCallParser
+from yaie.errors import UnsupportedParameter
 from yaie.text.formats.output_format import PARSERS, OutputFormat, detect_format
 from yaie.text.formats.tool import Tool
 from yaie.text.tokenizer import Tokenizer
+from yaie.types import Grammar
 
 WEATHER = Tool(
     "weather",
@@ -190,22 +192,37 @@ def test_the_parts_do_not_depend_on_the_cuts(family: Family, data: st.DataObject
     assert parse_for(form, list(text)) == whole
 
 
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+ANSWERS = [
+    (Grammar(kind="json_schema", source=json.dumps(SCHEMA)), '{"a": 5}', '{"a": "x"}'),
+    (Grammar(kind="json_object"), '{"x": [1]}', "[1]"),
+    (Grammar(kind="regex", source=r"a/b\/c?"), "a/b/", "ab"),
+    (Grammar(kind="choice", source='["yes/no", "no"]'), "yes/no", "maybe"),
+]
+
+
+def accepts(tokenizer: Tokenizer, grammar: Grammar | None, text: str) -> bool:
+    """Return whether a text as a whole fits a grammar."""
+    assert grammar is not None and grammar.kind == "lark"
+    compiled = LLTokenizer(tokenizer.fast.to_str(), n_vocab=tokenizer.vocab_size)
+    matcher = LLMatcher(compiled, LLMatcher.grammar_from_lark(grammar.source), log_level=0)
+    assert not matcher.is_error(), matcher.get_error() + grammar.source
+    for token_id in tokenizer.encode(text):
+        if not matcher.validate_tokens([token_id]):
+            return False
+        matcher.consume_token(token_id)
+    return bool(matcher.is_accepting())
+
+
 @each_family
 def test_the_grammar_of_forced_calls(family: Family, byte_level: Tokenizer) -> None:
     form = detect_format(family.template)
-    tokenizer = from_tokenizer(byte_level.hf)
 
     def is_whole(text: str, is_parallel: bool) -> bool:
-        source = form.forced_calls(
-            (WEATHER, ADD), byte_level, is_thinking=False, is_parallel=is_parallel
+        grammar = form.grammar(
+            (WEATHER, ADD), byte_level, use="forced", is_thinking=False, is_parallel=is_parallel
         )
-        matcher = LLMatcher(tokenizer, source, log_level=0)
-        assert not matcher.is_error(), matcher.get_error() + source
-        for token_id in byte_level.encode(text):
-            if not matcher.validate_tokens([token_id]):
-                return False
-            matcher.consume_token(token_id)
-        return bool(matcher.is_accepting())
+        return accepts(byte_level, grammar, text)
 
     assert is_whole(family.one, is_parallel=False)
     assert not is_whole("Sunny.", is_parallel=True)
@@ -213,6 +230,53 @@ def test_the_grammar_of_forced_calls(family: Family, byte_level: Tokenizer) -> N
     if family.two:
         assert is_whole(family.two, is_parallel=True)
         assert not is_whole(family.two, is_parallel=False)
+
+
+@each_family
+def test_the_grammar_without_calls(family: Family, byte_level: Tokenizer) -> None:
+    form = detect_format(family.template)
+    grammar = form.grammar((), byte_level, use="none", is_thinking=False)
+    if form.syntax is None or not form.syntax.openers:
+        assert grammar is None
+        return
+    assert accepts(byte_level, grammar, "Sunny <b>.</b>\n")
+    assert accepts(byte_level, grammar, "")
+    assert accepts(byte_level, grammar, f"Look.\n{family.one}") is form.syntax.is_bare
+
+
+@each_family
+@pytest.mark.parametrize("is_thinking", [False, True])
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case[0].kind)
+def test_a_schema_holds_for_answers_beside_reasoning_and_calls(
+    family: Family, byte_level: Tokenizer, is_thinking: bool, case: tuple[Grammar, str, str]
+) -> None:
+    answer, good, bad = case
+    form = detect_format(family.template)
+    if is_thinking and form.thinking is None:
+        return
+    tools = (WEATHER, ADD)
+    if form.syntax is not None and form.syntax.is_bare:
+        with pytest.raises(UnsupportedParameter, match="beside tools"):
+            form.grammar(tools, byte_level, use="free", is_thinking=False, answer=answer)
+        return
+    grammar = form.grammar(tools, byte_level, use="free", is_thinking=is_thinking, answer=answer)
+    before = "Hm.</think>\n\n" if is_thinking else ""
+    if family.name == "harmony":
+        before = f"{family.before}<|channel|>final<|message|>"
+        assert accepts(byte_level, grammar, family.before + family.one)
+    assert accepts(byte_level, grammar, before + good)
+    assert not accepts(byte_level, grammar, before + bad)
+    assert accepts(byte_level, grammar, family.one) is not is_thinking
+    alone = form.grammar((), byte_level, use="free", is_thinking=is_thinking, answer=answer)
+    if form.thinking is None and family.name != "harmony":
+        assert alone is answer
+    else:
+        assert accepts(byte_level, alone, before + good)
+        assert not accepts(byte_level, alone, before + bad)
+
+
+def test_parsers_are_the_settings_choices() -> None:
+    assert sorted({"auto", "none", *PARSERS}) == sorted(get_args(ToolCallParser))
 
 
 def test_a_bare_object_is_a_call_only_of_a_tool() -> None:

@@ -104,6 +104,10 @@ class ChatTemplate:
                     param=f"chat_template_kwargs.{name}",
                 )
         conversation = [_plain_message(message, at) for at, message in enumerate(messages)]
+        if self.reads("thinking"):  # the name of some templates
+            for message in conversation:
+                if "reasoning_content" in message:
+                    message.setdefault("thinking", message["reasoning_content"])
         try:
             text: str = self._tokenizer.hf.apply_chat_template(
                 conversation,
@@ -185,9 +189,23 @@ def _plain_message(message: Mapping[str, Any], at: int) -> dict[str, Any]:
         plain["content"] = ""
     else:
         plain["content"] = _plain_content(content, f"{where}.content")
+    reasoning = _reasoning(message, where)
+    if reasoning is not None:
+        plain["reasoning_content"] = reasoning
     if message.get("tool_calls") is not None:
         plain["tool_calls"] = _plain_tool_calls(message["tool_calls"], f"{where}.tool_calls")
     return plain
+
+
+def _reasoning(message: Mapping[str, Any], where: str) -> str | None:
+    """Return the reasoning of a past answer; clients name it `reasoning_content` or `reasoning`."""
+    for name in ("reasoning_content", "reasoning"):
+        reasoning = message.get(name)
+        if reasoning is not None and not isinstance(reasoning, str):
+            raise InvalidRequest(f"{where}.{name} must be a string", param=f"{where}.{name}")
+        if reasoning is not None:
+            return reasoning
+    return None
 
 
 def _plain_content(content: object, where: str) -> str:

@@ -39,9 +39,15 @@ class Harmony(CallSyntax):
 
     def around(self, call: str, lark: Lark, is_parallel: bool) -> str:
         """Return the expression of one call behind an optional message of reasoning."""
-        thought = lark.text(f"{_CHANNEL}analysis{_MESSAGE}")
-        behind = lark.text(f"{_END}{_START}assistant")
-        return f"({thought} /(?s:.*)/ {behind})? {call}"
+        return f"{self._thought(lark)} {call}"
+
+    def final(self, answer: str, lark: Lark) -> str:
+        """Return the expression of an answer in the channel `final`."""
+        return f"{self._thought(lark)} {lark.text(f'{_CHANNEL}final{_MESSAGE}')} {answer}"
+
+    def _thought(self, lark: Lark) -> str:
+        behind = f"{_END}{_START}assistant"
+        return f"({lark.text(f'{_CHANNEL}analysis{_MESSAGE}')} {lark.up_to(behind)})?"
 
 
 HARMONY = Harmony()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.types import Grammar
 
 # Written as chat templates write the calls of earlier turns.
 _JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
@@ -16,7 +19,7 @@ class Lark:
 
     def __init__(self, marker_ids: Mapping[str, int]) -> None:
         self._ids = marker_ids
-        self._terminals: dict[str, str] = {}  # by marker
+        self._terminals: dict[str, str] = {}  # definitions by name
         found = sorted(marker_ids, key=len, reverse=True)
         self._split = re.compile("(" + "|".join(map(re.escape, found)) + ")") if found else None
 
@@ -35,20 +38,70 @@ class Lark:
 
     def up_to(self, marker: str) -> str:
         """Return the expression of any text and the marker behind it."""
-        token = next((each for each in self._ids if marker.endswith(each)), None)
-        if token is not None:  # no text matches an added token
-            return f"/(?s:.*)/ <[{self._ids[token]}]>"
-        return self._terminals.setdefault(marker, f"UP_TO_{len(self._terminals)}")
+        found = self._split.search(marker) if self._split else None
+        if found is not None:  # no text matches an added token
+            return f"/(?s:.*)/ {self.text(marker[found.start() :])}"
+        ending = _escaped(marker)
+        definition = f"/(?s:.*){ending}/ & ~/(?s:.*){ending}(?s:.+)/"
+        for name, known in self._terminals.items():
+            if known == f"{name}: {definition}":
+                return name
+        name = f"UP_TO_{len(self._terminals)}"
+        self._terminals[name] = f"{name}: {definition}"
+        return name
+
+    def without(self, markers: Sequence[str]) -> str:
+        """Return the expression of any text without the markers; tokens of their own are no text.
+
+        Empty text fits too.
+        """
+        spelled = "|".join(map(_escaped, markers))
+        name = f"WITHOUT_{len(self._terminals)}"
+        self._terminals.setdefault(name, f"{name}: /(?s:.*)/ & ~/(?s:.*)({spelled})(?s:.*)/")
+        return name
+
+    def of(self, grammar: Grammar) -> str:
+        """Return the expression of another kind of grammar.
+
+        Raises `UnsupportedParameter` for Lark source, which is no expression, and
+        `InvalidRequest` for a source that is not JSON where it should be.
+        """
+        if grammar.kind == "json_object":
+            return self.json({"type": "object"})
+        if grammar.kind == "json_schema":
+            schema = _read(grammar)
+            return self.json(schema) if isinstance(schema, dict) else f"%json {grammar.source}"
+        if grammar.kind == "regex":
+            return f"/{_on_one_line(grammar.source)}/"
+        if grammar.kind == "choice":
+            return "(" + " | ".join(self.text(str(each)) for each in _read(grammar)) + ")"
+        raise UnsupportedParameter(
+            f"{grammar.param} as Lark cannot be used beside tools or reasoning; write a schema, a "
+            "regular expression or a choice",
+            param=grammar.param,
+        )
 
     @property
     def terminals(self) -> list[str]:
         """Definitions that the expressions use."""
-        return [f"{name}: {_up_to(marker)}" for marker, name in self._terminals.items()]
+        return list(self._terminals.values())
 
 
-def _up_to(marker: str) -> str:
-    ending = re.escape(marker).replace("/", "\\/").replace("\n", "n")
-    return f"/(?s:.*){ending}/ & ~/(?s:.*){ending}(?s:.+)/"
+def _escaped(text: str) -> str:
+    return _on_one_line(re.escape(text))
+
+
+def _on_one_line(pattern: str) -> str:
+    """Return a regular expression as it stands between slashes."""
+    slashed = re.sub(r"(\\.)|/", lambda found: found[1] or r"\/", pattern, flags=re.DOTALL)
+    return slashed.replace("\\\n", "\\n").replace("\n", "\\n")
+
+
+def _read(grammar: Grammar) -> Any:
+    try:
+        return json.loads(grammar.source)
+    except (ValueError, RecursionError):
+        raise InvalidRequest(f"{grammar.param} is not valid JSON", param=grammar.param) from None
 
 
 def _literal(text: str) -> str:

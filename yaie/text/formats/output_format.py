@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
+from yaie.errors import UnsupportedParameter
 from yaie.text.formats.harmony import HARMONY, HarmonyParser
 from yaie.text.formats.json_calls import (
     APRIEL,
@@ -25,6 +27,7 @@ from yaie.text.formats.tagged_calls import GLM, MINIMAX, QWEN3_CODER, SEED
 from yaie.text.formats.tool import Tool
 from yaie.text.parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer
+from yaie.types import Grammar
 
 # Signs in a chat template, all of which it shows, and the syntax. The first row that fits counts:
 # a template may show the sign of a later one too.
@@ -61,6 +64,7 @@ THINKING = (
     Thinking("Here is my thought process:", "Here is my response:"),
 )
 PARSERS = {syntax.name: syntax for _, syntax in SYNTAXES}
+Use = Literal["free", "forced", "none"]  # of tools
 _TAIL_TOKENS = 16  # of the prompt, that may open the reasoning
 
 
@@ -91,23 +95,60 @@ class OutputFormat:
             syntax, self.thinking, is_thinking=is_thinking, tools=tools, max_calls=max_calls
         )
 
-    def forced_calls(
-        self, tools: Sequence[Tool], tokenizer: Tokenizer, *, is_thinking: bool, is_parallel: bool
-    ) -> str:
-        """Return the Lark source of an answer that calls one of the tools, after reasoning."""
-        assert self.syntax is not None
+    def grammar(
+        self,
+        tools: Sequence[Tool],
+        tokenizer: Tokenizer,
+        *,
+        use: Use,
+        is_thinking: bool,
+        is_parallel: bool = True,
+        answer: Grammar | None = None,
+    ) -> Grammar | None:
+        """Return the grammar of answers: which calls they have, and what else they may be.
+
+        `answer` constrains an answer without calls. None if all texts are answers. Raises
+        `UnsupportedParameter` where calls look like answers.
+        """
+        if answer is not None and use == "free" and tools and self._is_bare:
+            raise UnsupportedParameter(
+                f"{answer.param} cannot be used beside tools with this model, since its calls are "
+                "JSON like the answer; leave out one of them, or set tool_choice",
+                param=answer.param,
+            )
         lark = Lark(tokenizer.marker_ids)
-        calls = self.syntax.grammar(tools, lark, is_parallel)
-        start = "start: " + self._thought(lark, is_thinking) + "calls"
-        return "\n".join([start, calls, *lark.terminals]) + "\n"
+        body, param = "", "tools"
+        calls = ""
+        if self.syntax is not None and tools and (use == "forced" or (use == "free" and answer)):
+            calls = self.syntax.grammar(tools, lark, is_parallel)
+            body = "calls"
+        if use != "forced" and answer is not None:
+            if not calls and self.thinking is None and self.syntax is not HARMONY:
+                return answer  # as it is
+            body = " | ".join(filter(None, (body, self._answer(lark.of(answer), lark))))
+            param = answer.param
+        elif use == "none" and self.syntax is not None and self.syntax.openers:
+            body, param = lark.without(self.syntax.openers), "tool_choice"
+        if not body:
+            return None
+        start = f"start: {self._thought(lark, is_thinking)}({body})"
+        source = "\n".join(filter(None, (start, calls, *lark.terminals))) + "\n"
+        return Grammar(kind="lark", source=source, param=param)
+
+    @property
+    def _is_bare(self) -> bool:
+        return self.syntax is not None and self.syntax.is_bare
+
+    def _answer(self, expression: str, lark: Lark) -> str:
+        return HARMONY.final(expression, lark) if self.syntax is HARMONY else expression
 
     def _thought(self, lark: Lark, is_thinking: bool) -> str:
+        """Return the expression of the reasoning, and of the space behind it."""
         if self.thinking is None:
             return ""
-        thought = f"{lark.up_to(self.thinking.closer)} /[ \\n]{{0,2}}/ "
-        if is_thinking:
-            return thought
-        return f"({lark.text(self.thinking.opener)} {thought})? "
+        opener, space = self.thinking.opener, "/[ \\n]{0,2}/"
+        thought = f"{lark.up_to(self.thinking.closer)} {space} "
+        return thought if is_thinking else f"({lark.text(opener)} {thought})? "
 
 
 @lru_cache(maxsize=16)

@@ -138,7 +138,7 @@ class TaggedCalls(CallSyntax):
     def _value(self, schema: Mapping[str, Any], tool: Tool, lark: Lark) -> str:
         if types_of(schema) == {"string"}:
             return "(" + " | ".join(lark.text(str(each)) for each in schema["enum"]) + ")"
-        shared = {key: tool.parameters[key] for key in ("$defs",) if key in tool.parameters}
+        shared = {key: tool.parameters[key] for key in _SHARED if key in tool.parameters}
         return lark.json({**schema, **shared})
 
     def around(self, call: str, lark: Lark, is_parallel: bool) -> str:
@@ -146,6 +146,7 @@ class TaggedCalls(CallSyntax):
         return f'{call} ("\\n" {call})*' if is_parallel else call
 
 
+_SHARED = ("$defs", "definitions")  # schemas that those of arguments refer to
 _KINDS: dict[type, str] = {
     bool: "boolean",
     int: "integer",
