@@ -26,6 +26,11 @@ _NAMES = {
     "chat_template_kwargs.enable_thinking": "thinking",
     "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
 }
+_PREFIXES = (
+    ("response_format.json_schema.", "output_config.format."),
+    (".function.parameters", ".input_schema"),
+    (".function.", "."),
+)
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "cache_salt", "priority")
 
 
@@ -126,10 +131,13 @@ def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
 
 def _renamed(error: InvalidRequest) -> InvalidRequest:
     """Return the error with this API's name of the field."""
-    ours = _NAMES.get(error.param or "")
-    if error.param is None or ours is None:
+    given = error.param
+    if given is None:
         return error
-    message = error.message.replace(error.param, ours, 1)
+    ours = _NAMES.get(given, given)
+    message = error.message.replace(given, ours, 1)
+    for theirs, name in _PREFIXES:
+        ours, message = ours.replace(theirs, name), message.replace(theirs, name)
     return type(error)(message, param=ours, code=error.code)
 
 

@@ -149,7 +149,9 @@ class MessagesResponse(GenerationResponse):
     def closing(self) -> bytes:
         """Return the end of the last block, the reason of the end and the usage."""
         usage = messages_usage(self.generation.usage)
-        end = _event("message_delta", delta=self._ending(self._last), usage=usage)
+        fault = self._last.parse_fault
+        extra = {"tool_parse_error": fault} if fault else {}
+        end = _event("message_delta", delta=self._ending(self._last), usage=usage, **extra)
         return self._close() + end + _event("message_stop")
 
     def failure(self, error: YaieError) -> bytes:

@@ -64,5 +64,7 @@ class MessageEvent(Documented):
     delta: dict[str, Any] | None = None
     """Growth of a content block, or the reason of the end."""
     usage: MessageUsage | None = None
+    tool_parse_error: str | None = None
+    """Reason why a tool call stayed text, with the reason of the end."""
     error: dict[str, Any] | None = None
     request_id: str | None = None
