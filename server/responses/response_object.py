@@ -13,6 +13,7 @@ from server.generation import Generation
 from server.responses.base import GenerationResponse
 from server.responses.logprobs import token_logprobs
 from server.responses.output_items import Event, OutputItems
+from server.schemas.response_answers import ResponseAnswer, ResponseEvent
 from server.turns.store import Item, Link
 from server.turns.translate import Turn
 from yaie.errors import YaieError
@@ -23,6 +24,9 @@ from yaie.types import TokenLogprobs
 
 class ResponseObject(GenerationResponse):
     """Response with output items, stored at its end unless the request forbids it."""
+
+    answer_schema = ResponseAnswer
+    event_schema = ResponseEvent
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from server.endpoint import Endpoint
 from server.errors import NotFound
 from server.responses.response_object import ResponseObject
+from server.schemas.response_answers import DeletedResponse, InputItems, ResponseAnswer
 from server.schemas.responses import Place, ResponsesBody
 from server.service import Service
 from server.turns.store import Item
@@ -34,6 +35,15 @@ RESPONSES = Endpoint(
     respond,
     ResponseObject,
     lambda request, body: body.at(_place(request)),
+    examples={
+        "question": {"input": "What is a radix tree?"},
+        "stream": {
+            "instructions": "Answer briefly.",
+            "input": [{"role": "user", "content": "What is a slot?"}],
+            "max_output_tokens": 64,
+            "stream": True,
+        },
+    },
 )
 
 
@@ -54,7 +64,11 @@ async def create_response(request: Request) -> Response:
 
 
 @router.head("/v1/responses/{response_id}", include_in_schema=False)
-@router.get("/v1/responses/{response_id}", openapi_extra=_query(stream="boolean"))
+@router.get(
+    "/v1/responses/{response_id}",
+    openapi_extra=_query(stream="boolean"),
+    responses={200: {"model": ResponseAnswer}},
+)
 async def get_response(request: Request, response_id: str) -> Response:
     """Return a stored response, or one in progress."""
     if request.query_params.get("stream", "false").lower() not in ("", "0", "false"):
@@ -72,7 +86,7 @@ async def get_response(request: Request, response_id: str) -> Response:
     return _json(document)
 
 
-@router.delete("/v1/responses/{response_id}")
+@router.delete("/v1/responses/{response_id}", responses={200: {"model": DeletedResponse}})
 async def delete_response(request: Request, response_id: str) -> Response:
     """Remove a stored response; later turns of its conversation keep its items."""
     place = _place(request)
@@ -82,7 +96,7 @@ async def delete_response(request: Request, response_id: str) -> Response:
     return _json(msgspec.json.encode(deleted))
 
 
-@router.post("/v1/responses/{response_id}/cancel")
+@router.post("/v1/responses/{response_id}/cancel", responses={200: {"model": ResponseAnswer}})
 async def cancel_response(request: Request, response_id: str) -> Response:
     """Cancel a response in progress; return a finished one as it is."""
     place = _place(request)
@@ -99,6 +113,7 @@ async def cancel_response(request: Request, response_id: str) -> Response:
 @router.get(
     "/v1/responses/{response_id}/input_items",
     openapi_extra=_query(order="string", after="string", limit="integer"),
+    responses={200: {"model": InputItems}},
 )
 async def list_input_items(request: Request, response_id: str) -> Response:
     """List the items that the model saw: those of earlier turns, then the input of this one."""
