@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yaie.errors import YaieError
     from yaie.llm import LLM
     from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece
+    from yaie.text.parts import ToolCall
     from yaie.types import Grammar, SamplingParams
 
     __version__: str
@@ -26,6 +27,7 @@ __all__ = [
     "RequestOutput",
     "SamplingParams",
     "StreamPiece",
+    "ToolCall",
     "YaieError",
     "__version__",
 ]
@@ -38,6 +40,7 @@ _HOMES = {
     "RequestOutput": "yaie.outputs",
     "SamplingParams": "yaie.types",
     "StreamPiece": "yaie.outputs",
+    "ToolCall": "yaie.text.parts",
     "YaieError": "yaie.errors",
 }
 

@@ -91,7 +91,7 @@ class LLM:
             folder = open_folder(config.model)  # a refused model may lack a tokenizer
             tokenizer = load_tokenizer(Path(tokenizer or folder.path))
         self._tokenizer = tokenizer
-        self._reader = PromptReader(tokenizer)
+        self._reader = PromptReader(tokenizer, config.tool_call_parser)
         self._config = config
         core = load_engine_core(config)
         core.use_tokenizer(tokenizer)
@@ -167,7 +167,8 @@ class LLM:
         """Answer a conversation, or each of a list of them, through the model's chat template.
 
         Messages are in OpenAI's form. Without `sampling_params` the model decides about the length
-        of an answer. Raises as `generate` does.
+        of an answer. Its `text` has no markup of reasoning or, with `tools`, of calls: these are
+        `reasoning` and `tool_calls`. Raises as `generate` does.
         """
         self._require_open()
         if isinstance(messages, str):
@@ -220,7 +221,7 @@ class LLM:
         (sampling,) = samplings_of(sampling_params, 1, default)
         (following,) = grammars_of(grammar, 1)
         request = self._request(read, sampling, following, _Common(cache_salt, priority))
-        return self._stream(request)
+        return self._stream(Answer(request, self._tokenizer, read.make_parser))
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
         """Wait until the packed weights of a model's first start are on disk, or failed.
@@ -294,7 +295,7 @@ class LLM:
         for index, each in enumerate(zip(read, samplings, grammars, strict=True)):
             with naming_index(index, len(read)):
                 request = self._request(*each, common)
-            answers[request.request_id] = Answer(request, self._tokenizer)
+            answers[request.request_id] = Answer(request, self._tokenizer, each[0].make_parser)
         num_done = 0
         with (
             contextlib.closing(self._grow(answers)) as deltas,
@@ -313,14 +314,13 @@ class LLM:
                 logger.warning("prompt %d failed in the engine: %s", index, output.error)
         return outputs
 
-    def _stream(self, request: GenerationRequest) -> Generator[StreamPiece, None, None]:
-        answer = Answer(request, self._tokenizer)
-        with contextlib.closing(self._grow({request.request_id: answer})) as deltas:
+    def _stream(self, answer: Answer) -> Generator[StreamPiece, None, None]:
+        with contextlib.closing(self._grow({answer.request.request_id: answer})) as deltas:
             for delta in deltas:
                 if delta.error is not None:
                     raise RequestFailed(delta.error.message, code=delta.error.code)
                 piece = take_piece(answer, delta.index)
-                if piece.token_ids or piece.text or piece.finish_reason:
+                if piece.token_ids or piece.text or piece.finish_reason or piece.reasoning:
                     yield piece
 
     def _grow(self, answers: Mapping[str, Answer]) -> Generator[TokenDelta, None, None]:

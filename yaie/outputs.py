@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from yaie.text.answer import Answer
+from yaie.text.parts import ToolCall, ToolCallPart, calls_of, reasoning_of, text_of
 from yaie.types import FinishReason, Timings, TokenLogprobs, Usage
 
 
@@ -19,14 +20,17 @@ class CompletionOutput:
     stop_reason: str | int | None  # the stop string or stop token id that ended it
     logprobs: tuple[TokenLogprobs, ...] | None  # one for each token, if requested
     timings: Timings
+    reasoning: str = ""  # of a chat: the thoughts before the answer
+    tool_calls: tuple[ToolCall, ...] = ()  # of a chat with tools
+    parse_fault: str = ""  # why a tool call was not parsed; it is text then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOutput:
     """Answer to one prompt: its sequences and their usage.
 
-    `text`, `token_ids`, `finish_reason`, `stop_reason`, `logprobs` and `timings` are those of
-    the first sequence; `choices` holds all `n`.
+    `text`, `token_ids`, `reasoning` and the other properties are those of the first sequence;
+    `choices` holds all `n`.
     """
 
     request_id: str
@@ -63,6 +67,16 @@ class RequestOutput:
         return self.choices[0].logprobs
 
     @property
+    def reasoning(self) -> str:
+        """Thoughts before the first answer of a chat; empty without any."""
+        return self.choices[0].reasoning
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """Tool calls of the first answer of a chat with tools."""
+        return self.choices[0].tool_calls
+
+    @property
     def timings(self) -> Timings:
         """Timings of the first sequence."""
         return self.choices[0].timings
@@ -80,6 +94,8 @@ class StreamPiece:
     finish_reason: FinishReason | None  # on the last piece of each sequence
     stop_reason: str | int | None
     usage: Usage  # of the request so far
+    reasoning: str = ""
+    tool_calls: tuple[ToolCallPart, ...] = ()  # growth of the calls
 
 
 def make_output(answer: Answer, prompt: str | None) -> RequestOutput:
@@ -100,7 +116,10 @@ def _make_completion(answer: Answer, index: int) -> CompletionOutput:
     piece = answer.take(index)
     return CompletionOutput(
         index=index,
-        text=piece.text,
+        text=text_of(piece.parts),
+        reasoning=reasoning_of(piece.parts),
+        tool_calls=calls_of(piece.parts),
+        parse_fault=piece.parse_fault,
         token_ids=piece.token_ids,
         # An error ends the whole request, also its running sequences.
         finish_reason=piece.finish_reason or "error",
@@ -116,7 +135,9 @@ def take_piece(answer: Answer, index: int) -> StreamPiece:
     return StreamPiece(
         request_id=answer.request.request_id,
         index=index,
-        text=piece.text,
+        text=text_of(piece.parts),
+        reasoning=reasoning_of(piece.parts),
+        tool_calls=tuple(part for part in piece.parts if isinstance(part, ToolCallPart)),
         token_ids=piece.token_ids,
         logprobs=piece.logprobs,
         finish_reason=piece.finish_reason,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from yaie.errors import InvalidRequest
 from yaie.text.chat import ChatTemplate
+from yaie.text.formats.output_format import detect_format
+from yaie.text.formats.tool import tools_of
+from yaie.text.parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer
 
 Prompt = str | Sequence[int] | Mapping[str, Any]
@@ -24,13 +27,15 @@ class ReadPrompt:
 
     text: str | None  # None for a prompt of token ids
     token_ids: tuple[int, ...]
+    make_parser: Callable[[], OutputParser] = PlainText  # of its answers
 
 
 class PromptReader:
     """Encoder of prompts and conversations for one tokenizer. Any thread may call it."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, tool_call_parser: str = "auto") -> None:
         self._tokenizer = tokenizer
+        self._tool_call_parser = tool_call_parser
         self._template = ChatTemplate(tokenizer)
 
     def read_prompt(self, prompt: object) -> ReadPrompt:
@@ -61,7 +66,10 @@ class PromptReader:
                 param="messages",
             )
         text = self._template.render_text(conversation, tools, template_kwargs=template_kwargs)
-        return ReadPrompt(text, tuple(self._tokenizer.encode(text, add_special_tokens=False)))
+        token_ids = tuple(self._tokenizer.encode(text, add_special_tokens=False))
+        form = detect_format(self._template.source, self._tool_call_parser)
+        is_thinking = form.opens_thinking(self._tokenizer, token_ids)
+        return ReadPrompt(text, token_ids, form.parser(tools_of(tools), is_thinking=is_thinking))
 
 
 def is_conversation(value: object) -> TypeGuard[Sequence[Message]]:

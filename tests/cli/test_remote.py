@@ -101,6 +101,16 @@ def test_answers_with_nulls_and_gaps_are_read(
     assert done.stderr.startswith("m · ")
 
 
+def test_reasoning_stays_out_of_the_answer(server: RecordingServer, yaie: Cli) -> None:
+    server.events = [
+        {"choices": [{"delta": {"reasoning_content": "Hm."}}]},
+        {"choices": [{"delta": {"content": "hi"}}]},
+        {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+    ]
+    done = yaie("run", "hello", "--url", server.url)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hi\n", "")
+
+
 @pytest.mark.parametrize("last", [{"text": None, "finish_reason": "stop"}, {"finish_reason": "e"}])
 def test_a_raw_answer_may_end_without_a_text(last: Any, server: RecordingServer) -> None:
     server.events = [{"choices": [{"text": "hi"}]}, {"choices": [last]}]

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from yaie.cli import terminal
 from yaie.cli.sampling_options import SamplingOptions
 from yaie.types import Usage
 
@@ -87,6 +88,22 @@ class AnswerStream:
         """Abort the answer."""
         with contextlib.suppress(KeyboardInterrupt):
             self.pieces.close()
+
+
+class ReasoningOnScreen:
+    """Reasoning of one answer, shown dim on a terminal before the answer itself."""
+
+    def __init__(self) -> None:
+        self._is_open = False
+
+    def show(self, reasoning: str) -> None:
+        """Show more of the reasoning; empty text, the beginning of the answer, ends it."""
+        if reasoning:
+            self._is_open = True
+            terminal.aside(reasoning)
+        elif self._is_open:
+            self._is_open = False
+            terminal.aside("\n\n")
 
 
 class AnswerSource(Protocol):

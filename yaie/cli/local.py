@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from yaie.cli import terminal
-from yaie.cli.answers import AnswerStream, FinishedAnswer, Question
+from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
 from yaie.cli.failures import USAGE, CommandFailed, usage_error
 from yaie.cli.sampling_options import SamplingOptions
 from yaie.errors import ContextLengthExceeded
@@ -113,14 +113,17 @@ class ModelAnswers:
     ) -> Generator[str, None, FinishedAnswer]:
         began = time.perf_counter()
         first_s: float | None = None
-        text, reason = "", "error"
+        text, reason, reasoning = "", "error", ReasoningOnScreen()
         usage = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
         for piece in self._begin(question, options):
             if first_s is None:
                 first_s = time.perf_counter() - began
             usage, reason = piece.usage, piece.finish_reason or reason
             text += piece.text
+            if piece.reasoning:
+                reasoning.show(piece.reasoning)
             if piece.text:
+                reasoning.show("")
                 yield piece.text
         total_s = time.perf_counter() - began
         info = self._llm.info

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from yaie.cli.answers import AnswerStream, FinishedAnswer, Question
+from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
 from yaie.cli.connection import KEY_REFUSED, open_session, read_url
 from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed, usage_error
 from yaie.cli.sampling_options import SamplingOptions
@@ -85,6 +85,7 @@ class ServerAnswers:
         route = "/v1/completions" if raw else "/v1/chat/completions"
         began = time.perf_counter()
         first_s: float | None = None
+        reasoning = ReasoningOnScreen()
         text, reason, usage = "", "", Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
         try:
             with self._begin(route, body, options.shrinks_to_fit) as reply:
@@ -93,8 +94,13 @@ class ServerAnswers:
                         part = _object(choice) if raw else _object(_object(choice).get("delta"))
                         piece = part.get("text" if raw else "content")
                         reason = _object(choice).get("finish_reason") or reason
+                        thought = part.get("reasoning_content")
+                        if (piece or thought) and first_s is None:
+                            first_s = time.perf_counter() - began
+                        if thought and isinstance(thought, str):
+                            reasoning.show(thought)
                         if piece and isinstance(piece, str):
-                            first_s = time.perf_counter() - began if first_s is None else first_s
+                            reasoning.show("")
                             text += piece
                             yield piece
                     if event.get("usage"):

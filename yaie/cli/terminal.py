@@ -88,6 +88,12 @@ def note(text: str) -> None:
         print(dim(text, sys.stderr), file=sys.stderr, flush=True)
 
 
+def aside(text: str) -> None:
+    """Print a dim piece of text to stderr, without a line break, where notes are shown."""
+    if notes_are_shown():
+        print(dim(text, sys.stderr), end="", file=sys.stderr, flush=True)
+
+
 def warn(text: str) -> None:
     """Print a warning to stderr, also to a file or pipe."""
     if not _quiet:

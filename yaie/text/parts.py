@@ -38,6 +38,37 @@ class ToolCallPart:
 Part = TextPart | ReasoningPart | ToolCallPart
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One whole tool call."""
+
+    name: str
+    arguments: str  # the JSON text of an object
+    call_id: str = ""  # the model's own
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    """Return the text of the answer itself."""
+    return "".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def reasoning_of(parts: Iterable[Part]) -> str:
+    """Return the text of the reasoning."""
+    return "".join(part.text for part in parts if isinstance(part, ReasoningPart))
+
+
+def calls_of(parts: Iterable[Part]) -> tuple[ToolCall, ...]:
+    """Return the calls of a whole answer."""
+    growths: dict[int, list[ToolCallPart]] = {}
+    for part in parts:
+        if isinstance(part, ToolCallPart):
+            growths.setdefault(part.index, []).append(part)
+    return tuple(
+        ToolCall(each[0].name, "".join(part.arguments for part in each), each[0].call_id)
+        for each in growths.values()
+    )
+
+
 def merged(parts: Iterable[Part]) -> list[Part]:
     """Return the parts with neighbours of one kind, or of one call, as one part."""
     runs: list[list[Part]] = []

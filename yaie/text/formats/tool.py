@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,3 +25,16 @@ class Tool:
         properties = self.parameters.get("properties")
         schema = properties.get(key) if isinstance(properties, Mapping) else None
         return schema if isinstance(schema, Mapping) else {}
+
+
+def tools_of(given: Sequence[Mapping[str, Any]] | None) -> tuple[Tool, ...]:
+    """Return the functions among unchecked tools, in OpenAI's form or bare."""
+    found = []
+    for each in given or ():
+        function = each.get("function", each)
+        name = function.get("name") if isinstance(function, Mapping) else None
+        if isinstance(name, str) and name:
+            parameters = function.get("parameters")
+            is_schema = isinstance(parameters, Mapping)
+            found.append(Tool(name, parameters if is_schema else {"type": "object"}))
+    return tuple(found)
