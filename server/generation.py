@@ -146,6 +146,7 @@ class Generation:
             prompt_tokens=sum(usage.prompt_tokens for usage in usages),
             completion_tokens=0 if self.call.prompt_only else num_completion,
             cached_tokens=sum(usage.cached_tokens for usage in usages),
+            reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
         )
 
     def fail(self, error: YaieError) -> None:

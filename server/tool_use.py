@@ -68,17 +68,17 @@ def answer_format(
             "use 'auto' or 'none', or name the form by --tool-call-parser",
             param="tool_choice",
         )
-    is_thinking = form.opens_thinking(tokenizer, prompt)
+    thinking = form.thinking_in(tokenizer, prompt)
     tools = tool_use.tools
     grammar = form.grammar(
         tools,
         tokenizer,
         use=tool_use.use,
-        is_thinking=is_thinking,
+        thinking=thinking,
         is_parallel=tool_use.max_calls is None,
         answer=answer,
     )
-    return form.parser(tools, is_thinking=is_thinking, max_calls=tool_use.max_calls), grammar
+    return form.parser(tools, thinking=thinking, max_calls=tool_use.max_calls), grammar
 
 
 def _functions(tools: list[Any]) -> set[str]:

@@ -68,8 +68,8 @@ class PromptReader:
         text = self._template.render_text(conversation, tools, template_kwargs=template_kwargs)
         token_ids = tuple(self._tokenizer.encode(text, add_special_tokens=False))
         form = detect_format(self._template.source, self._tool_call_parser)
-        is_thinking = form.opens_thinking(self._tokenizer, token_ids)
-        return ReadPrompt(text, token_ids, form.parser(tools_of(tools), is_thinking=is_thinking))
+        thinking = form.thinking_in(self._tokenizer, token_ids)
+        return ReadPrompt(text, token_ids, form.parser(tools_of(tools), thinking=thinking))
 
 
 def is_conversation(value: object) -> TypeGuard[Sequence[Message]]:

@@ -205,6 +205,7 @@ class Usage:
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int
+    reasoning_tokens: int = 0  # of the completion tokens
 
     @property
     def total_tokens(self) -> int:

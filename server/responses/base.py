@@ -22,13 +22,16 @@ MAX_FAULT_CHARS = 300
 
 
 def usage_json(usage: Usage) -> dict[str, Any]:
-    """Return OpenAI's `usage`, always with the cached tokens."""
-    return {
+    """Return OpenAI's `usage`, always with the cached tokens; with those of reasoning, if any."""
+    counts: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
         "total_tokens": usage.total_tokens,
         "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
     }
+    if usage.reasoning_tokens:
+        counts["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
+    return counts
 
 
 class GenerationResponse(ABC):

@@ -140,10 +140,6 @@ class ResponseObject(GenerationResponse):
 
     def _usage(self) -> dict[str, Any]:
         usage = self.generation.usage
-        num_reasoning = 0
-        if self._items.reasoning:
-            ids = self.tokenizer.encode(self._items.reasoning, add_special_tokens=False)
-            num_reasoning = min(len(ids), usage.completion_tokens)
         return {
             "input_tokens": usage.prompt_tokens,
             "input_tokens_details": {
@@ -151,7 +147,7 @@ class ResponseObject(GenerationResponse):
                 "cache_write_tokens": usage.prompt_tokens - usage.cached_tokens,
             },
             "output_tokens": usage.completion_tokens,
-            "output_tokens_details": {"reasoning_tokens": num_reasoning},
+            "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
             "total_tokens": usage.total_tokens,
         }
 

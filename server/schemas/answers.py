@@ -16,6 +16,12 @@ class CachedTokens(Documented):
     """Prompt tokens that were not computed for this request."""
 
 
+class ReasoningTokens(Documented):
+    """Details on the tokens of the answer."""
+
+    reasoning_tokens: int
+
+
 class CompletionUsage(Documented):
     """Numbers of tokens, over all choices."""
 
@@ -23,6 +29,8 @@ class CompletionUsage(Documented):
     completion_tokens: int
     total_tokens: int
     prompt_tokens_details: CachedTokens
+    completion_tokens_details: ReasoningTokens | None = None
+    """Present if a model has thought before its answer."""
 
 
 class CalledFunction(Documented):
@@ -98,6 +106,8 @@ class ChatChoice(Documented):
     finish_reason: Finish
     stop_reason: str | int | None
     """Stop string or stop token that ended the answer."""
+    tool_parse_error: str | None = None
+    """Reason why a tool call could not be read."""
     token_ids: list[int] | None = None
     """With `return_token_ids`."""
 
@@ -132,6 +142,7 @@ class ChatChunkChoice(Documented):
     logprobs: ChatLogprobs | None = None
     finish_reason: Finish | None
     stop_reason: str | int | None = None
+    tool_parse_error: str | None = None
     token_ids: list[int] | None = None
 
 

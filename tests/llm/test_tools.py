@@ -46,7 +46,7 @@ def test_outputs_have_the_parts_of_an_answer(tokenizer: Tokenizer) -> None:
     )
     tools = tools_of([{"name": "f"}, {"no": "name"}])
     whole, streamed = (
-        Answer(request, tokenizer, form.parser(tools, is_thinking=False)) for _ in range(2)
+        Answer(request, tokenizer, form.parser(tools, thinking="free")) for _ in range(2)
     )
     token_ids = tokenizer.encode(said)
     pieces = []

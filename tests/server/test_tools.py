@@ -98,6 +98,16 @@ def test_reasoning_is_apart(said: Any, ask: Any) -> None:
     assert (answer["reasoning_content"], answer["tool_calls"]) == ("One.", [CALL])
 
 
+def test_usage_counts_the_reasoning(said: Any, tokenizer: Tokenizer) -> None:
+    http, _ = said("<think>One, two, three.</think>Four.")
+    details = chat(http)["usage"]["completion_tokens_details"]
+    assert details == {"reasoning_tokens": len(tokenizer.encode("One, two, three."))}
+    *_, last = stream(http, stream_options={"include_usage": True})
+    assert last["usage"]["completion_tokens_details"]["reasoning_tokens"] > 0
+    http, _ = said("Four.")
+    assert "completion_tokens_details" not in chat(http)["usage"]
+
+
 @pytest.mark.parametrize("ask", [whole, streamed])
 def test_a_broken_call_is_text_with_its_reason(said: Any, ask: Any) -> None:
     http, _ = said(BROKEN)

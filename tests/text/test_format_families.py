@@ -220,7 +220,7 @@ def test_the_grammar_of_forced_calls(family: Family, byte_level: Tokenizer) -> N
 
     def is_whole(text: str, is_parallel: bool) -> bool:
         grammar = form.grammar(
-            (WEATHER, ADD), byte_level, use="forced", is_thinking=False, is_parallel=is_parallel
+            (WEATHER, ADD), byte_level, use="forced", thinking="free", is_parallel=is_parallel
         )
         return accepts(byte_level, grammar, text)
 
@@ -235,7 +235,7 @@ def test_the_grammar_of_forced_calls(family: Family, byte_level: Tokenizer) -> N
 @each_family
 def test_the_grammar_without_calls(family: Family, byte_level: Tokenizer) -> None:
     form = detect_format(family.template)
-    grammar = form.grammar((), byte_level, use="none", is_thinking=False)
+    grammar = form.grammar((), byte_level, use="none", thinking="free")
     if form.syntax is None or not form.syntax.openers:
         assert grammar is None
         return
@@ -257,9 +257,11 @@ def test_a_schema_holds_for_answers_beside_reasoning_and_calls(
     tools = (WEATHER, ADD)
     if form.syntax is not None and form.syntax.is_bare:
         with pytest.raises(UnsupportedParameter, match="beside tools"):
-            form.grammar(tools, byte_level, use="free", is_thinking=False, answer=answer)
+            form.grammar(tools, byte_level, use="free", thinking="free", answer=answer)
         return
-    grammar = form.grammar(tools, byte_level, use="free", is_thinking=is_thinking, answer=answer)
+    grammar = form.grammar(
+        tools, byte_level, use="free", thinking="open" if is_thinking else "free", answer=answer
+    )
     before = "Hm.</think>\n\n" if is_thinking else ""
     if family.name == "harmony":
         before = f"{family.before}<|channel|>final<|message|>"
@@ -267,12 +269,28 @@ def test_a_schema_holds_for_answers_beside_reasoning_and_calls(
     assert accepts(byte_level, grammar, before + good)
     assert not accepts(byte_level, grammar, before + bad)
     assert accepts(byte_level, grammar, family.one) is not is_thinking
-    alone = form.grammar((), byte_level, use="free", is_thinking=is_thinking, answer=answer)
+    alone = form.grammar(
+        (), byte_level, use="free", thinking="open" if is_thinking else "free", answer=answer
+    )
     if form.thinking is None and family.name != "harmony":
         assert alone is answer
     else:
         assert accepts(byte_level, alone, before + good)
         assert not accepts(byte_level, alone, before + bad)
+
+
+def test_the_prompt_shows_the_state_of_the_reasoning(byte_level: Tokenizer) -> None:
+    form = detect_format("tools <tool_call> <think> </think>")
+    answer = ANSWERS[0][0]
+    for prompt, state in (
+        ("assistant\n<think>\n", "open"),
+        ("assistant\n<think>\n\n</think>\n\n", "closed"),
+        ("assistant\n", "free"),
+    ):
+        found = form.thinking_in(byte_level, byte_level.encode(prompt))
+        assert found == state
+        grammar = form.grammar((), byte_level, use="free", thinking=found, answer=answer)
+        assert (grammar is answer) is (state == "closed")
 
 
 def test_parsers_are_the_settings_choices() -> None:

@@ -50,7 +50,7 @@ def parse(
     tools: Sequence[Tool] = TOOLS,
 ) -> tuple[list[Any], str]:
     """Return the parts of a text in pieces, and the fault."""
-    parser = form.parser(tools, is_thinking=is_thinking)()
+    parser = form.parser(tools, thinking="open" if is_thinking else "free")()
     parts = [part for piece in pieces for part in parser.push(piece)]
     parts += parser.end()
     return merged(parts), parser.fault
@@ -75,7 +75,7 @@ def test_reasoning_and_a_call() -> None:
 
 
 def test_arguments_arrive_as_they_are_written() -> None:
-    parser = HERMES.parser(TOOLS, is_thinking=False)()
+    parser = HERMES.parser(TOOLS, thinking="free")()
     shown = []
     for character in CALL:
         shown.append(len(parser.push(character)))

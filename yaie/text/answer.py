@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from yaie.errors import RequestError
 from yaie.text.detokenize import make_detokenizer
-from yaie.text.parts import OutputParser, Part, PlainText
+from yaie.text.parts import OutputParser, Part, PlainText, reasoning_of
 from yaie.text.stops import StopScanner
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import (
@@ -53,6 +53,8 @@ class SequenceText:
     ) -> None:
         self._parser = PlainText() if parser is None else parser
         self.num_tokens = 0
+        self.num_reasoning_tokens = 0  # of the text taken so far
+        self._tokenizer = tokenizer
         self.finish_reason: FinishReason | None = None
         self.stop_reason: str | int | None = None
         self._sampling = sampling
@@ -135,9 +137,20 @@ class SequenceText:
             finish_reason=self.finish_reason if is_end else None,
             stop_reason=self.stop_reason if is_end else None,
         )
+        self._count_reasoning(piece)
         self._is_end_taken = self._is_end_taken or is_end
         self._texts, self._parts, self._token_ids, self._logprobs = [], [], [], []
         return piece
+
+    def _count_reasoning(self, piece: TextPiece) -> None:
+        reasoning = reasoning_of(piece.parts)
+        if not reasoning:
+            return
+        if len(piece.parts) == 1:  # reasoning alone
+            self.num_reasoning_tokens += len(piece.token_ids)
+            return
+        ids = self._tokenizer.encode(reasoning, add_special_tokens=False)
+        self.num_reasoning_tokens += min(len(ids), len(piece.token_ids))
 
     def _scan(self, token_ids: tuple[int, ...]) -> tuple[int, bool]:
         """Decode tokens up to the end of the text; return their number, and whether it ended.
@@ -203,6 +216,7 @@ class Answer:
             prompt_tokens=len(self.request.prompt_token_ids),
             completion_tokens=sum(sequence.num_tokens for sequence in self._sequences),
             cached_tokens=self._num_cached_tokens,
+            reasoning_tokens=sum(sequence.num_reasoning_tokens for sequence in self._sequences),
         )
 
     def push(self, delta: TokenDelta) -> bool:

@@ -65,6 +65,8 @@ THINKING = (
 )
 PARSERS = {syntax.name: syntax for _, syntax in SYNTAXES}
 Use = Literal["free", "forced", "none"]  # of tools
+# Of the reasoning, by the end of the prompt; free: the model may open it.
+ThinkingState = Literal["open", "closed", "free"]
 _TAIL_TOKENS = 16  # of the prompt, that may open the reasoning
 
 
@@ -75,15 +77,17 @@ class OutputFormat:
     syntax: CallSyntax | None = None
     thinking: Thinking | None = None
 
-    def opens_thinking(self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int]) -> bool:
-        """Return True if the prompt ends with the beginning of the reasoning."""
+    def thinking_in(self, tokenizer: Tokenizer, prompt_token_ids: Sequence[int]) -> ThinkingState:
+        """Return the state of the reasoning at the end of a prompt."""
         if self.thinking is None:
-            return False
+            return "free"
         tail = tokenizer.decode(list(prompt_token_ids[-_TAIL_TOKENS:]), skip_special_tokens=False)
-        return tail.rstrip().endswith(self.thinking.opener)
+        if tail.rstrip().endswith(self.thinking.opener):
+            return "open"
+        return "closed" if tail.rstrip().endswith(self.thinking.closer) else "free"
 
     def parser(
-        self, tools: Sequence[Tool], *, is_thinking: bool, max_calls: int | None = None
+        self, tools: Sequence[Tool], *, thinking: ThinkingState, max_calls: int | None = None
     ) -> Callable[[], OutputParser]:
         """Return a maker of parsers; without tools calls are text."""
         syntax = self.syntax if tools else None
@@ -92,7 +96,7 @@ class OutputFormat:
         if syntax is None and self.thinking is None:
             return PlainText
         return lambda: MarkupParser(
-            syntax, self.thinking, is_thinking=is_thinking, tools=tools, max_calls=max_calls
+            syntax, self.thinking, is_thinking=thinking == "open", tools=tools, max_calls=max_calls
         )
 
     def grammar(
@@ -101,7 +105,7 @@ class OutputFormat:
         tokenizer: Tokenizer,
         *,
         use: Use,
-        is_thinking: bool,
+        thinking: ThinkingState,
         is_parallel: bool = True,
         answer: Grammar | None = None,
     ) -> Grammar | None:
@@ -123,7 +127,8 @@ class OutputFormat:
             calls = self.syntax.grammar(tools, lark, is_parallel)
             body = "calls"
         if use != "forced" and answer is not None:
-            if not calls and self.thinking is None and self.syntax is not HARMONY:
+            is_alone = self.thinking is None or thinking == "closed"
+            if not calls and is_alone and self.syntax is not HARMONY:
                 return answer  # as it is
             body = " | ".join(filter(None, (body, self._answer(lark.of(answer), lark))))
             param = answer.param
@@ -131,7 +136,7 @@ class OutputFormat:
             body, param = lark.without(self.syntax.openers), "tool_choice"
         if not body:
             return None
-        start = f"start: {self._thought(lark, is_thinking)}({body})"
+        start = f"start: {self._thought(lark, thinking)}({body})"
         source = "\n".join(filter(None, (start, calls, *lark.terminals))) + "\n"
         return Grammar(kind="lark", source=source, param=param)
 
@@ -142,13 +147,13 @@ class OutputFormat:
     def _answer(self, expression: str, lark: Lark) -> str:
         return HARMONY.final(expression, lark) if self.syntax is HARMONY else expression
 
-    def _thought(self, lark: Lark, is_thinking: bool) -> str:
+    def _thought(self, lark: Lark, thinking: ThinkingState) -> str:
         """Return the expression of the reasoning, and of the space behind it."""
-        if self.thinking is None:
+        if self.thinking is None or thinking == "closed":
             return ""
         opener, space = self.thinking.opener, "/[ \\n]{0,2}/"
         thought = f"{lark.up_to(self.thinking.closer)} {space} "
-        return thought if is_thinking else f"({lark.text(opener)} {thought})? "
+        return thought if thinking == "open" else f"({lark.text(opener)} {thought})? "
 
 
 @lru_cache(maxsize=16)
