@@ -6,12 +6,15 @@ Texts of models are nearly JSON: a raw line break inside a string is read as its
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 from yaie.text.formats.reader import Reader, Steps
 
 _MAX_DEPTH = 512
 _PAIRS = {"{": "}", "[": "]"}
+_PLAIN = re.compile(r'[^"{}\[\]<]+')  # outside strings
+_IN_STRING = re.compile(r'[^"\\\x00-\x1f]+')
 _SCALAR_ENDS = frozenset(",]} \t\r\n<[")
 
 
@@ -55,7 +58,7 @@ def characters(written: str) -> str:
 def _read_nested(reader: Reader, show: Callable[[str], None]) -> Steps[None]:
     closers: list[str] = []
     while True:
-        if plain := reader.run_of(_is_plain):
+        if plain := reader.run_of(_PLAIN):
             show(plain)
         found = yield from reader.peek()
         if not found:
@@ -70,21 +73,17 @@ def _read_nested(reader: Reader, show: Callable[[str], None]) -> Steps[None]:
         elif found in "]}":
             if closers.pop() != found:
                 raise Malformed(f"{found!r} closes no bracket")
-        elif not _is_plain(found):
+        elif found == "<":  # of a marker
             raise Malformed(f"{found!r} is outside a string")
         show((yield from reader.take()))
         if not closers:
             return
 
 
-def _is_plain(character: str) -> bool:
-    return character not in '"{}[]<'
-
-
 def _read_string(reader: Reader, show: Callable[[str], None]) -> Steps[None]:
     show((yield from reader.take()))
     while True:
-        if plain := reader.run_of(_is_in_string):
+        if plain := reader.run_of(_IN_STRING):
             show(plain)
         found = yield from reader.take()
         if not found:
@@ -99,10 +98,6 @@ def _read_string(reader: Reader, show: Callable[[str], None]) -> Steps[None]:
             show(json.dumps(found)[1:-1])
         else:
             show(found)
-
-
-def _is_in_string(character: str) -> bool:
-    return character not in '"\\' and character >= " "
 
 
 def _read_scalar(reader: Reader, show: Callable[[str], None]) -> Steps[None]:

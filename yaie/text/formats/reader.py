@@ -7,7 +7,7 @@ on where it was cut. At the end of the text nothing waits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from functools import lru_cache
 from typing import TypeVar
 
@@ -74,12 +74,10 @@ class Reader:
             self._advance(len(word))
         return is_next
 
-    def run_of(self, is_in: Callable[[str], bool]) -> str:
-        """Read the characters at hand as long as `is_in` holds."""
-        end = self._at
-        while end < len(self._text) and is_in(self._text[end]):
-            end += 1
-        return self._advance(end - self._at)
+    def run_of(self, pattern: re.Pattern[str]) -> str:
+        """Read the characters at hand that a pattern matches."""
+        found = pattern.match(self._text, self._at)
+        return self._advance(found.end() - self._at) if found else ""
 
     def before(self, markers: tuple[str, ...]) -> Steps[tuple[str, str | None]]:
         """Read text up to a marker, and the marker; return both, as far as they have arrived.
