@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
+EXAMPLES ?= 25
+SCHEMATHESIS := schemathesis==4.32.5
 CPP := $(wildcard yaie/kernels/csrc/* tests/kernels/*.cpp)
 WORKERS := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
@@ -15,7 +17,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup serve demo test test-integration test-training test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup serve demo test test-integration test-openapi test-training test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +41,12 @@ test: setup  ## the default test suite (CPU only)
 
 test-integration: setup  ## the tests that start processes, sockets or compilers, or run large sets
 	$(BIN)/python -m pytest -m 'integration and not gpu and not slow' $(WORKERS)
+
+test-openapi: setup  ## schemathesis (network of the package index) against the OpenAPI document, EXAMPLES=25 an operation
+	test -x build/schemathesis/bin/schemathesis || ($(PYTHON) -m venv build/schemathesis && \
+	  build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check '$(SCHEMATHESIS)')
+	SCHEMATHESIS=build/schemathesis/bin/schemathesis EXAMPLES=$(EXAMPLES) \
+	  $(BIN)/python -m pytest -m integration tests/server/test_schemathesis.py
 
 test-training: setup  ## the tests of the built-in model's training text (several minutes)
 	$(BIN)/python -m pytest training $(WORKERS)

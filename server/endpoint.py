@@ -15,11 +15,14 @@ from server.bodies import read_body
 from server.openapi import REFERENCE
 from server.rendering import rendered
 from server.responses.base import GenerationResponse
+from server.responses.sse import DONE_MARK
 from server.schemas.base import RequestBody
 from server.served_model import ServedModel
 from server.service import Service
 from server.streaming import ClientGone, EventStream, answer_whole, unless_gone
 from server.translate import Call, Translator
+from yaie.sampling_fields import Real, Whole
+from yaie.types import SAMPLING_FIELDS
 
 Body = TypeVar("Body", bound=RequestBody)
 CLIENT_CLOSED = 499  # never sent; counted in the metrics
@@ -53,8 +56,9 @@ class Endpoint(Generic[Body]):
             answer["model"] = whole
         data: dict[str, Any] = {"type": "string"}
         if (event := self.response.event_schema) is not None:
-            data["contentMediaType"] = "application/json"
-            data["contentSchema"] = event.model_json_schema(ref_template=REFERENCE)
+            described = event.model_json_schema(ref_template=REFERENCE)
+            chunk = {**data, "contentMediaType": "application/json", "contentSchema": described}
+            data = {"anyOf": [chunk, {"const": DONE_MARK}]}
         schema = {
             "type": "object",
             "description": "One server-sent event",
@@ -128,10 +132,22 @@ class Endpoint(Generic[Body]):
 
 def described_body(schema: type[RequestBody], examples: Mapping[str, Any]) -> dict[str, Any]:
     """Return a route's description of its body for the OpenAPI page; `examples` by name."""
-    content: dict[str, Any] = {"schema": schema.model_json_schema(ref_template=REFERENCE)}
+    described = schema.model_json_schema(ref_template=REFERENCE)
+    _add_ranges(described["properties"])
+    content: dict[str, Any] = {"schema": described}
     if examples:
         content["examples"] = {name: {"value": body} for name, body in examples.items()}
     return {"requestBody": {"required": True, "content": {"application/json": content}}}
+
+
+def _add_ranges(properties: dict[str, Any]) -> None:
+    """Add the ranges of sampling parameters to the schemas of body fields."""
+    for name, described in properties.items():
+        kind = SAMPLING_FIELDS[name].kind if name in SAMPLING_FIELDS else None
+        if isinstance(kind, Whole | Real) and name != "max_tokens":  # 0 goes with echo
+            for branch in (described, *described.get("anyOf", ())):
+                if branch.get("type") in ("integer", "number"):
+                    branch.update(minimum=kind.least, maximum=kind.most)
 
 
 def _ignored(call: Call) -> dict[str, str]:

@@ -192,9 +192,9 @@ def _collect(schema: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any]:
     schema = dict(schema)
     for name, definition in schema.pop("$defs", {}).items():
         schemas.setdefault(name, definition)
-    data = schema.get("properties", {}).get("data", {})
-    if "contentSchema" in data:  # of an event
-        data["contentSchema"] = _collect(data["contentSchema"], schemas)
+    for branch in schema.get("properties", {}).get("data", {}).get("anyOf", ()):
+        if "contentSchema" in branch:  # of an event
+            branch["contentSchema"] = _collect(branch["contentSchema"], schemas)
     if "properties" not in schema or "title" not in schema:
         return schema
     schemas.setdefault(schema["title"], schema)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-DONE = b"data: [DONE]\n\n"
+DONE_MARK = "[DONE]"
+DONE = f"data: {DONE_MARK}\n\n".encode()
 
 
 def event(data: bytes) -> bytes:

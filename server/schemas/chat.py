@@ -10,10 +10,30 @@ from pydantic import Field
 from server.schemas import unused
 from server.schemas.common import GenerationBody, Short, WholeNumber
 from server.schemas.field import Extension, Unused, Used
+from yaie.text.chat import ROLES
 
 _A_TOOL = {
     "type": "function",
     "function": {"name": "add_numbers", "parameters": {"type": "object", "properties": {}}},
+}
+_PART = {
+    "type": "object",
+    "required": ["type"],
+    "properties": {"type": {"enum": ["text", "refusal"]}, "text": {"type": "string"}},
+}
+_MESSAGE = {
+    "type": "object",
+    "required": ["role"],
+    "properties": {
+        "role": {"enum": list(ROLES)},
+        "content": {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "array", "items": {"anyOf": [_PART, {"type": "string"}]}},
+                {"type": "null"},
+            ]
+        },
+    },
 }
 
 
@@ -32,7 +52,7 @@ class ChatBody(GenerationBody):
             "most 10,000, and 33,554,432 characters once rendered.",
             "required",
             example=[{"role": "user", "content": "What is a radix tree?"}],
-            schema={"minItems": 1},
+            schema={"minItems": 1, "items": _MESSAGE},
         ),
     ]
     max_completion_tokens: Annotated[

@@ -10,8 +10,11 @@ from tests.client.canary import fly
 
 # Fewer slots than the lanes need, so that sequences are preempted.
 SETTINGS = {
-    **{"num_slots": 800, "max_model_len": 256, "max_running": 96},
-    **{"threads": 1, "policy": "priority"},
+    "num_slots": 800,
+    "max_model_len": 256,
+    "max_running": 96,
+    "threads": 1,
+    "policy": "priority",
 }
 
 

@@ -81,6 +81,13 @@ def test_required_fields_are_required(http: TestClient) -> None:
     assert body_of(document, POSTS[0])["properties"]["messages"]["minItems"] == 1
 
 
+def test_ranges_are_those_of_the_sampling_parameters(http: TestClient) -> None:
+    fields = body_of(document_of(http), POSTS[0])["properties"]
+    assert {"type": "integer", "minimum": 1, "maximum": 128} in fields["n"]["anyOf"]
+    assert {"type": "number", "minimum": 0.0, "maximum": 100.0} in fields["temperature"]["anyOf"]
+    assert fields["messages"]["items"]["properties"]["role"]["enum"]
+
+
 def test_every_operation_has_a_name_a_summary_and_a_schema_of_its_answer(http: TestClient) -> None:
     operations = operations_of(document_of(http))
     assert len({each["operationId"] for each in operations.values()}) == len(operations)
@@ -94,7 +101,8 @@ def test_every_operation_has_a_name_a_summary_and_a_schema_of_its_answer(http: T
                 assert "$ref" in schema or schema.get("type"), place
                 assert schema != ERROR or int(status) >= 400
                 if media_type == "text/event-stream" and path in POSTS:
-                    assert schema["properties"]["data"]["contentSchema"]["$ref"]
+                    data = schema["properties"]["data"]["anyOf"]
+                    assert data[0]["contentSchema"]["$ref"] and data[1] == {"const": "[DONE]"}
 
 
 def test_every_status_of_an_error_is_described(http: TestClient) -> None:

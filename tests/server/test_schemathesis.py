@@ -1,0 +1,41 @@
+"""schemathesis against a real server and its own OpenAPI document: `make test-openapi`.
+
+It is in an environment of its own. `EXAMPLES` is the number of examples of each operation.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.server.real_server import Server
+
+FOLDER = Path(__file__).resolve().parent
+PROGRAM = os.environ.get("SCHEMATHESIS") or shutil.which("schemathesis")
+EXAMPLES = os.environ.get("EXAMPLES", "25")
+TIMEOUT_S = 3600
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.timeout(TIMEOUT_S),
+    pytest.mark.skipif(PROGRAM is None, reason="schemathesis is not installed"),
+]
+
+
+def test_every_answer_is_the_documented_one(start: Callable[..., Server]) -> None:
+    server = start(YAIE_MAX_MODEL_LEN="128", YAIE_AUDIT="false")
+    server.wait_ready()
+    command = [
+        *(str(PROGRAM), "--config-file", str(FOLDER / "schemathesis.toml"), "--no-color"),
+        *("run", f"{server.url}/openapi.json", "--max-examples", EXAMPLES),
+        *("--request-timeout", "60", "--workers", "2", "--continue-on-failure", "--seed", "1"),
+    ]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert ran.returncode == 0, ran.stdout[-20_000:] + ran.stderr
+    server.wait_idle()
+    assert server.process.poll() is None
