@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -101,7 +101,8 @@ class Endpoint(Generic[Body]):
         work = service.translate(model, self.translate, body, deadline)
         call = await unless_gone(request.receive, work)
         call = call.of_tenant(getattr(request.state, "tenant", None) or body.tenant)
-        return model, call, deadline
+        # The answer has the name that the client knows.
+        return model, replace(call, model=body.model or model.name), deadline
 
     async def _generate(
         self,

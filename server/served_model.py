@@ -54,6 +54,7 @@ class ServedModel:
         run_in_thread: RunInThread,
     ) -> None:
         self.name = config.model_name
+        self.names = config.model_names  # in requests, the first one included
         self.root = config.model  # the repository or folder that the settings name
         self.created = int(time.time())  # unix time, seconds
         self.abilities: TemplateAbilities | None = None  # once the tokenizer is loaded

@@ -77,13 +77,14 @@ class Service:
         """
         if not name:
             return next(iter(self.models.values()))
-        if name not in self.models:
-            names = ", ".join(map(repr, self.models))
-            raise UnknownModel(
-                f"the model {name[:100]!r} is not served here; this server has {names}",
-                param="model",
-            )
-        return self.models[name]
+        for model in self.models.values():
+            if name in model.names:
+                return model
+        names = ", ".join(repr(each) for model in self.models.values() for each in model.names)
+        raise UnknownModel(
+            f"the model {name[:100]!r} is not served here; this server has {names}",
+            param="model",
+        )
 
     @property
     def failure(self) -> YaieError | None:

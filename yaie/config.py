@@ -50,7 +50,10 @@ class EngineConfig:
         str, About("'builtin', a folder, or a Hugging Face repository id", short="-m")
     ] = BUILTIN_MODEL
     served_model_name: Annotated[
-        str | None, About("name under which the model is served", unset="as the model")
+        str | None,
+        About(
+            "name under which the model is served; commas separate several", unset="as the model"
+        ),
     ] = None
     dtype: Annotated[Dtype, About("numeric type of the model")] = "auto"
     quantization: Annotated[
@@ -150,8 +153,14 @@ class EngineConfig:
 
     @property
     def model_name(self) -> str:
-        """The name under which the model is served."""
-        return self.served_model_name or self.model
+        """The first name under which the model is served."""
+        return self.model_names[0]
+
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """All names under which the model is served, without repetitions."""
+        given = (name.strip() for name in (self.served_model_name or "").split(","))
+        return tuple(dict.fromkeys(filter(None, given))) or (self.model,)
 
 
 ENGINE_SETTINGS = settings_of(EngineConfig)

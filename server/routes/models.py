@@ -17,8 +17,8 @@ from yaie.types import MAX_LOGPROBS, MAX_SEQUENCES_PER_REQUEST
 router = APIRouter(tags=["models"])
 
 
-def _card(service: Service, model: ServedModel) -> ModelCard:
-    card = ModelCard(id=model.name, created=model.created, root=model.root)
+def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
+    card = ModelCard(id=name, created=model.created, root=model.root)
     if (info := model.info) is not None:
         card.max_model_len = info.max_model_len
         card.architecture = info.architecture
@@ -48,7 +48,8 @@ def _card(service: Service, model: ServedModel) -> ModelCard:
 async def list_models(request: Request) -> Response:
     """List the served models; fields of a model are null while it loads."""
     service: Service = request.app.state.service
-    cards = [_card(service, model) for model in service.models.values()]
+    models = service.models.values()
+    cards = [_card(service, model, name) for model in models for name in model.names]
     return JSONResponse(ModelList(data=cards).model_dump())
 
 
@@ -57,7 +58,8 @@ async def list_models(request: Request) -> Response:
 async def get_model(request: Request, model_id: str) -> Response:
     """Describe one model; its name may contain slashes."""
     service: Service = request.app.state.service
-    return JSONResponse(_card(service, service.model(model_id)).model_dump())
+    model = service.model(model_id)
+    return JSONResponse(_card(service, model, model_id or model.name).model_dump())
 
 
 @router.post("/v1/embeddings", include_in_schema=False)

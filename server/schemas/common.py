@@ -65,7 +65,7 @@ class GenerationBody(RequestBody):
     model: Annotated[
         str | None,
         Used(
-            "404 for any other name. An empty name counts as none.",
+            "404 for a name that is not served. An empty name counts as none.",
             "the one served",
             example="builtin",
         ),

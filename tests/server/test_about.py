@@ -75,6 +75,28 @@ def test_an_id_may_have_slashes(tiny_model_dir: Any) -> None:
             assert http.get(f"/v1/models/{path}").json()["id"] == name
 
 
+def test_a_model_may_have_several_names(tiny_model_dir: Any) -> None:
+    settings = Settings(model=str(tiny_model_dir), served_model_name="tiny, claude-x,,tiny")
+    assert settings.model_names == ("tiny", "claude-x")
+    engine = ScriptedClient([5])
+    with TestClient(create_app(settings, make_client=lambda config: engine)) as http:
+        while http.get("/readiness").status_code != 200:
+            pass
+        assert [card["id"] for card in http.get("/v1/models").json()["data"]] == [
+            "tiny",
+            "claude-x",
+        ]
+        assert http.get("/v1/models/claude-x").json()["id"] == "claude-x"
+        chat: dict[str, Any] = {"messages": [{"role": "user", "content": "x"}], "max_tokens": 9}
+        for path in ("/v1/messages", "/v1/chat/completions"):
+            for asked, answered in (("claude-x", "claude-x"), ("tiny", "tiny"), (None, "tiny")):
+                response = http.post(path, json=chat | {"model": asked})
+                assert response.json()["model"] == answered
+            response = http.post(path, json=chat | {"model": "other"})
+            assert response.status_code == 404
+            assert "'tiny', 'claude-x'" in response.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("body", [{"input": "x", "model": "tiny"}, {}])
 def test_embeddings_are_refused_with_a_reason(http: TestClient, body: dict[str, str]) -> None:
     response = http.post("/v1/embeddings", json=body)

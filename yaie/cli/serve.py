@@ -127,7 +127,7 @@ def introduce(settings: Settings, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     reachable = "127.0.0.1" if host in ("0.0.0.0", "::") else shown
-    name = settings.served_model_name or settings.model
+    name = settings.model_name
     key = " -H 'Authorization: Bearer <YAIE_API_KEY>'" if settings.api_keys else ""
     question = '[{"role": "user", "content": "What is a radix tree?"}]'
     body = f'{{"model": "{name}", "messages": {question}}}'
