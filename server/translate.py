@@ -92,8 +92,11 @@ class Translator:
         self.prompts.check(prompt, "messages", body, sampling.max_tokens, limit_name)
         call = self._call("chatcmpl", body, [prompt], sampling)
         form = detect_format(self._chat.source, self._tool_call_parser)
-        parser, grammar = answer_format(tool_use, form, self.tokenizer, prompt)
-        requests = tuple(replace(each, grammar=grammar) for each in call.requests)
+        (request,) = call.requests
+        parser, grammar = answer_format(
+            tool_use, form, self.tokenizer, prompt, answer=request.grammar
+        )
+        requests = (replace(request, grammar=grammar),)
         return replace(call, requests=requests, make_parser=parser)
 
     def chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:

@@ -14,7 +14,7 @@ from tests.server.real_server import Server
 
 pytestmark = pytest.mark.integration
 
-WEATHER = {
+WEATHER: dict[str, Any] = {
     "type": "function",
     "function": {
         "name": "get_weather",
@@ -122,6 +122,16 @@ def test_forced_calls_follow_the_schema(
     assert not choice.message.content
     assert choice.message.tool_calls[0].function.name == "get_weather"
     assert parallel_tool_calls or len(choice.message.tool_calls) == 1
+
+
+def test_strict_tools_called_freely_follow_the_schema(client: openai.OpenAI) -> None:
+    cities = {"type": "string", "enum": ["Reykjavik", "Ulaanbaatar"]}
+    parameters = {"type": "object", "properties": {"city": cities}, "required": ["city"]}
+    strict = {**WEATHER["function"], "parameters": parameters, "strict": True}
+    tools = [{"type": "function", "function": strict}]
+    (call,) = ask(client, [QUESTION], tools=tools, max_tokens=100).message.tool_calls
+    assert json.loads(call.function.arguments)["city"] in cities["enum"]
+    assert ask(client, [HELLO], tools=tools, max_tokens=100).message.content
 
 
 def test_none_makes_no_calls(client: openai.OpenAI) -> None:

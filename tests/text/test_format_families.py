@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -12,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llguidance import LLMatcher, LLTokenizer
 
+import yaie
 from tests.text.test_formats import parse
 from yaie.config import ToolCallParser
 from yaie.errors import UnsupportedParameter
 from yaie.text.formats.output_format import PARSERS, OutputFormat, detect_format
 from yaie.text.formats.tool import Tool
-from yaie.text.tokenizer import Tokenizer
+from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import Grammar
 
 WEATHER = Tool(
@@ -291,6 +293,23 @@ def test_the_prompt_shows_the_state_of_the_reasoning(byte_level: Tokenizer) -> N
         assert found == state
         grammar = form.grammar((), byte_level, use="free", thinking=found, answer=answer)
         assert (grammar is answer) is (state == "closed")
+
+
+def test_strict_tools_called_freely_follow_their_schemas() -> None:
+    folder = Path(yaie.__file__).parent / "models/builtin"
+    tokenizer = load_tokenizer(folder)  # has tokens for the marks
+    form = detect_format("tools <tool_call>")
+    strict = replace(WEATHER, is_strict=True)
+    grammar = form.grammar((strict, ADD), tokenizer, use="free", thinking="free")
+    two = tagged(*XML, JSON_CALL, JSON_ADD)
+    for text in ("Sunny.", "", two, f"Look.\n{two}"):
+        assert accepts(tokenizer, grammar, text), text
+    for text in (two.replace("days", "hours"), two.replace("-5", '"x"'), f"{two} and"):
+        assert not accepts(tokenizer, grammar, text), text
+    one = form.grammar((strict,), tokenizer, use="free", thinking="free", is_parallel=False)
+    assert accepts(tokenizer, one, tagged(*XML, JSON_CALL))
+    assert not accepts(tokenizer, one, tagged(*XML, JSON_CALL, JSON_CALL))
+    assert form.grammar((WEATHER, ADD), tokenizer, use="free", thinking="free") is None
 
 
 def test_parsers_are_the_settings_choices() -> None:

@@ -134,11 +134,20 @@ class OutputFormat:
             param = answer.param
         elif use == "none" and self.syntax is not None and self.syntax.openers:
             body, param = lark.without(self.syntax.openers), "tool_choice"
+        elif use == "free" and self.syntax is not None and self._is_strict(tools, tokenizer):
+            calls = self.syntax.grammar(tools, lark, is_parallel)
+            body = "/(?s:.*)/ calls | /(?s:.*)/"
         if not body:
             return None
         start = f"start: {self._thought(lark, thinking)}({body})"
         source = "\n".join(filter(None, (start, calls, *lark.terminals))) + "\n"
         return Grammar(kind="lark", source=source, param=param)
+
+    def _is_strict(self, tools: Sequence[Tool], tokenizer: Tokenizer) -> bool:
+        """Return whether free calls follow schemas: their openers must differ from any text."""
+        openers = self.syntax.openers if self.syntax is not None else ()
+        has_tokens = bool(openers) and all(each in tokenizer.marker_ids for each in openers)
+        return has_tokens and any(tool.is_strict for tool in tools)
 
     @property
     def _is_bare(self) -> bool:

@@ -13,12 +13,14 @@ class Tool:
 
     name: str
     parameters: Mapping[str, Any]  # a JSON schema of an object
+    is_strict: bool = False  # arguments follow the schema also where the model calls freely
 
     @classmethod
     def of(cls, tool: Mapping[str, Any]) -> Tool:
         """Return a checked tool of OpenAI's form."""
         function = tool["function"]
-        return cls(function["name"], function.get("parameters") or {"type": "object"})
+        parameters = function.get("parameters") or {"type": "object"}
+        return cls(function["name"], parameters, function.get("strict") is True)
 
     def schema_of(self, key: str) -> Mapping[str, Any]:
         """Return the schema of one parameter; empty if there is none."""
