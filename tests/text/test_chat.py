@@ -168,3 +168,37 @@ def test_tool_arguments_that_are_no_json_stay_text(tmp_path: Path) -> None:
     chat = ChatTemplate(load_tokenizer(write_byte_level(tmp_path, chat_template=template)))
     call = {"function": {"name": "f", "arguments": '{"city": '}}
     assert chat.render_text([{"role": "assistant", "tool_calls": [call]}]) == '{"city": '
+
+
+def test_a_template_that_appends_arguments_gets_them_as_text(
+    byte_level: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = [{"type": "function", "function": {"name": "f", "arguments": '{"a": "\u00e9"}'}}]
+    messages = [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+    ]
+    template = ChatTemplate(byte_level)
+    arguments = "messages[1].tool_calls[0].function.arguments"
+    for source, rendered in (
+        (f"{{{{ 'args ' + {arguments} }}}}", 'args {"a": "\u00e9"}'),
+        (f"{{{{ {arguments}.a }}}}", "\u00e9"),
+    ):
+        monkeypatch.setattr(byte_level.hf, "chat_template", source)
+        assert template.render_text(messages) == rendered
+    monkeypatch.setattr(byte_level.hf, "chat_template", "{{ 1 + messages[0].content }}")
+    with pytest.raises(InvalidRequest, match="cannot render"):
+        template.render_text(messages)
+
+
+def test_past_reasoning_reaches_the_template(
+    byte_level: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "{{ messages[0].reasoning_content }}{{ messages[0].thinking }}"
+    monkeypatch.setattr(byte_level.hf, "chat_template", source)
+    template = ChatTemplate(byte_level)
+    for name in ("reasoning_content", "reasoning"):
+        message = {"role": "assistant", "content": "x", name: "Hm."}
+        assert template.render_text([message]) == "Hm.Hm."
+        with pytest.raises(InvalidRequest, match=name):
+            template.render_text([{**message, name: 5}])

@@ -69,13 +69,15 @@ def kimi(name: str, at: int, arguments: str) -> str:
     )
 
 
-def function(name: str, **arguments: str) -> str:
-    lines = [f"<parameter={key}>\n{value}\n</parameter>" for key, value in arguments.items()]
+def function(name: str, line: str = "\n", **arguments: str) -> str:
+    lines = [
+        f"<parameter={key}>{line}{value}{line}</parameter>" for key, value in arguments.items()
+    ]
     return "\n".join([f"<function={name}>", *lines, "</function>"])
 
 
 def invoke(name: str, **arguments: str) -> str:
-    lines = [f'<parameter name="{key}">\n{value}\n</parameter>' for key, value in arguments.items()]
+    lines = [f'<parameter name="{key}">{value}</parameter>' for key, value in arguments.items()]
     return "\n".join([f'<invoke name="{name}">', *lines, "</invoke>"])
 
 
@@ -91,6 +93,7 @@ def tagged(opener: str, closer: str, *calls: str) -> str:
     return "\n".join(f"{opener}\n{call}\n{closer}" for call in calls)
 
 
+SEEDED = (function("weather", "", city=CITY, days="3"), function("add", "", a="-5"))
 BOTH = (function("weather", city=CITY, days="3"), function("add", a="-5"))
 INVOKED = (invoke("weather", city=CITY, days="3"), invoke("add", a="-5"))
 XML, SEED = ("<tool_call>", "</tool_call>"), ("<seed:tool_call>", "</seed:tool_call>")
@@ -125,7 +128,7 @@ FAMILIES = [
            f"{kimi('add', 1, ADDING)}<|tool_calls_section_end|>"),
     Family("qwen3_coder", "<tool_call> <function= <parameter=", tagged(*XML, BOTH[0]),
            tagged(*XML, *BOTH)),
-    Family("seed", "<seed:tool_call>", tagged(*SEED, BOTH[0]), tagged(*SEED, *BOTH)),
+    Family("seed", "<seed:tool_call>", tagged(*SEED, SEEDED[0]), tagged(*SEED, *SEEDED)),
     Family("minimax", "<minimax:tool_call>", tagged(*MINIMAX, INVOKED[0]),
            tagged(*MINIMAX, *INVOKED)),
     Family("glm", "<tool_call> <arg_key>", glm("weather", city=CITY, days="3"),

@@ -109,7 +109,7 @@ class ChatTemplate:
                 if "reasoning_content" in message:
                     message.setdefault("thinking", message["reasoning_content"])
         try:
-            text: str = self._tokenizer.hf.apply_chat_template(
+            text = self._apply(
                 conversation,
                 tools=[dict(tool) for tool in tools] if tools else None,
                 add_generation_prompt=add_generation_prompt,
@@ -140,6 +140,30 @@ class ChatTemplate:
                 param="messages",
             )
         return text
+
+    def _apply(self, conversation: list[dict[str, Any]], **options: Any) -> str:
+        """Apply the template; one that cannot append objects to text gets arguments as text."""
+        apply = self._tokenizer.hf.apply_chat_template
+        try:
+            return str(apply(conversation, **options))
+        except TypeError:
+            written = [_with_written_arguments(message) for message in conversation]
+            if written == conversation:
+                raise
+            return str(apply(written, **options))
+
+
+def _with_written_arguments(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message with the arguments of its calls as JSON text."""
+    if "tool_calls" not in message:
+        return message
+    calls = []
+    for call in message["tool_calls"]:
+        function = dict(call["function"])
+        if not isinstance(function["arguments"], str):
+            function["arguments"] = json.dumps(function["arguments"], ensure_ascii=False)
+        calls.append({**call, "function": function})
+    return {**message, "tool_calls": calls}
 
 
 def _check_sizes(

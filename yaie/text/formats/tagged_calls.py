@@ -119,8 +119,8 @@ class TaggedCalls(CallSyntax):
         """Return the expression of one call, its arguments in the schema's order."""
         tags = self._tags
         line = "\n" if tags.has_lines else ""
-        name_end = tags.name[1] or ""
-        parts = [lark.text(f"{tags.call[0]}{line}{tags.name[0]}{tool.name}{name_end}\n")]
+        opening = f"{tags.call[0]}\n{tags.name[0]}" if tags.name[0] else tags.call[0]
+        parts = [lark.text(f"{opening}{tool.name}{tags.name[1]}\n")]
         required = tool.parameters.get("required", ())
         for key, schema in tool.parameters.get("properties", {}).items():
             between = f"\n{tags.value[0]}" if tags.value[0] else ""
@@ -214,6 +214,7 @@ SEED = TaggedCalls(
         function_end="</function>",
         key=("<parameter=", ">"),
         value=("", "</parameter>"),
+        has_lines=False,
     ),
 )
 MINIMAX = TaggedCalls(
@@ -224,6 +225,7 @@ MINIMAX = TaggedCalls(
         function_end="</invoke>",
         key=('<parameter name="', '">'),
         value=("", "</parameter>"),
+        has_lines=False,
     ),
 )
 GLM = TaggedCalls(
