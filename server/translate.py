@@ -196,6 +196,10 @@ class Translator:
             prompt_only=prompt_only,
         )
 
+    def reads(self, name: str) -> bool:
+        """Return whether the chat template reads a variable."""
+        return self._chat.reads(name)
+
     def ignored(self, body: GenerationBody) -> tuple[str, ...]:
         """Return the names of a body's fields without effect."""
         return ignored(body, self._chat.reads, self._info.policy)

@@ -40,7 +40,7 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
         raise InvalidRequest(
             f"max_tokens must be at least 0, got {body.max_tokens}", param="max_tokens"
         )
-    fields = _chat_fields(body)
+    fields = _chat_fields(translator, body)
     fields["stream"] = body.stream
     fields["stop"] = body.stop_sequences or None
     fields.update({name: getattr(body, name) for name in _SAMPLING})
@@ -48,22 +48,24 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
         call = translator.chat(ChatBody(**fields))
     except InvalidRequest as error:
         raise _renamed(error) from None
-    call = replace(call, ignored=_ignored(call.ignored, body))
+    call = replace(call, ignored=_ignored(translator, call.ignored, body))
     return _limited(_named(call, body), body.max_tokens, translator.max_model_len)
 
 
 def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> Tokens:
     """Return the number of tokens that a request for a message would have as its input."""
-    chat = ChatBody(**_chat_fields(body))
+    chat = ChatBody(**_chat_fields(translator, body))
     try:
         check_common(chat)
         prompt = translator.chat_prompt(chat)
     except InvalidRequest as error:
         raise _renamed(error) from None
-    return Tokens({"input_tokens": len(prompt)}, _ignored(translator.ignored(chat), body))
+    return Tokens(
+        {"input_tokens": len(prompt)}, _ignored(translator, translator.ignored(chat), body)
+    )
 
 
-def _chat_fields(body: CountedMessagesBody) -> dict[str, Any]:
+def _chat_fields(translator: Translator, body: CountedMessagesBody) -> dict[str, Any]:
     """Return the fields of a chat completion that its prompt depends on."""
     _check_unsupported(body)
     if body.messages and _is_prefill(body.messages[-1]):
@@ -72,17 +74,23 @@ def _chat_fields(body: CountedMessagesBody) -> dict[str, Any]:
             "with the user's",
             param="messages",
         )
+    # Templates have one of two names for it.
+    is_thinking = not translator.reads("enable_thinking") and translator.reads("thinking")
+    thinking = _thinking(body.thinking, "thinking" if is_thinking else "enable_thinking")
     choice, parallel = chat_tool_choice(body.tool_choice)
     fields: dict[str, Any] = {
         "model": body.model,
         "messages": chat_messages(body.system, body.messages),
         "tools": chat_tools(body.tools),
         "tool_choice": choice,
-        "chat_template_kwargs": dict(body.chat_template_kwargs or {}) | _thinking(body.thinking),
+        "chat_template_kwargs": (body.chat_template_kwargs or {}) | thinking,
     }
     if parallel is not None:
         fields["parallel_tool_calls"] = parallel
-    return fields | _output_fields(body.output_config or {})
+    output = _output_fields(body.output_config or {})
+    if not translator.reads("reasoning_effort"):
+        output.pop("reasoning_effort", None)
+    return fields | output
 
 
 def _check_unsupported(body: CountedMessagesBody) -> None:
@@ -96,8 +104,8 @@ def _is_prefill(last: object) -> bool:
     return isinstance(last, dict) and last.get("role") == "assistant"
 
 
-def _thinking(given: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the template's variable for `thinking`."""
+def _thinking(given: dict[str, Any] | None, variable: str) -> dict[str, Any]:
+    """Return the template's variable for `thinking`, under its name."""
     if given is None:
         return {}
     kind = given.get("type")
@@ -105,7 +113,7 @@ def _thinking(given: dict[str, Any] | None) -> dict[str, Any]:
         raise InvalidRequest(
             "thinking.type must be 'enabled', 'adaptive' or 'disabled'", param="thinking.type"
         )
-    return {"enable_thinking": _THINKS[kind]}
+    return {variable: _THINKS[kind]}
 
 
 def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +149,9 @@ def _renamed(error: InvalidRequest) -> InvalidRequest:
     return type(error)(message, param=ours, code=error.code)
 
 
-def _ignored(of_chat: tuple[str, ...], body: CountedMessagesBody) -> tuple[str, ...]:
+def _ignored(
+    translator: Translator, of_chat: tuple[str, ...], body: CountedMessagesBody
+) -> tuple[str, ...]:
     """Return the names of fields without effect; null counts as left out."""
     names = [_NAMES.get(name, name) for name in of_chat]
     names += [
@@ -151,6 +161,9 @@ def _ignored(of_chat: tuple[str, ...], body: CountedMessagesBody) -> tuple[str, 
     ]
     if (body.thinking or {}).get("budget_tokens") is not None:
         names.append("thinking.budget_tokens")
+    effort = (body.output_config or {}).get("effort")
+    if effort is not None and not translator.reads("reasoning_effort"):
+        names.append("output_config.effort")
     return tuple(names[:MAX_NAMED_IGNORED])
 
 

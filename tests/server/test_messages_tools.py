@@ -14,6 +14,7 @@ from server.responses.messages import Block
 from tests.server.test_messages import MESSAGES, ask, stream
 from tests.server.test_tools import ADD, BROKEN, said  # noqa: F401  the fixture
 from yaie.text.parts import ReasoningPart, TextPart, ToolCallPart
+from yaie.text.tokenizer import Tokenizer
 
 TOOLS = [{"name": name, "input_schema": {"type": "object"}} for name in ("add", "weather")]
 THINKS = {"chat_template_kwargs": {"think": True}}
@@ -91,6 +92,23 @@ def test_thinking_is_a_block_before_the_text(said: Any, form: Any) -> None:  # n
     hidden, text = form(http, **THINKS, thinking={"type": "adaptive", "display": "omitted"})[0]
     assert (hidden["thinking"], text["text"]) == ("", "Yes.")
     assert hidden["signature"]
+
+
+@pytest.mark.parametrize("variable", ["enable_thinking", "thinking"])
+def test_thinking_and_effort_reach_the_template(
+    said: Any,  # noqa: F811
+    tokenizer: Tokenizer,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+) -> None:
+    http, engine = said("x")
+    template = "{% if " + variable + " %}deep{% endif %}{{ reasoning_effort }} plan"
+    loaded = http.app.state.service.model().tokenizer
+    monkeypatch.setattr(loaded.hf, "chat_template", template)
+    for kind, text in (("enabled", "deephigh plan"), ("disabled", "high plan")):
+        fields = {"thinking": {"type": kind}, "output_config": {"effort": "high"}}
+        ask(http, **fields)
+        assert tokenizer.decode(engine.requests[-1].prompt_token_ids).strip() == text
 
 
 @pytest.mark.parametrize(
