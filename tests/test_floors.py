@@ -83,6 +83,7 @@ PURE = (
     "yaie.engine.sampling_state",
     "yaie.engine.grammar",
     "yaie.engine.grammar_limits",
+    "yaie.engine.masked_row",
     "yaie.text.stops",
     "yaie.client.submission",
 )

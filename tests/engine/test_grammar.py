@@ -8,13 +8,17 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.engine.asking import Answers, MakeCore, ask, run, tokens_of
 from tests.engine.sampling import state_of, task
 from tests.tiny_model import VOCAB_SIZE
 from yaie.engine.core import EngineCore
+from yaie.engine.masked_row import sample_masked
 from yaie.engine.sampler import Sampler
 from yaie.engine.step import SampledToken
 from yaie.errors import InvalidRequest
@@ -235,3 +239,25 @@ def test_sampling_keeps_the_proportions_of_the_allowed_tokens(
     for text, weight in weights.items():
         expected = 0.0 if text == "x" else weight / 0.6
         assert abs(counts[text] / 600 - expected) < 0.07
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([None, 0.3, 1.0, 5.0]))
+def test_a_masked_sample_is_allowed_and_the_best_one_greedy(
+    seed: int, temperature: float | None
+) -> None:
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(scale=4, size=75).astype(np.float32)
+    logits[rng.random(75) < 0.3] = -math.inf
+    allowed = rng.random(75) < rng.choice([0.05, 0.5, 1.0])
+    padded = np.zeros(96, bool)
+    padded[:75] = allowed
+    mask = np.packbits(padded, bitorder="little").view(np.uint32)
+    usable = np.flatnonzero(allowed & np.isfinite(logits))
+    for uniform in (0.0, rng.random(), 1 - 2**-53):
+        token = sample_masked(logits, mask, temperature=temperature, uniform=uniform)
+        if not len(usable):
+            assert token is None
+        elif temperature is None:
+            assert token == usable[logits[usable].argmax()]
+        else:
+            assert token in usable

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from yaie.engine.logit_rules import NO_TOKENS, RULES, GrammarMask, LogitRule, joined_forbidden
 from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
+from yaie.engine.masked_row import sample_masked
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import SampledToken, SampleTask
 from yaie.errors import (
@@ -48,7 +49,7 @@ class _Routes:
     in_place: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
     copied: list[int] = field(default_factory=list)  # from copies of their rows
     changed: list[int] = field(default_factory=list)  # from copies that rules change
-    # Also in place: without the grammar, then once more with it if that excludes the token. The
+    # First without their grammar, then once more under its mask if that excludes the token. The
     # probabilities are those of the masked row, and most tokens cost no mask.
     tried: list[int] = field(default_factory=list)
 
@@ -98,9 +99,8 @@ class Sampler:
             self._sample_in_place(logits, best, tasks, routes.in_place, results)
         for task_indices in (*self._chunks(routes.copied), *self._chunks(routes.changed)):
             self._sample_isolated(logits, tasks, task_indices, results)
-        refused = [i for i in routes.tried if self._is_refused(results, i, tasks[i].state)]
-        for task_indices in self._chunks(refused):
-            self._sample_isolated(logits, tasks, task_indices, results, again=True)
+        for i in routes.tried:
+            self._try_again(logits, tasks[i], i, results)
         return self._with_logprobs(logits, tasks, results)
 
     def _route(
@@ -133,7 +133,10 @@ class Sampler:
                     continue
                 if self._kernels is not None and [*map(type, rules)] == [GrammarMask]:
                     routes.tried.append(i)
-                    routes.in_place.append((i, NO_TOKENS))
+                    if state.params.is_greedy:
+                        results[i] = best_ids[row]
+                    else:
+                        routes.in_place.append((i, NO_TOKENS))
                     continue
                 if keeps_best and self._kernels is not None:
                     forbidden = joined_forbidden(rules, state)
@@ -190,17 +193,24 @@ class Sampler:
         for (i, _), token_id in zip(sampled, tokens, strict=True):
             results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
 
-    @staticmethod
-    def _is_refused(results: list[_Result], i: int, state: SamplingState) -> bool:
-        """Return True if the grammar of a task excludes its token; note an error of the grammar."""
-        token_id = results[i]
-        if not isinstance(token_id, int):
-            return False
+    def _try_again(self, logits: Tensor, task: SampleTask, i: int, results: list[_Result]) -> None:
+        """Replace the result of a task if its grammar excludes it, by a sample under the mask."""
+        first, state = results[i], task.state
         try:
-            return not state.grammar_allows(token_id)
+            if not isinstance(first, int) or state.grammar_allows(first):
+                return
+            assert state.grammar is not None
+            temperature = max(state.params.temperature, _LEAST_TEMPERATURE)
+            results[i] = sample_masked(
+                logits[task.logit_row].numpy(),
+                state.grammar.mask(),
+                temperature=None if state.params.is_greedy else temperature,
+                uniform=state.next_uniform(again=True),
+            )
+            if results[i] is None:
+                results[i] = self._no_token(state)
         except Exception as error:
             results[i] = _failed(error)
-            return False
 
     def _chunks(self, task_indices: list[int]) -> list[list[int]]:
         size = 1 if self._exact else max(1, CHUNK_ELEMENTS // self._vocab_size)
@@ -212,29 +222,22 @@ class Sampler:
         tasks: Sequence[SampleTask],
         task_indices: list[int],
         results: list[_Result],
-        *,
-        again: bool = False,
     ) -> None:
         """Fill `results` of some tasks together; after a failure one by one, to isolate it."""
         try:
-            tokens = self._sample_copies(logits, [tasks[i] for i in task_indices], again=again)
+            tokens = self._sample_copies(logits, [tasks[i] for i in task_indices])
         except Exception as error:
             if len(task_indices) == 1:
                 results[task_indices[0]] = _failed(error)
                 return
             for i in task_indices:
-                self._sample_isolated(logits, tasks, [i], results, again=again)
+                self._sample_isolated(logits, tasks, [i], results)
             return
         for i, token_id in zip(task_indices, tokens, strict=True):
             results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
 
-    def _sample_copies(
-        self, logits: Tensor, tasks: Sequence[SampleTask], *, again: bool
-    ) -> list[int]:
-        """Return tokens from copies of the tasks' rows; -1 if the rules forbid all.
-
-        `again` takes the random numbers of a second try.
-        """
+    def _sample_copies(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[int]:
+        """Return tokens from copies of the tasks' rows; -1 if the rules forbid all."""
         states = [task.state for task in tasks]
         rows = torch.tensor([task.logit_row for task in tasks], device=logits.device)
         own = logits.index_select(0, rows)
@@ -246,21 +249,21 @@ class Sampler:
             if len(at_random) < len(states):
                 chosen = torch.tensor(at_random, device=own.device)
                 states = [states[i] for i in at_random]
-                sampled = self._sample_at_random(own[chosen], best[chosen], states, again)
+                sampled = self._sample_at_random(own[chosen], best[chosen], states)
                 tokens = tokens.index_copy(0, chosen, sampled)
             else:
-                tokens = self._sample_at_random(own, best, states, again)
+                tokens = self._sample_at_random(own, best, states)
         return cast("list[int]", torch.where(usable, tokens, -1).tolist())
 
     def _sample_at_random(
-        self, own: Tensor, best: Tensor, states: Sequence[SamplingState], again: bool
+        self, own: Tensor, best: Tensor, states: Sequence[SamplingState]
     ) -> Tensor:
         """Return token ids [rows] by inverse CDF over `own` [rows, vocab] with row maxima `best`.
 
         Overwrites `own`. A row with a non-finite maximum gives an arbitrary valid id.
         """
         temperatures = [max(state.params.temperature, _LEAST_TEMPERATURE) for state in states]
-        uniforms = [state.next_uniform(again=again) for state in states]
+        uniforms = [state.next_uniform() for state in states]
         # Subtract the maximum first: then no temperature overflows, and the largest weight is 1.
         own -= best.unsqueeze(1)
         own /= torch.tensor(temperatures, device=own.device).unsqueeze(1)
@@ -316,6 +319,11 @@ class Sampler:
                     f"{position}: {setting} forbids every token that has a finite logit",
                     param=rule.param,
                 )
+        if state.grammar is not None:
+            return InvalidRequest(
+                f"{position}: {state.grammar.param} leaves no token with a finite logit",
+                param=state.grammar.param,
+            )
         return InvalidRequest(f"{position}: bias and penalties leave no finite logit")
 
 
