@@ -6,6 +6,7 @@ kept, the least recently used ones as long as their sizes allow.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections import OrderedDict
@@ -16,7 +17,7 @@ from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from yaie.engine.grammar import GrammarState
 from yaie.engine.grammar_limits import check_size
-from yaie.errors import InvalidRequest
+from yaie.errors import InvalidRequest, YaieError
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import Grammar
 
@@ -70,6 +71,11 @@ class GrammarCompiler:
             self._cache.move_to_end(key)
             return found.copy(param=grammar.param)
 
+    def prepare(self) -> None:
+        """Read the tokenizer, unless that is done; a fault is reported by `compile`."""
+        with contextlib.suppress(YaieError):
+            self._shared_tokenizer("grammar")
+
     def compile(self, grammar: Grammar) -> GrammarState:
         """Return a new state at the start of an answer; takes milliseconds to seconds.
 
@@ -81,11 +87,11 @@ class GrammarCompiler:
         check_size(grammar)
         source = _translate(grammar)
         matcher = LLMatcher(
-            self._shared_tokenizer(grammar), source, log_level=0, limits=self._limits
+            self._shared_tokenizer(grammar.param), source, log_level=0, limits=self._limits
         )
         if matcher.is_error():
             raise _invalid(grammar, matcher.get_error())
-        ends = frozenset(self._shared_tokenizer(grammar).eos_tokens)
+        ends = frozenset(self._shared_tokenizer(grammar.param).eos_tokens)
         state = GrammarState(
             matcher, param=grammar.param, vocab_size=self._vocab_size, end_token_ids=ends
         )
@@ -109,7 +115,7 @@ class GrammarCompiler:
                 oldest, _ = self._cache.popitem(last=False)
                 self._num_cached_bytes -= _size_of(oldest)
 
-    def _shared_tokenizer(self, grammar: Grammar) -> LLTokenizer:
+    def _shared_tokenizer(self, param: str) -> LLTokenizer:
         with self._tokenizer_lock:
             if self._tokenizer is None:
                 try:
@@ -120,9 +126,9 @@ class GrammarCompiler:
                     )
                 except Exception as error:
                     raise InvalidRequest(
-                        f"{grammar.param} cannot be used: llguidance does not support this model's"
+                        f"{param} cannot be used: llguidance does not support this model's"
                         f" tokenizer ({error}); send the request without it",
-                        param=grammar.param,
+                        param=param,
                     ) from None
             return self._tokenizer
 

@@ -30,7 +30,7 @@ class GrammarQueue:
 
     def __init__(self, compiler: GrammarCompiler, threads: GrammarThreads | None = None) -> None:
         self._compiler = compiler
-        self._threads = threads or GrammarThreads(compiler.compile)
+        self._threads = threads or GrammarThreads(compiler.compile, compiler.prepare)
         self._entries: dict[str, Entry] = {}
 
     def __len__(self) -> int:

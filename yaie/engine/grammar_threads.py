@@ -1,7 +1,9 @@
 """Threads that compile grammars beside the engine thread, with a time limit for each grammar.
 
-Requests with the same grammar share one compilation. A grammar beyond the limit fails for its
-callers while its thread finishes; its result is then cached all the same.
+The limit is in processor seconds of the thread: other work on the machine does not count, nor does
+reading the model's tokenizer before the first grammar. Requests with the same grammar share one
+compilation. A grammar beyond the limit fails for its callers while its thread finishes; its result
+is then cached all the same.
 """
 
 from __future__ import annotations
@@ -16,30 +18,44 @@ from yaie.errors import InvalidRequest, Overloaded, RequestFailed, YaieError
 from yaie.types import Grammar
 
 LIMIT_S = 2.0
+LONGEST_S = 20.0  # by the wall clock, for a machine without time for the thread
 MAX_PENDING = 256  # compilations that wait or run
 _MAX_THREADS = 2  # besides those beyond the limit
 _MAX_OVERDUE = 4
 
+Stopwatch = Callable[[], float]  # seconds since its start
 Compile = Callable[[Grammar], GrammarState]
 
 
 class Compilation:
     """One grammar on its way, and its result once there is one."""
 
-    __slots__ = ("grammar", "result", "started_at")
+    __slots__ = ("grammar", "result", "stopwatch")
 
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
-        self.started_at: float | None = None
+        self.stopwatch: Stopwatch | None = None  # once it runs
         self.result: GrammarState | YaieError | None = None
+
+    @property
+    def is_overdue(self) -> bool:
+        """True if it runs beyond the limit."""
+        return self.result is None and self.stopwatch is not None and self.stopwatch() >= LIMIT_S
 
 
 class GrammarThreads:
     """At most a few daemon threads; they end when there is nothing to compile."""
 
-    def __init__(self, compile_: Compile, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        compile_: Compile,
+        prepare: Callable[[], None],
+        start_stopwatch: Callable[[], Stopwatch] | None = None,
+    ) -> None:
+        """`prepare` runs before each compilation, outside its limit."""
         self._compile = compile_
-        self._clock = clock
+        self._prepare = prepare
+        self._start_stopwatch = start_stopwatch or _start_stopwatch
         self._changed = threading.Condition()
         self._queue: deque[Compilation] = deque()
         self._pending: dict[tuple[str, str], Compilation] = {}
@@ -70,8 +86,7 @@ class GrammarThreads:
                 return result.copy(param=param)
             if result is not None:
                 return _for_field(result, param)
-            started_at = compilation.started_at
-            if started_at is None or self._clock() - started_at < LIMIT_S:
+            if not compilation.is_overdue:
                 return None
             self._add_thread()  # another one goes on with the others
         return InvalidRequest(
@@ -85,11 +100,7 @@ class GrammarThreads:
 
     def _add_thread(self) -> None:
         """Start a thread for the queue, if there is room; the lock is held."""
-        now = self._clock()
-        num_overdue = sum(
-            each.started_at is not None and now - each.started_at >= LIMIT_S
-            for each in self._pending.values()
-        )
+        num_overdue = sum(each.is_overdue for each in self._pending.values())
         room = _MAX_THREADS + min(num_overdue, _MAX_OVERDUE)
         if self._queue and self._num_threads < room:
             self._num_threads += 1
@@ -97,12 +108,13 @@ class GrammarThreads:
 
     def _run(self) -> None:
         while True:
+            self._prepare()
             with self._changed:
                 if not self._queue:
                     self._num_threads -= 1
                     return
                 compilation = self._queue.popleft()
-                compilation.started_at = self._clock()
+                compilation.stopwatch = self._start_stopwatch()
             result: GrammarState | YaieError
             try:
                 result = self._compile(compilation.grammar)
@@ -116,6 +128,21 @@ class GrammarThreads:
                 compilation.result = result
                 del self._pending[compilation.grammar.kind, compilation.grammar.source]
                 self._changed.notify_all()
+
+
+def _start_stopwatch() -> Stopwatch:
+    """Start one for this thread; any thread may read it while this one lives."""
+    began_at = time.monotonic()
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return lambda: time.monotonic() - began_at
+    clock = time.pthread_getcpuclockid(threading.get_ident())
+    began = time.clock_gettime(clock)
+
+    def read() -> float:
+        share = (time.monotonic() - began_at) / LONGEST_S
+        return max(time.clock_gettime(clock) - began, share * LIMIT_S)
+
+    return read
 
 
 def _for_field(error: YaieError, param: str) -> YaieError:
