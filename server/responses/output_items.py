@@ -70,7 +70,6 @@ class OutputItems:
         self._done: list[Item] = []
         self._open: _Open | None = None
         self._logprobs: list[Any] = []  # of tokens without text so far
-        self.reasoning = ""  # all of it, to count its tokens
 
     def push(self, parts: Sequence[Part], logprobs: Sequence[Any] = ()) -> Iterator[Event]:
         """Add parts and the logprobs of their tokens; return the events."""
@@ -144,7 +143,6 @@ class OutputItems:
     def _reasoning_delta(self, text: str) -> Event:
         assert self._open is not None
         self._open.texts.append(text)
-        self.reasoning += text
         return {
             "type": "response.reasoning_text.delta",
             **self._open.place,
