@@ -83,6 +83,8 @@ def merged(parts: Iterable[Part]) -> list[Part]:
 
 def _joined(run: list[Part]) -> Part:
     first = run[0]
+    if len(run) == 1:
+        return first
     if isinstance(first, ToolCallPart):
         calls = (part for part in run if isinstance(part, ToolCallPart))
         return replace(first, arguments="".join(part.arguments for part in calls))

@@ -109,12 +109,12 @@ class Reader:
 
     def _held_len(self, markers: tuple[str, ...]) -> int:
         """Return the length of the longest end of the text that may begin a marker."""
-        rest = len(self._text) - self._at
         longest = max(map(len, markers), default=1) - 1
-        for length in range(min(rest, longest), 0, -1):
-            end = self._text[-length:]
-            if any(marker.startswith(end) for marker in markers):
-                return length
+        end = self._text[max(self._at, len(self._text) - longest) :] if longest else ""
+        for at, character in enumerate(end):
+            for marker in markers:
+                if marker[0] == character and marker.startswith(end[at:]):
+                    return len(end) - at
         return 0
 
     def _advance(self, length: int) -> str:
