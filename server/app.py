@@ -144,7 +144,7 @@ def _layers(settings: Settings, service: Service) -> list[Middleware]:
             Middleware(
                 CORSMiddleware,
                 allow_origins=origins,
-                allow_methods=["GET", "POST"],
+                allow_methods=["GET", "HEAD", "POST", "DELETE"],
                 allow_headers=["*"],
                 expose_headers=EXPOSED_HEADERS,
             )

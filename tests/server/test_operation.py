@@ -378,6 +378,19 @@ def test_cors_is_off_unless_configured(make_app: MakeApp) -> None:
     assert "Access-Control-Allow-Origin" not in response.headers
 
 
+def test_options_need_no_key(make_app: MakeApp) -> None:
+    """Browsers send none with the request in front of the real one."""
+    http, _ = make_app(api_key="k")
+    response = http.options("/v1/completions")
+    assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+    http, _ = make_app(api_key="k", cors_origins="*")
+    for method in ("POST", "DELETE"):
+        ask = {"Origin": "https://a.example", "Access-Control-Request-Method": method}
+        response = http.options("/v1/responses/x", headers=ask)
+        assert response.status_code == 200
+        assert method in response.headers["Access-Control-Allow-Methods"]
+
+
 def test_other_origins_may_read_the_documented_headers(make_app: MakeApp) -> None:
     http, engine = make_app(cors_origins="https://a.example")
     set_state(engine, EngineState.DEAD)
