@@ -123,7 +123,9 @@ class ServedModel:
         self._client = self._make_client(config)
         await self._client.start()
         tokenizer = await self._run_in_thread(load_tokenizer, path)
-        self.abilities = await self._run_in_thread(abilities_of, tokenizer)
+        self.abilities = await self._run_in_thread(
+            abilities_of, tokenizer, self._config.tool_call_parser
+        )
         self._tokenizer = tokenizer
         info = await self._client.wait_ready()
         weights = info.dtype + (f", {info.quantization}" if info.quantization else "")

@@ -37,6 +37,7 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
         card.capabilities = ModelCapabilities(
             chat=abilities.chat,
             tools=abilities.tools,
+            tool_format=abilities.tool_format,
             reasoning=abilities.reasoning,
             chat_template_kwargs=list(abilities.variables),
         )

@@ -27,6 +27,8 @@ class ModelCapabilities(Documented):
     chat: bool
     tools: bool
     """The template shows tools to the model."""
+    tool_format: str | None
+    """Format of calls in answers, as `--tool-call-parser` names it."""
     reasoning: bool
     """The template knows thoughts before an answer."""
     embeddings: Literal[False] = False

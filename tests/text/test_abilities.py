@@ -41,7 +41,7 @@ def test_variables_are_those_that_the_template_reads_and_does_not_set(
         "{%- generation -%}{{ own + m.x }}{%- endgeneration -%}{% continue %}{% endfor %}"
         "{% if enable_thinking is defined and mood %}{{ bos_token }}</think>{% endif %}",
     )
-    expected = TemplateAbilities(True, True, True, ("enable_thinking", "mood"))
+    expected = TemplateAbilities(True, True, True, ("enable_thinking", "mood"), "json")
     assert found == expected
 
 
@@ -57,4 +57,7 @@ def test_a_broken_template_has_no_variables(tokenizer: Tokenizer) -> None:
     not (BUILTIN_MODEL_DIR / "tokenizer.json").is_file(), reason="the model is not packaged"
 )
 def test_the_built_in_model_calls_tools() -> None:
-    assert abilities_of(load_tokenizer(BUILTIN_MODEL_DIR)).tools
+    found = abilities_of(load_tokenizer(BUILTIN_MODEL_DIR))
+    assert (found.tools, found.tool_format) == (True, "hermes")
+    named = abilities_of(load_tokenizer(BUILTIN_MODEL_DIR), "mistral")
+    assert named.tool_format == "mistral"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jinja2 import Environment, TemplateError, meta
 from jinja2.ext import loopcontrols
 
+from yaie.text.formats.output_format import detect_format
 from yaie.text.tokenizer import Tokenizer
 
 # Set by the renderer, or by a request's fields of their own.
@@ -29,20 +30,26 @@ class TemplateAbilities:
     tools: bool = False  # the template shows tool definitions to the model
     reasoning: bool = False  # the template knows thoughts before an answer
     variables: tuple[str, ...] = ()  # for `chat_template_kwargs`
+    tool_format: str | None = None  # of the calls in answers, as `--tool-call-parser` names it
 
 
-def abilities_of(tokenizer: Tokenizer) -> TemplateAbilities:
-    """Return the abilities that the tokenizer's default chat template shows."""
+def abilities_of(tokenizer: Tokenizer, tool_call_parser: str = "auto") -> TemplateAbilities:
+    """Return the abilities that the tokenizer's default chat template shows.
+
+    `tool_call_parser` names the format of calls; "auto" finds it in the template.
+    """
     if not tokenizer.has_chat_template:
         return TemplateAbilities()
     template = tokenizer.hf.chat_template
     text = template["default"] if isinstance(template, dict) else template
     names = _free_variables(text)
+    form = detect_format(text, tool_call_parser)
     return TemplateAbilities(
         chat=True,
         tools="tools" in names,
-        reasoning=any(mark in text for mark in _REASONING_MARKS),
+        reasoning=form.thinking is not None or any(mark in text for mark in _REASONING_MARKS),
         variables=tuple(sorted(names - _SET_ELSEWHERE - set(tokenizer.hf.special_tokens_map))),
+        tool_format=form.syntax.name if form.syntax is not None and "tools" in names else None,
     )
 
 
