@@ -27,18 +27,6 @@ def check_common(body: GenerationBody) -> None:
     _check_unused(body)
     if body.stream_options is not None and not body.stream:
         raise InvalidRequest("stream_options requires stream to be true", param="stream_options")
-    response_format = getattr(body, "response_format", None)
-    if response_format is not None:
-        kind = response_format.get("type") if isinstance(response_format, dict) else None
-        if kind is None:
-            raise InvalidRequest(
-                "response_format must be an object with a type", param="response_format"
-            )
-        if kind != "text":
-            raise UnsupportedParameter(
-                f"response_format of type {str(kind)[:40]!r} is not supported; use 'text'",
-                param="response_format",
-            )
     if body.cache_salt is not None and not 0 < len(body.cache_salt) <= MAX_SALT_CHARS:
         raise InvalidRequest(
             f"cache_salt must have 1 to {MAX_SALT_CHARS} characters", param="cache_salt"

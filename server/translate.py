@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from server.checks import chat_logprobs, check_common, first_given, ignored
+from server.grammars import grammar_of
 from server.prompts import Prompts, given_prompts
 from server.sampling import limited, sampling_of
 from server.schemas.chat import ChatBody
@@ -170,11 +171,13 @@ class Translator:
         prompt_only: bool = False,
     ) -> Call:
         response_id = f"{prefix}-{uuid.uuid4().hex}"
+        grammar = grammar_of(body)
         requests = tuple(
             GenerationRequest(
                 request_id=f"{response_id}-{at}" if at else response_id,
                 prompt_token_ids=tuple(prompt),
                 sampling=limited(sampling, body, self._info, len(prompt)),
+                grammar=None if prompt_only else grammar,
                 cache_salt=body.cache_salt or "",
                 priority=body.priority or 0,
                 queue_timeout_s=body.queue_timeout_s,

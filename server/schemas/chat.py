@@ -76,7 +76,6 @@ class ChatBody(GenerationBody):
     parallel_tool_calls: Annotated[
         bool | None, Used("Allow several calls in one answer.", "true", example=False)
     ] = None
-    response_format: Annotated[Any, Used("Only `text`.", example={"type": "text"})] = None
     reasoning_effort: Annotated[
         Annotated[str, Field(max_length=32)] | None,
         Used(

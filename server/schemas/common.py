@@ -13,8 +13,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic_core import PydanticCustomError
 
 from server.schemas import unused
-from server.schemas.base import RequestBody
 from server.schemas.field import Extension, Unused, Used
+from server.schemas.structured import StructuredFields
 
 LARGEST_EXACT_FLOAT = 2.0**53
 MAX_LISTED = 1024  # ids, biases, or values for the chat template
@@ -55,7 +55,7 @@ class StreamOptions(BaseModel):
     continuous_usage_stats: bool | None = None  # vLLM's; reported as ignored
 
 
-class GenerationBody(RequestBody):
+class GenerationBody(StructuredFields):
     """The fields of both completion endpoints."""
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)

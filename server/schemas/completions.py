@@ -63,7 +63,6 @@ class CompletionBody(GenerationBody):
     best_of: Annotated[
         WholeNumber | None, Used("Must equal `n`; other values are refused.", "`n`", example=1)
     ] = None
-    response_format: Annotated[Any, Used("Only `text`.", example={"type": "text"})] = None
     add_special_tokens: Annotated[
         bool | None,
         Extension("The tokenizer adds its begin-of-text token.", "true", example=False),

@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from server.schemas.base import RequestBody
 from server.schemas.field import Origin, State
+from server.schemas.structured import StructuredFields
 from server.schemas.table import FIELDS, ApiField
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
@@ -19,6 +21,7 @@ _BLOCK = re.compile(r"(<!-- fields: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTAL
 _CHAT = ("/v1/chat/completions",)
 _TEXT = ("/v1/completions",)
 _BOTH = (*_CHAT, *_TEXT)
+_CONSTRAINTS = set(StructuredFields.model_fields) - set(RequestBody.model_fields)
 
 
 def _used(rows: Iterable[ApiField]) -> str:
@@ -51,8 +54,15 @@ def _of(endpoints: tuple[str, ...], *origins: Origin) -> list[ApiField]:
     return [
         row
         for row in FIELDS
-        if row.state is State.USED and row.endpoints == endpoints and row.origin in origins
+        if row.state is State.USED
+        and row.name not in _CONSTRAINTS
+        and row.endpoints == endpoints
+        and row.origin in origins
     ]
+
+
+def _structured() -> list[ApiField]:
+    return [row for row in FIELDS if row.name in _CONSTRAINTS]
 
 
 def _in(*states: State) -> list[ApiField]:
@@ -64,6 +74,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "text": lambda: _used(_of(_TEXT, *Origin)),
     "both": lambda: _used(_of(_BOTH, Origin.OPENAI)),
     "extensions": lambda: _used(_of(_BOTH, Origin.EXTENSION)),
+    "structured": lambda: _used(_structured()),
     "accepted": lambda: _others(_in(State.ACCEPTED, State.REPORTED)),
     "refused": lambda: _refused(_in(State.REFUSED)),
     "other names": lambda: _others(_in(State.OTHER_NAME)),

@@ -80,19 +80,17 @@ def used_fields(body: type[GenerationBody], path: str) -> list[ApiField]:
     return rows
 
 
-_TYPE_ORDER = ("string", "integer", "number", "boolean", "object", "list", "any")
+_TYPE_ORDER = ("string", "integer", "number", "boolean", "object", "array", "any")
 
 
 def type_name(schema: Mapping[str, Any]) -> str:
     """Return the type of a JSON schema in words; null, the same as left out, is unnamed."""
     names: set[str] = set()
     for each in schema.get("anyOf", (schema,)):
-        kind = each.get("type", "object" if "$ref" in each else "any")
-        if kind == "array":
-            names.add("list")
-        elif kind != "null":
-            names.add(kind)
-    return " or ".join(sorted(names, key=_TYPE_ORDER.index))
+        kinds = each.get("type", "object" if "$ref" in each else "any")
+        names.update([kinds] if isinstance(kinds, str) else kinds)
+    shown = sorted(names - {"null"}, key=_TYPE_ORDER.index)
+    return " or ".join("list" if name == "array" else name for name in shown)
 
 
 def _joined() -> tuple[ApiField, ...]:

@@ -40,7 +40,6 @@ ELSEWHERE = {
     "parallel_tool_calls": "test_tools.test_one_call_ends_the_answer",
     "prompt": "test_completions.test_forms_of_prompts",
     "reasoning_effort": "test_chat.test_reasoning_effort_is_for_the_template",
-    "response_format": "test_bad_bodies.test_a_wrong_field_is_named",
 }
 
 
