@@ -171,12 +171,11 @@ def _named(call: Call, body: MessagesBody) -> Call:
     """Return the call with an id of this API."""
     response_id = f"msg_{uuid.uuid4().hex}"
     (request,) = call.requests
-    return replace(
-        call,
-        response_id=response_id,
-        requests=(replace(request, request_id=response_id),),
-        body=body,
-    )
+    grammar = request.grammar
+    if grammar is not None and grammar.param.startswith("response_format"):
+        grammar = replace(grammar, param="output_config.format")
+    request = replace(request, request_id=response_id, grammar=grammar)
+    return replace(call, response_id=response_id, requests=(request,), body=body)
 
 
 def _limited(call: Call, max_tokens: int, max_model_len: int) -> Call:

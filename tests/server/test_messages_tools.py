@@ -121,6 +121,14 @@ def test_forced_calls_have_a_grammar(said: Any, choice: Any, is_forced: bool) ->
     assert (engine.requests[-1].grammar is not None) == is_forced
 
 
+def test_a_format_is_a_grammar(said: Any) -> None:  # noqa: F811
+    http, engine = said("x")
+    form = {"type": "json_schema", "schema": {"type": "object"}}
+    ask(http, output_config={"format": form})
+    grammar = engine.requests[-1].grammar
+    assert grammar.param == "output_config.format", "the compiler's errors name the field"
+
+
 def test_markup_without_tools_stays_text(said: Any) -> None:  # noqa: F811
     http, _ = said(ADD)
     (block,), _ = whole(http, tools=TOOLS, tool_choice={"type": "none"})
