@@ -148,3 +148,23 @@ def test_an_unsupported_schema_is_its_callers_fault(client: openai.OpenAI) -> No
         ask(client, [HELLO], tools=[tool], tool_choice="required")
     assert refused.value.param == "tools"
     assert ask(client, [HELLO], tools=[tool]).finish_reason == "stop"
+
+
+def test_a_schema_holds_for_answers_without_calls(client: openai.OpenAI) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"greeting": {"type": "string", "maxLength": 20}},
+        "required": ["greeting"],
+        "additionalProperties": False,
+    }
+    form = {"type": "json_schema", "json_schema": {"name": "hello", "schema": schema}}
+    fields = {"response_format": form, "max_tokens": 200}
+    choice = ask(client, [HELLO], **fields)
+    if choice.message.tool_calls is None:
+        assert list(json.loads(choice.message.content)) == ["greeting"]
+    choice = ask(client, [HELLO], tool_choice="none", **fields)
+    assert list(json.loads(choice.message.content)) == ["greeting"]
+    called = ask(client, [QUESTION], tool_choice="required", **fields)
+    assert json.loads(called.message.tool_calls[0].function.arguments)
+    called = ask(client, [QUESTION], **fields)
+    assert called.message.tool_calls or json.loads(called.message.content)
