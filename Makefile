@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+CLIENTS := .venv-clients
+CLIENTS_STAMP := $(CLIENTS)/.installed
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
@@ -47,6 +49,16 @@ test-openapi: setup  ## schemathesis (network of the package index) against the 
 	  build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check '$(SCHEMATHESIS)')
 	SCHEMATHESIS=build/schemathesis/bin/schemathesis EXAMPLES=$(EXAMPLES) \
 	  $(BIN)/python -m pytest -m integration tests/server/test_schemathesis.py
+
+test-clients: setup $(CLIENTS_STAMP)  ## client libraries against a real server; writes the table of docs/clients.md (npm, 10 minutes)
+	$(CLIENTS)/bin/python -m pytest -c tests/clients/pytest.ini --rootdir . tests/clients
+	$(CLIENTS)/bin/python -m tests.clients.document
+
+$(CLIENTS_STAMP): tests/clients/requirements.txt tests/clients/js/package-lock.json
+	$(PYTHON) -m venv $(CLIENTS)
+	$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/requirements.txt
+	npm ci --silent --prefix tests/clients/js
+	@touch $(CLIENTS_STAMP)
 
 test-training: setup  ## the tests of the built-in model's training text (several minutes)
 	$(BIN)/python -m pytest training $(WORKERS)
@@ -93,4 +105,4 @@ format: setup  ## format the code with ruff and clang-format
 	$(BIN)/clang-format -i $(CPP)
 
 clean:  ## remove what was built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(CLIENTS) tests/clients/js/node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

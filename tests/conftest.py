@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, settings
 from tests.tiny_model import write_tiny_model
 from yaie.kernels import instruction_sets, loader
 
+# They have an environment of their own: `make test-clients`.
+collect_ignore = ["clients"]
+
 # Tests run the best instruction set of this machine (the only one that users compile) and those
 # whose loops differ from it. `make test-slow` runs all.
 _HAS = instruction_sets.of_this_machine()

@@ -21,6 +21,8 @@ WAIT_S = 60.0
 class Server:
     """A server process and its address."""
 
+    python = sys.executable  # of the server; tests in another environment set it
+
     def __init__(self, folder: Path, log: Path, **variables: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -38,7 +40,7 @@ class Server:
             "OMP_NUM_THREADS": "1",
             **variables,
         }
-        command = [sys.executable, "-m", "uvicorn", "server.api:app", "--port", str(self.port)]
+        command = [self.python, "-m", "uvicorn", "server.api:app", "--port", str(self.port)]
         with log.open("wb") as out:
             self.process = subprocess.Popen(
                 command, env=environment, stdout=out, stderr=subprocess.STDOUT

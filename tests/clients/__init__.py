@@ -1,0 +1,1 @@
+"""Client libraries against a real server, one test for each library and feature."""

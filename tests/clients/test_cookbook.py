@@ -1,0 +1,54 @@
+"""The examples of `docs/clients.md`, run as a reader would, with a server's address."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clients.document import PAGE
+from tests.server.real_server import Server
+
+JS = Path(__file__).parent / "js"
+COMMANDS = {
+    "python": [sys.executable, "-c"],
+    "js": ["node", "--input-type=module", "--eval"],
+    "bash": ["bash", "-euc"],
+}
+
+
+def examples() -> list[tuple[str, str, str]]:
+    """Return heading, language and code of each example."""
+    found = []
+    for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
+        heading = section.splitlines()[0]
+        blocks = re.findall(r"```(\w+)\n(.*?)```", section, re.DOTALL)
+        found += [(heading, language, code) for language, code in blocks]
+    return found
+
+
+@pytest.mark.parametrize("example", [pytest.param(each[1:], id=each[0]) for each in examples()])
+def test_an_example_prints_an_answer(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, example: tuple[str, str]
+) -> None:
+    language, code = example
+    # The page itself has to name the address.
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    assert "http://127.0.0.1:8000" in code
+    code = code.replace("http://127.0.0.1:8000", server.url)
+    done = subprocess.run(
+        [*COMMANDS[language], code],
+        capture_output=True,
+        text=True,
+        cwd=JS,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()

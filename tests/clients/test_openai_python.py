@@ -1,0 +1,135 @@
+"""Chat completions through the `openai` package, with strict validation of every answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import openai
+import pytest
+from pydantic import BaseModel
+
+from tests.clients.questions import (
+    HELLO,
+    MODEL,
+    NAMED,
+    PERSON_QUESTION,
+    RESULT,
+    TOO_LONG,
+    TOOL,
+    UNKNOWN,
+    WEATHER,
+    check_call,
+    user,
+)
+
+
+@pytest.fixture
+def client() -> openai.OpenAI:
+    return openai.OpenAI(max_retries=0, _strict_response_validation=True)
+
+
+class Person(BaseModel):
+    name: str
+    age: int
+
+
+def ask(client: openai.OpenAI, text: str, **fields: Any) -> Any:
+    answer = client.chat.completions.create(model=MODEL, messages=[user(text)], **fields)
+    return answer.choices[0]
+
+
+def test_chat(client: openai.OpenAI) -> None:
+    answer = client.chat.completions.create(model=MODEL, messages=[user(HELLO)])
+    assert answer.choices[0].message.content
+    assert answer.usage and answer.usage.total_tokens > answer.usage.prompt_tokens
+
+
+def test_stream(client: openai.OpenAI) -> None:
+    fields: Any = {"model": MODEL, "messages": [user(HELLO)], "temperature": 0}
+    options = {"include_usage": True}
+    chunks = list(client.chat.completions.create(**fields, stream=True, stream_options=options))
+    text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+    assert text == client.chat.completions.create(**fields).choices[0].message.content
+    assert chunks[-1].usage and chunks[-1].usage.completion_tokens
+
+
+def test_multi_turn(client: openai.OpenAI) -> None:
+    first = ask(client, HELLO).message.content
+    turns = [user(HELLO), {"role": "assistant", "content": first}, user("And again?")]
+    answer = client.chat.completions.create(model=MODEL, messages=turns)
+    assert answer.choices[0].message.content
+    assert answer.usage and answer.usage.prompt_tokens_details
+    assert answer.usage.prompt_tokens_details.cached_tokens
+
+
+def test_tools_auto(client: openai.OpenAI) -> None:
+    first = ask(client, WEATHER, tools=[TOOL])
+    (call,) = first.message.tool_calls
+    assert first.finish_reason == "tool_calls" and not first.message.content
+    check_call(call.function.name, call.function.arguments)
+    turns: Any = [
+        user(WEATHER),
+        first.message.model_dump(exclude_none=True),
+        {"role": "tool", "tool_call_id": call.id, "content": RESULT},
+    ]
+    last = client.chat.completions.create(model=MODEL, messages=turns, tools=[TOOL]).choices[0]
+    assert last.finish_reason == "stop" and "21" in (last.message.content or "")
+
+
+def test_tools_required(client: openai.OpenAI) -> None:
+    answer = ask(client, HELLO, tools=[TOOL], tool_choice="required")
+    for call in answer.message.tool_calls:
+        check_call(call.function.name, call.function.arguments, city=None)
+
+
+def test_tools_named(client: openai.OpenAI) -> None:
+    answer = ask(client, HELLO, tools=[TOOL], tool_choice=NAMED)
+    (call,) = answer.message.tool_calls
+    check_call(call.function.name, call.function.arguments, city=None)
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_tools_parallel(client: openai.OpenAI, allowed: bool) -> None:
+    question = "What is the weather in Paris and in Rome?"
+    answer = ask(client, question, tools=[TOOL], parallel_tool_calls=allowed)
+    calls = answer.message.tool_calls
+    assert calls and (allowed or len(calls) == 1)
+    for call in calls:
+        check_call(call.function.name, call.function.arguments, city=None)
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_schema(client: openai.OpenAI, streamed: bool) -> None:
+    fields: Any = {"model": MODEL, "messages": [user(PERSON_QUESTION)], "response_format": Person}
+    if streamed:
+        with client.chat.completions.stream(**fields) as stream:
+            answer = stream.get_final_completion()
+    else:
+        answer = client.chat.completions.parse(**fields)
+    assert isinstance(answer.choices[0].message.parsed, Person)
+
+
+def test_async_16() -> None:
+    async def all_of_them() -> list[Any]:
+        async with openai.AsyncOpenAI(max_retries=0, _strict_response_validation=True) as client:
+            chats: Any = [
+                client.chat.completions.create(
+                    model=MODEL, messages=[user(f"{HELLO} {number}")], max_tokens=16
+                )
+                for number in range(16)
+            ]
+            return list(await asyncio.gather(*chats))
+
+    assert all(answer.choices[0].message.content for answer in asyncio.run(all_of_them()))
+
+
+def test_errors(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.NotFoundError):
+        client.chat.completions.create(model=UNKNOWN, messages=[user(HELLO)])
+    with pytest.raises(openai.BadRequestError) as too_long:
+        ask(client, TOO_LONG)
+    assert too_long.value.code == "context_length_exceeded"
+    with pytest.raises(openai.BadRequestError) as too_hot:
+        ask(client, HELLO, temperature=-1)
+    assert too_hot.value.param == "temperature"
