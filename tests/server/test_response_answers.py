@@ -63,7 +63,7 @@ def test_the_document_has_the_schemas_and_working_examples(http: TestClient) -> 
     content = create["responses"]["200"]["content"]
     assert content["application/json"]["schema"]["$ref"].endswith("/ResponseAnswer")
     data = content["text/event-stream"]["schema"]["properties"]["data"]
-    assert data["contentSchema"]["$ref"].endswith("/ResponseEvent")
+    assert data["anyOf"][0]["contentSchema"]["$ref"].endswith("/ResponseEvent")
     body = create["requestBody"]["content"]["application/json"]
     assert len(body["examples"]) == 2
     for example in body["examples"].values():

@@ -10,6 +10,8 @@ from openai.types.responses import Response, ResponseItemList, ResponseStreamEve
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
+from server.schemas.responses import ResponsesBody
+from server.turns.fields import chat_format, named_here
 from server.turns.items import read_items
 from server.turns.messages import Messages
 from tests.server.conftest import MakeApp
@@ -264,7 +266,7 @@ def test_items_of_one_turn_are_one_message() -> None:
         ({"tools": [{"type": "function"}]}, "tools[0].name"),
         ({"tool_choice": {"type": "file_search"}}, "tool_choice.type"),
         ({"text": {"format": {"type": "yaml"}}}, "text.format"),
-        ({"suffix": "x", "guided_regex": "a"}, "guided_regex"),
+        ({"typical_p": 0.5}, "typical_p"),
         ({"include": ["message.output_text.logprobs"], "top_logprobs": 21}, "top_logprobs"),
     ],
 )
@@ -334,3 +336,36 @@ def test_input_items_are_listed_in_pages(http: TestClient) -> None:
 def test_a_response_is_not_streamed_twice(http: TestClient) -> None:
     wrong = http.get(f"{URL}/{ask(http)['id']}", params={"stream": "true"})
     assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "stream")
+
+
+@pytest.mark.parametrize(
+    ("given", "of_chat"),
+    [
+        ({"type": "text"}, None),
+        ({"type": "json_object"}, {"type": "json_object"}),
+        (
+            {"type": "json_schema", "name": "city", "schema": {"type": "object"}, "strict": True},
+            {
+                "type": "json_schema",
+                "json_schema": {"name": "city", "schema": {"type": "object"}, "strict": True},
+            },
+        ),
+    ],
+)
+def test_formats_are_those_of_chats(given: Any, of_chat: Any) -> None:
+    body = ResponsesBody.model_validate({"input": "x", "text": {"format": given}})
+    assert chat_format(body) == of_chat
+    name = named_here("response_format.json_schema.schema is missing", [])
+    assert name == "text.format.schema is missing"
+
+
+def test_a_schema_constrains_the_answer(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    given = {"type": "json_schema", "name": "city", "schema": {"type": "object"}, "strict": True}
+    answer = ask(http, text={"format": given})
+    grammar = engine.requests[-1].grammar
+    assert grammar is not None
+    assert (grammar.kind, grammar.param) == ("json_schema", "text.format.schema")
+    assert answer["text"]["format"] == given
+    error = refuse(http, text={"format": {"type": "json_schema", "name": "city"}})
+    assert error["param"] == "text.format.schema"
