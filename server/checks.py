@@ -20,6 +20,7 @@ MAX_SALT_CHARS = 256
 MAX_NAMED_IGNORED = 32
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 INT64 = 2**63
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def check_common(body: GenerationBody) -> None:
@@ -39,6 +40,17 @@ def check_common(body: GenerationBody) -> None:
             "for the server's own limit",
             param="queue_timeout_s",
         )
+
+
+def check_reasoning_effort(body: ChatBody, template_reads: Callable[[str], bool]) -> None:
+    """Refuse an unknown effort, unless the template reads it and so decides itself."""
+    effort = body.reasoning_effort
+    if effort is None or effort in EFFORTS or template_reads("reasoning_effort"):
+        return
+    raise InvalidRequest(
+        f"reasoning_effort must be one of {', '.join(EFFORTS)}, got {effort!r}",
+        param="reasoning_effort",
+    )
 
 
 def _check_unused(body: GenerationBody) -> None:
@@ -126,8 +138,9 @@ def ignored(
     ]
     if body.priority and policy != "priority":
         names.append("priority")
-    if body.stream_options is not None and body.stream_options.continuous_usage_stats:
-        names.append("stream_options.continuous_usage_stats")
+    if body.stream_options is not None:
+        others = body.stream_options.model_extra or {}
+        names += [f"stream_options.{plain(name)}" for name in others if others[name] is not None]
     if isinstance(body, ChatBody):
         names += _unread_by_template(body, template_reads)
     return tuple(names[:MAX_NAMED_IGNORED])

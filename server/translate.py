@@ -11,7 +11,14 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from server.checks import chat_logprobs, check_common, first_given, ignored
+from server.checks import (
+    chat_logprobs,
+    check_common,
+    check_reasoning_effort,
+    first_given,
+    ignored,
+)
+from server.fingerprint import fingerprint
 from server.grammars import grammar_of
 from server.prompts import Prompts, given_prompts
 from server.sampling import limited, sampling_of
@@ -48,6 +55,9 @@ class Call:
     echoes: tuple[str, ...] = ()  # text of each prompt, with `echo`
     prompt_only: bool = False  # max_tokens 0: the single sampled token is not shown
     make_parser: Callable[[], OutputParser] = PlainText  # of each choice
+    continuous_usage: bool = False  # usage so far in each chunk
+    system_fingerprint: str = ""
+    service_tier: str | None = None  # named in the answer if the request named one
     body: object = None  # the body of another API that was translated into this call
 
     @property
@@ -72,6 +82,7 @@ class Translator:
         self._chat = ChatTemplate(tokenizer)
         self.prompts = Prompts(tokenizer, info)
         self._info = info
+        self._fingerprint = fingerprint(info)
 
     @property
     def max_model_len(self) -> int:
@@ -102,6 +113,14 @@ class Translator:
 
     def chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
         """Return the token ids of a conversation. Raises as `chat`, if certainly over `longest`."""
+        check_reasoning_effort(body, self._chat.reads)
+        continues = bool(body.continue_final_message)
+        if continues and body.add_generation_prompt:
+            raise InvalidRequest(
+                "continue_final_message and add_generation_prompt exclude each other; set "
+                "add_generation_prompt to false, or leave it out",
+                param="continue_final_message",
+            )
         max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
         kept = self.prompts.kept_tokens(body, max_tokens)
         template_kwargs = dict(body.chat_template_kwargs or {})
@@ -110,7 +129,8 @@ class Translator:
         prompt = self._chat.render(
             body.messages,
             tools=check_tools(body).shown,
-            add_generation_prompt=body.add_generation_prompt is not False,
+            add_generation_prompt=body.add_generation_prompt is not False and not continues,
+            continue_final_message=continues,
             template_kwargs=template_kwargs,
             max_tokens=longest if kept is None else None,
         )
@@ -184,7 +204,8 @@ class Translator:
             )
             for at, prompt in enumerate(prompts)
         )
-        include_usage = body.stream_options is not None and bool(body.stream_options.include_usage)
+        options = body.stream_options
+        include_usage = options is not None and bool(options.include_usage)
         return Call(
             response_id=response_id,
             created=int(time.time()),
@@ -197,6 +218,9 @@ class Translator:
             ignored=self.ignored(body),
             echoes=echoes,
             prompt_only=prompt_only,
+            continuous_usage=include_usage and bool(options and options.continuous_usage_stats),
+            system_fingerprint=self._fingerprint,
+            service_tier=None if body.service_tier is None else "default",
         )
 
     def reads(self, name: str) -> bool:

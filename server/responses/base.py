@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -46,6 +47,7 @@ class GenerationResponse(ABC):
         self.generation = generation
         self.call = generation.call
         self.tokenizer = tokenizer
+        self._num_written = 0  # tokens
         self._head = msgspec.json.encode(
             {**self._about(self.chunk_name), "choices": None}
         ).removesuffix(b"null}")
@@ -73,10 +75,18 @@ class GenerationResponse(ABC):
 
     def chunk(self, choice: dict[str, Any], **extra: Any) -> bytes:
         """Return the event of a chunk with one choice and `extra` top-level fields."""
-        tail = self._tail
+        tail = self._usage_so_far() if self.call.continuous_usage else self._tail
         if extra:
             tail = b"," + msgspec.json.encode(extra)[1:-1] + tail
         return event(self._head + b"[" + msgspec.json.encode(choice) + b"]" + tail)
+
+    def count(self, piece: TextPiece) -> None:
+        """Count the tokens of a piece before its chunks are written."""
+        self._num_written += len(piece.token_ids)
+
+    def _usage_so_far(self) -> bytes:
+        usage = replace(self.generation.usage, completion_tokens=self._num_written)
+        return b',"usage":' + msgspec.json.encode(usage_json(usage)) + b"}"
 
     def num_logprobs(self, pieces: Mapping[int, TextPiece]) -> int:
         """Return the number of tokens whose logprobs `events` would write."""
@@ -107,12 +117,16 @@ class GenerationResponse(ABC):
         return {"prompt_token_ids": self.call.requests[0].prompt_token_ids}
 
     def _about(self, name: str) -> dict[str, Any]:
-        return {
+        about: dict[str, Any] = {
             "id": self.call.response_id,
             "object": name,
             "created": self.call.created,
             "model": self.call.model,
+            "system_fingerprint": self.call.system_fingerprint,
         }
+        if self.call.service_tier is not None:
+            about["service_tier"] = self.call.service_tier
+        return about
 
 
 def _printable(character: str) -> str:

@@ -42,6 +42,7 @@ class ChatResponse(GenerationResponse):
         return b"".join(self._events_of(index, piece) for index, piece in pieces.items())
 
     def _events_of(self, index: int, piece: TextPiece) -> bytes:
+        self.count(piece)
         deltas = [self._delta(index, part) for part in piece.parts]
         wants_ids = self.call.return_token_ids and piece.token_ids
         if not deltas and (piece.logprobs or wants_ids):

@@ -49,6 +49,8 @@ class CompletionResponse(GenerationResponse):
 
     def _event_of(self, index: int, piece: TextPiece) -> bytes:
         is_first = not self._is_opened[index]
+        if not self.call.prompt_only:
+            self.count(piece)
         text, token_ids, logprobs = self._shown(
             index, piece.text, piece.token_ids, piece.logprobs, is_first
         )

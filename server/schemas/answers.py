@@ -119,6 +119,10 @@ class ChatCompletion(Documented):
     object: Literal["chat.completion"]
     created: int
     model: str
+    system_fingerprint: str
+    """Equal for answers of the same model, version and settings."""
+    service_tier: Literal["default"] | None = None
+    """If the request has it."""
     choices: list[ChatChoice]
     usage: CompletionUsage
     prompt_token_ids: list[int] | None = None
@@ -153,9 +157,13 @@ class ChatCompletionChunk(Documented):
     object: Literal["chat.completion.chunk"]
     created: int
     model: str
+    system_fingerprint: str
+    """Equal for answers of the same model, version and settings."""
+    service_tier: Literal["default"] | None = None
+    """If the request has it."""
     choices: list[ChatChunkChoice]
     usage: CompletionUsage | None = None
-    """In the last chunk, with `stream_options.include_usage`."""
+    """In the last chunk, with `stream_options.include_usage`, or in every chunk."""
     prompt_token_ids: list[int] | None = None
 
 
@@ -187,6 +195,10 @@ class TextCompletion(Documented):
     object: Literal["text_completion"]
     created: int
     model: str
+    system_fingerprint: str
+    """Equal for answers of the same model, version and settings."""
+    service_tier: Literal["default"] | None = None
+    """If the request has it."""
     choices: list[TextChoice]
     usage: CompletionUsage
     prompt_token_ids: list[int] | None = None
@@ -212,6 +224,10 @@ class TextCompletionChunk(Documented):
     object: Literal["text_completion"]
     created: int
     model: str
+    system_fingerprint: str
+    """Equal for answers of the same model, version and settings."""
+    service_tier: Literal["default"] | None = None
+    """If the request has it."""
     choices: list[TextChunkChoice]
     usage: CompletionUsage | None = None
     prompt_token_ids: list[int] | None = None

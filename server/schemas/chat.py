@@ -79,14 +79,23 @@ class ChatBody(GenerationBody):
     reasoning_effort: Annotated[
         Annotated[str, Field(max_length=32)] | None,
         Used(
-            "Passed to chat templates that read it; at most 32 characters. Reported as ignored "
-            "by other templates.",
+            "Passed to chat templates that read it; at most 32 characters. With other templates "
+            "it must be one of OpenAI's values, and is reported as ignored.",
             example="low",
         ),
     ] = None
     add_generation_prompt: Annotated[
         bool | None,
         Extension("End the prompt with the beginning of an answer.", "true", example=False),
+    ] = None
+    continue_final_message: Annotated[
+        bool | None,
+        Extension(
+            "Continue the text of the last message in place of a new one. "
+            "`add_generation_prompt` must then be false, or left out.",
+            "false",
+            example=True,
+        ),
     ] = None
     chat_template_kwargs: Annotated[
         dict[str, Any] | None,

@@ -47,12 +47,15 @@ TEXT_OR_TEXTS = {
 class StreamOptions(BaseModel):
     """OpenAI's `stream_options`."""
 
-    model_config = ConfigDict(strict=True, extra="ignore")
+    model_config = ConfigDict(strict=True, extra="allow")
 
     include_usage: Annotated[
         bool | None, Used("The usage as a last chunk.", "false", example=True)
     ] = None
-    continuous_usage_stats: bool | None = None  # vLLM's; reported as ignored
+    continuous_usage_stats: Annotated[
+        bool | None,
+        Extension("The usage so far in every chunk.", "false", example=True),
+    ] = None
 
 
 class GenerationBody(StructuredFields):
@@ -85,7 +88,8 @@ class GenerationBody(StructuredFields):
     stream_options: Annotated[
         StreamOptions | None,
         Used(
-            "`include_usage`: the usage as a last chunk.",
+            "`include_usage`: the usage as a last chunk. `continuous_usage_stats`: beside it, the "
+            "usage so far in every chunk. Other keys are reported as ignored.",
             example={"include_usage": True},
         ),
     ] = None
@@ -126,6 +130,14 @@ class GenerationBody(StructuredFields):
             "[fair shares](operations.md#shares-of-tenants). With keys the key is the tenant.",
             example="someone",
             schema={"anyOf": [{"type": "string"}, {"type": "null"}]},
+        ),
+    ] = None
+    service_tier: Annotated[
+        Any,
+        Used(
+            "This server has one tier. Answers to a request with this field name it: `default`.",
+            example="auto",
+            schema={"type": ["string", "null"]},
         ),
     ] = None
 

@@ -72,7 +72,6 @@ COMMON = (
     _accepted("metadata", "notes of the client on its request"),
     _accepted("prompt_cache_key", "every prefix is cached, also without a key"),
     _accepted("safety_identifier", "an id of the end user for OpenAI's reviews"),
-    _accepted("service_tier", "this server has one tier"),
     _accepted("store", "answers are never stored"),
 )
 
@@ -80,7 +79,6 @@ CHAT = (
     _refused("audio", "spoken answers"),
     _refused("best_of", "more candidates than answers", 1),
     _refused("chat_template", "a template of the client's own", ""),
-    _refused("continue_final_message", "an answer that continues the last message", False),
     _refused("documents", "documents for the template", []),
     _refused("echo", "the prompt before the answer", False),
     _refused("function_call", "a choice among `functions`", "none", "auto"),

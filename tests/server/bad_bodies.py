@@ -157,6 +157,17 @@ CHAT_ONLY: list[tuple[dict[str, Any], str | None]] = [
     ),
     ({"messages": [{"role": "function", "content": "x"}]}, "messages"),
     ({"messages": [{"role": "user", "content": "the " * 600}]}, "messages"),
+    (
+        {"messages": [{"role": "user", "content": [{"text": "x"}]}]},
+        "messages[0].content[0].type",
+    ),
+    ({"reasoning_effort": "enormous"}, "reasoning_effort"),
+    ({"continue_final_message": True, "add_generation_prompt": True}, "continue_final_message"),
+    (
+        {"continue_final_message": True, "messages": [{"role": "assistant"}]},
+        "continue_final_message",
+    ),
+    ({"continue_final_message": "x"}, "continue_final_message"),
     ({"max_completion_tokens": 0}, "max_completion_tokens"),
     ({"max_completion_tokens": 5000}, "max_completion_tokens"),
     ({"logprobs": 2}, "logprobs"),

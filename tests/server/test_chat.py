@@ -242,7 +242,7 @@ def test_fields_without_effect_are_named(
         "tools": [{"type": "function", "function": {"name": "add_numbers"}}],
         "chat_template_kwargs": {"shout": "hey", "enable_thinking": False, "a b\n": 1},
         "stream": True,
-        "stream_options": {"continuous_usage_stats": True},
+        "stream_options": {"include_obfuscation": False},
         "priority": 3,
     }
 
@@ -252,7 +252,7 @@ def test_fields_without_effect_are_named(
         return response.headers["X-YAIE-Ignored-Params"].split(", ")
 
     unread = ["chat_template_kwargs.enable_thinking", "chat_template_kwargs.?"]
-    stats = "stream_options.continuous_usage_stats"
+    stats = "stream_options.include_obfuscation"
     assert named() == ["priority", stats, *unread]
     assert named(priority=0, stream_options={"include_usage": True}) == unread
     loaded = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
@@ -280,3 +280,62 @@ def test_unknown_fields_are_named(http: TestClient) -> None:
         response = http.post("/v1/chat/completions", json={"messages": MESSAGES, **fields})
         assert response.status_code == 200
         assert "X-YAIE-Ignored-Params" not in response.headers
+
+
+def test_the_last_message_is_continued(make_app: MakeApp, tokenizer: Tokenizer) -> None:
+    http, engine = make_app()
+    messages = [*MESSAGES, {"role": "assistant", "content": "The tree"}]
+    for fields in ({}, {"add_generation_prompt": False}):
+        chat(http, messages=messages, continue_final_message=True, **fields)
+        prompt = tokenizer.decode(engine.requests[-1].prompt_token_ids, skip_special_tokens=False)
+        assert prompt.endswith("<|im_start|>assistant\nThe tree")
+    chat(http, messages=messages, continue_final_message=False)
+    prompt = tokenizer.decode(engine.requests[-1].prompt_token_ids, skip_special_tokens=False)
+    assert prompt.endswith("<|im_start|>assistant\n")
+
+
+def test_a_template_that_hides_the_last_message_cannot_continue_it(
+    http: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
+    monkeypatch.setattr(loaded.hf, "chat_template", "{{ messages[0].content }}")
+    messages = [*MESSAGES, {"role": "assistant", "content": "The tree"}]
+    body = {"messages": messages, "continue_final_message": True}
+    response = http.post("/v1/chat/completions", json=body)
+    assert response.status_code == 400
+    assert response.json()["error"]["param"] == "continue_final_message"
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_continuous_usage_counts_what_was_sent(
+    http: TestClient, tokenizer: Tokenizer, n: int
+) -> None:
+    options = {"include_usage": True, "continuous_usage_stats": True}
+    *chunks, last = stream(http, n=n, stream_options=options)
+    counts = [chunk["usage"]["completion_tokens"] for chunk in chunks]
+    assert counts[0] == 0
+    assert counts == sorted(counts)
+    assert counts[-1] == last["usage"]["completion_tokens"] == n * len(tokenizer.encode(SAID))
+    assert {chunk["usage"]["prompt_tokens"] for chunk in chunks} == {last["usage"]["prompt_tokens"]}
+    only = {"continuous_usage_stats": True}
+    assert all("usage" not in chunk for chunk in stream(http, stream_options=only))
+
+
+def test_the_fingerprint_is_that_of_the_model_and_its_settings(
+    make_app: MakeApp, tokenizer: Tokenizer
+) -> None:
+    http, _ = make_app()
+    first = chat(http)["system_fingerprint"]
+    assert first.startswith("fp_")
+    assert {chunk["system_fingerprint"] for chunk in stream(http, seed=5)} == {first}
+    assert chat(make_app()[0], temperature=0)["system_fingerprint"] == first
+    engine = ScriptedClient(tokenizer.encode(SAID))
+    assert engine.info is not None
+    engine.info = replace(engine.info, quantization="int8")
+    assert chat(make_app(engine)[0])["system_fingerprint"] != first
+
+
+def test_the_tier_is_named_on_request(http: TestClient) -> None:
+    assert "service_tier" not in chat(http)
+    assert chat(http, service_tier="auto")["service_tier"] == "default"
+    assert {chunk["service_tier"] for chunk in stream(http, service_tier="flex")} == {"default"}

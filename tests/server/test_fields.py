@@ -26,6 +26,7 @@ ROWS = [(path, field) for field in FIELDS for path in field.endpoints]
 BESIDE: dict[str, dict[str, Any]] = {
     "include_stop_str_in_output": {"stop": "tree"},
     "stream_options": {"stream": True},
+    "continue_final_message": {"messages": [{"role": "user", "content": "the plan is"}]},
     "tool_choice": {"tools": [{"type": "function", "function": {"name": "add_numbers"}}]},
     "top_logprobs": {"logprobs": True},
 }

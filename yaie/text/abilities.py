@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from jinja2 import Environment, TemplateError, meta
-from jinja2.ext import loopcontrols
-
 from yaie.text.formats.output_format import detect_format
+from yaie.text.template_variables import free_variables
 from yaie.text.tokenizer import Tokenizer
 
 # Set by the renderer, or by a request's fields of their own.
@@ -18,7 +15,6 @@ _SET_ELSEWHERE = frozenset(
         "raise_exception", "strftime_now", "bos_token", "eos_token", "pad_token", "unk_token",
     )
 )  # fmt: skip
-_TRAINING_MARK = re.compile(r"\{%-?\s*(end)?generation\s*-?%\}")  # transformers' own tag
 _REASONING_MARKS = ("enable_thinking", "reasoning_effort", "reasoning_content", "</think>")
 
 
@@ -42,7 +38,7 @@ def abilities_of(tokenizer: Tokenizer, tool_call_parser: str = "auto") -> Templa
         return TemplateAbilities()
     template = tokenizer.hf.chat_template
     text = template["default"] if isinstance(template, dict) else template
-    names = _free_variables(text)
+    names = free_variables(text)
     form = detect_format(text, tool_call_parser)
     return TemplateAbilities(
         chat=True,
@@ -51,13 +47,3 @@ def abilities_of(tokenizer: Tokenizer, tool_call_parser: str = "auto") -> Templa
         variables=tuple(sorted(names - _SET_ELSEWHERE - set(tokenizer.hf.special_tokens_map))),
         tool_format=form.syntax.name if form.syntax is not None and "tools" in names else None,
     )
-
-
-def _free_variables(template: str) -> set[str]:
-    """Return the variables that a template reads and does not set; empty for a broken one."""
-    environment = Environment(extensions=[loopcontrols])
-    try:
-        tree = environment.parse(_TRAINING_MARK.sub("", template))
-    except TemplateError:
-        return set()
-    return set(meta.find_undeclared_variables(tree))

@@ -15,6 +15,7 @@ from typing import Any
 from jinja2 import TemplateError, TemplateSyntaxError
 
 from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.text.template_variables import free_variables
 from yaie.text.tokenizer import Tokenizer
 
 MAX_MESSAGES = 10_000
@@ -57,20 +58,29 @@ class ChatTemplate:
         add_generation_prompt: bool = True,
         template_kwargs: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
+        *,
+        continue_final_message: bool = False,
     ) -> list[int]:
         """Return the prompt's token ids for a conversation in OpenAI's form.
 
+        With `continue_final_message` the prompt ends with the content of the last message.
         Raises `InvalidRequest` with the name of the field, `UnsupportedParameter` for images and
         audio, and `ContextLengthExceeded` if a lower bound already exceeds `max_tokens`.
         """
-        text = self.render_text(messages, tools, add_generation_prompt, template_kwargs)
+        text = self.render_text(
+            messages,
+            tools,
+            add_generation_prompt,
+            template_kwargs,
+            continue_final_message=continue_final_message,
+        )
         return self._tokenizer.encode(
             text, add_special_tokens=False, max_tokens=max_tokens, name="messages"
         )
 
     def reads(self, name: str) -> bool:
-        """Return True if the template mentions this variable."""
-        return name in self.source
+        """Return True if the template reads this variable."""
+        return name in free_variables(self.source)
 
     @property
     def source(self) -> str:
@@ -86,8 +96,13 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, Any]] | None = None,
         add_generation_prompt: bool = True,
         template_kwargs: Mapping[str, Any] | None = None,
+        *,
+        continue_final_message: bool = False,
     ) -> str:
-        """Return the prompt's text. Raises as `render` does."""
+        """Return the prompt's text. Raises as `render` does.
+
+        Variables in `template_kwargs` that the template does not read are left out.
+        """
         if (fault := self._tokenizer.chat_template_fault) is not None:
             raise InvalidRequest(
                 f"this model has {fault}; give it a prompt instead of messages "
@@ -104,17 +119,25 @@ class ChatTemplate:
                     param=f"chat_template_kwargs.{name}",
                 )
         conversation = [_plain_message(message, at) for at, message in enumerate(messages)]
-        if self.reads("thinking"):  # the name of some templates
+        if "thinking" in self.source:  # the name of some templates
             for message in conversation:
                 if "reasoning_content" in message:
                     message.setdefault("thinking", message["reasoning_content"])
+        if continue_final_message and not conversation[-1]["content"]:
+            raise InvalidRequest(
+                "continue_final_message needs a last message with text; add some, or leave the "
+                "field out",
+                param="continue_final_message",
+            )
+        given = template_kwargs or {}
         try:
             text = self._apply(
                 conversation,
                 tools=[dict(tool) for tool in tools] if tools else None,
                 add_generation_prompt=add_generation_prompt,
+                continue_final_message=continue_final_message,
                 tokenize=False,
-                **(template_kwargs or {}),
+                **{name: value for name, value in given.items() if self.reads(name)},
             )
         except TemplateSyntaxError as error:
             raise InvalidRequest(
@@ -128,6 +151,12 @@ class ChatTemplate:
                 param="messages",
             ) from error
         except _TEMPLATE_FAULTS as error:
+            if continue_final_message and isinstance(error, ValueError):
+                raise InvalidRequest(
+                    "continue_final_message cannot be used: the model's chat template changes the "
+                    "last message; send it as the beginning of a prompt to /v1/completions",
+                    param="continue_final_message",
+                ) from error
             raise InvalidRequest(
                 "the model's chat template cannot render these messages "
                 f"({type(error).__name__}); check their fields",
@@ -248,6 +277,11 @@ def _plain_content(content: object, where: str) -> str:
         if kind == "refusal" and isinstance(part.get("refusal"), str):
             texts.append(part["refusal"])  # an assistant's refusal
             continue
+        if kind is None:
+            raise InvalidRequest(
+                f'{where}[{at}].type is missing; send {{"type": "text", "text": ...}}',
+                param=f"{where}[{at}].type",
+            )
         if kind != "text":
             raise UnsupportedParameter(
                 f"{where}[{at}].type is {str(kind)[:40]!r}; this model reads only 'text'",
