@@ -39,6 +39,7 @@ from server.routes import (
     messages,
     models,
     render,
+    requests,
     responses,
     tokens,
 )
@@ -57,6 +58,7 @@ _ROUTERS = (
     responses.router,
     messages.router,
     render.router,
+    requests.router,
     tokens.router,
     models.router,
     health.router,

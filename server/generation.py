@@ -58,6 +58,7 @@ class Generation:
         self.answers = [Answer(each, tokenizer, call.make_parser) for each in call.requests]
         self.http_id = http_id  # of the response's headers
         self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
+        self._http_id = http_id
         self._client = client
         self._metrics = metrics
         self._turns = turns
@@ -72,7 +73,9 @@ class Generation:
         self._error: YaieError | None = None
         self._has_given = False
         self._timer: asyncio.TimerHandle | None = None
-        self._started_at = self._last_at = time.monotonic()
+        self._started_at = time.monotonic()
+        self._last_at: dict[int, float] = {}  # time of the last measured token, by choice
+        self._fresh: set[int] = set()  # choices whose first token is not measured yet
         self._first_at: float | None = None
         self._reasons: set[str] = set()
         self._closed = False
@@ -156,6 +159,17 @@ class Generation:
             self._close_submissions()
             self._wake.set()
 
+    def abort(self) -> None:
+        """End every choice where it is, with the finish reason `abort`."""
+        for prompt, submission in enumerate(self._submissions):
+            for index in range(self.call.sampling.n):
+                if self.answers[prompt].finish_reason(index) is None:
+                    submission.abort(index)
+
+    def is_named(self, name: str) -> bool:
+        """Return whether `name` is the id of the response or of its HTTP request."""
+        return name in (self.call.response_id, self._http_id)
+
     def close(self) -> None:
         """End running sequences and report the outcome. Safe to call twice."""
         if self._closed:
@@ -207,6 +221,9 @@ class Generation:
             self._reasons.add(reason)
         num_tokens = len(delta.token_ids)
         choice = prompt * self.call.sampling.n + index
+        if num_tokens and choice not in self._last_at:
+            self._last_at[choice] = time.monotonic()
+            self._fresh.add(choice)
         num_unread = self._unread[choice] = self._unread.get(choice, 0) + num_tokens
         if delta.logprobs or delta.prompt_logprobs is not None:
             self._add_logprobs(delta)
@@ -263,17 +280,22 @@ class Generation:
         )
 
     def _measure(self) -> None:
-        """Observe the latency of the deltas since the last call."""
-        num_tokens = max(self._unread.values(), default=0)
-        if not num_tokens:
-            return
+        """Observe the latency of each token since the last call.
+
+        Tokens that are read together share the time since the tokens before them.
+        """
+        if self._first_at is None and self._last_at:
+            self._first_at = min(self._last_at.values())
+            self._metrics.first_token_s.observe(self._first_at - self._started_at)
         now = time.monotonic()
-        if self._first_at is None:
-            self._first_at = now
-            self._metrics.first_token_s.observe(now - self._started_at)
-        else:
-            self._metrics.inter_token_s.observe((now - self._last_at) / num_tokens)
-        self._last_at = now
+        for choice, num_unread in self._unread.items():
+            num_tokens = num_unread - (choice in self._fresh)
+            if num_unread:
+                self._fresh.discard(choice)
+            if num_tokens > 0:
+                interval_s = (now - self._last_at[choice]) / num_tokens
+                self._metrics.inter_token_s.observe(interval_s, num_tokens)
+                self._last_at[choice] = now
 
     def _time_out(self) -> None:
         self.fail(timed_out(self._timeout_s))

@@ -18,6 +18,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from server.token_intervals import TokenIntervals
 from yaie.stats import WAIT_BOUNDS_S, EngineStats, metrics
 from yaie.types import EngineInfo, EngineState, Usage
 
@@ -71,9 +72,9 @@ class Metrics:
             buckets=_FIRST_TOKEN_BUCKETS,
             registry=self._registry,
         )
-        self.inter_token_s = Histogram(
+        self.inter_token_s = TokenIntervals(
             "yaie_inter_token_seconds",
-            "Seconds per token of a request after its first",
+            "Seconds before each token of a choice after its first",
             buckets=_INTER_TOKEN_BUCKETS,
             registry=self._registry,
         )

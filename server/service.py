@@ -226,6 +226,22 @@ class Service:
         self._idle.clear()
         return generation
 
+    def abort(self, name: str, tenant: str | None) -> int:
+        """End the generations with this id of response or HTTP request; return their number.
+
+        `tenant`: only its own generations; None without API keys.
+        """
+        found = [
+            each
+            for each in self._active
+            if each.is_named(name)
+            and each.is_running
+            and tenant in (None, each.call.requests[0].tenant)
+        ]
+        for generation in found:
+            generation.abort()
+        return len(found)
+
     async def run_in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Run text work while the event loop goes on."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)

@@ -119,6 +119,32 @@ async def test_the_first_token_adds_one_latency_sample(make_bench: MakeBench, st
     bench.generation.close()
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("deltas", [[(1,)] * 10, [(1,), (1,) * 4, (1,) * 5], [(1,) * 10]])
+@pytest.mark.parametrize("n", [1, 3])
+async def test_each_token_after_the_first_is_a_latency_sample(
+    make_bench: MakeBench, stream: bool, deltas: list[tuple[int, ...]], n: int
+) -> None:
+    bench = make_bench(stream=stream, n=n)
+
+    async def read() -> None:
+        while not bench.generation.is_done:
+            await (bench.generation.next() if stream else bench.generation.whole())
+
+    reader = asyncio.create_task(read())
+    for at, token_ids in enumerate(deltas):
+        reason = "length" if at == len(deltas) - 1 else None
+        for index in range(n):
+            bench.client.push(*token_ids, index=index, finish_reason=reason)
+        await asyncio.sleep(0)
+    await reader
+    bench.generation.close()
+    assert bench.sample("yaie_time_to_first_token_seconds_count") == 1
+    assert bench.sample("yaie_inter_token_seconds_count") == 9 * n
+    total = bench.sample("yaie_inter_token_seconds_sum")
+    assert 0 <= total <= n * bench.sample("yaie_request_seconds_sum")
+
+
 async def test_a_complete_answer_is_no_timeout(make_bench: MakeBench) -> None:
     """All of it arrived before the deadline; a slow client read the rest after it."""
     bench = make_bench(stream=True)
