@@ -68,19 +68,15 @@ def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> 
 def _chat_fields(translator: Translator, body: CountedMessagesBody) -> dict[str, Any]:
     """Return the fields of a chat completion that its prompt depends on."""
     _check_unsupported(body)
-    if body.messages and _is_prefill(body.messages[-1]):
-        raise UnsupportedParameter(
-            "messages ends with the assistant's turn, and this server cannot continue it; end "
-            "with the user's",
-            param="messages",
-        )
     # Templates have one of two names for it.
     is_thinking = not translator.reads("enable_thinking") and translator.reads("thinking")
     thinking = _thinking(body.thinking, "thinking" if is_thinking else "enable_thinking")
     choice, parallel = chat_tool_choice(body.tool_choice)
+    messages = chat_messages(body.system, body.messages)
     fields: dict[str, Any] = {
         "model": body.model,
-        "messages": chat_messages(body.system, body.messages),
+        "messages": messages,
+        "continue_final_message": _is_prefill(messages),
         "tools": chat_tools(body.tools),
         "tool_choice": choice,
         "chat_template_kwargs": (body.chat_template_kwargs or {}) | thinking,
@@ -100,8 +96,18 @@ def _check_unsupported(body: CountedMessagesBody) -> None:
             raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
 
 
-def _is_prefill(last: object) -> bool:
-    return isinstance(last, dict) and last.get("role") == "assistant"
+def _is_prefill(messages: list[dict[str, Any]]) -> bool:
+    """Return whether the answer continues the last message. Raises `InvalidRequest`."""
+    last = messages[-1] if messages else {}
+    if last.get("role") != "assistant":
+        return False
+    if "tool_calls" in last or not last["content"]:
+        raise InvalidRequest(
+            "messages ends with a turn of the assistant that has no text to continue, or uses "
+            "tools; end with the user's turn",
+            param="messages",
+        )
+    return True
 
 
 def _thinking(given: dict[str, Any] | None, variable: str) -> dict[str, Any]:
@@ -142,6 +148,12 @@ def _renamed(error: InvalidRequest) -> InvalidRequest:
     given = error.param
     if given is None:
         return error
+    if given == "continue_final_message":
+        return InvalidRequest(
+            "messages ends with the assistant's turn, and the model's chat template does not let "
+            "an answer continue it; end with the user's turn",
+            param="messages",
+        )
     ours = _NAMES.get(given, given)
     message = error.message.replace(given, ours, 1)
     for theirs, name in _PREFIXES:

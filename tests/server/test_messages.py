@@ -180,6 +180,23 @@ def test_a_conversation_is_that_of_a_chat_completion(make_app: MakeApp) -> None:
     assert ours == ids_of(make_app, "/v1/chat/completions", messages=chat)
 
 
+def test_the_last_turn_of_the_assistant_is_continued(
+    make_app: MakeApp, tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    http, engine = make_app()
+    body = {"messages": [*MESSAGES, {"role": "assistant", "content": "The tree"}]}
+    ask(http, **body)
+    prompt = engine.requests[-1].prompt_token_ids
+    assert tokenizer.decode(prompt, skip_special_tokens=False).endswith("assistant\nThe tree")
+    counted = http.post("/v1/messages/count_tokens", json=body).json()["input_tokens"]
+    assert counted == len(prompt)
+    loaded = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
+    monkeypatch.setattr(loaded.hf, "chat_template", "{{ messages[0].content }}")
+    response = http.post("/v1/messages", json=body | {"max_tokens": 9})
+    assert response.status_code == 400
+    assert "does not let an answer continue it" in response.json()["error"]["message"]
+
+
 def test_the_names_of_fields_without_effect(http: TestClient) -> None:
     body = {
         "messages": MESSAGES,
@@ -218,8 +235,8 @@ def test_the_names_of_fields_without_effect(http: TestClient) -> None:
          "messages[0].content[0].type is 'image'; this model reads 'text' and 'tool_result'"),
         ({"messages": [{"role": "user", "content": [{"type": "text"}]}]},
          "messages[0].content[0].text must be a string"),
-        ({"messages": [*MESSAGES, {"role": "assistant", "content": "So"}]},
-         "messages ends with the assistant's turn"),
+        ({"messages": [*MESSAGES, {"role": "assistant", "content": ""}]},
+         "messages ends with a turn of the assistant that has no text"),
         ({"system": 7}, "system must be a string or a list of blocks"),
         ({"system": [{"type": "image"}]}, "system[0].type is 'image'"),
         ({"stop_sequences": [""]}, "stop_sequences must be"),
