@@ -1,0 +1,47 @@
+"""Requests of browsers from other origins."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.server.conftest import MakeApp
+from yaie.types import EngineState
+
+BODY = {"prompt": "x"}
+
+
+def test_cors_is_off_unless_configured(make_app: MakeApp) -> None:
+    ask = {"Origin": "https://a.example", "Access-Control-Request-Method": "POST"}
+    http, _ = make_app()
+    assert http.options("/v1/completions", headers=ask).status_code == 405
+    http, _ = make_app(cors_origins="https://a.example, https://b.example", api_key="k")
+    response = http.options("/v1/completions", headers=ask)
+    assert response.status_code == 200
+    assert response.headers["Access-Control-Allow-Origin"] == "https://a.example"
+    response = http.options("/v1/completions", headers={**ask, "Origin": "https://c.example"})
+    assert "Access-Control-Allow-Origin" not in response.headers
+
+
+def test_options_need_no_key(make_app: MakeApp) -> None:
+    """Browsers send none with the request in front of the real one."""
+    http, _ = make_app(api_key="k")
+    response = http.options("/v1/completions")
+    assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+    http, _ = make_app(api_key="k", cors_origins="*")
+    for method in ("POST", "DELETE"):
+        ask = {"Origin": "https://a.example", "Access-Control-Request-Method": method}
+        response = http.options("/v1/responses/x", headers=ask)
+        assert response.status_code == 200
+        assert method in response.headers["Access-Control-Allow-Methods"]
+
+
+def test_other_origins_may_read_the_documented_headers(make_app: MakeApp) -> None:
+    http, engine = make_app(cors_origins="https://a.example")
+    engine.state = EngineState.DEAD
+    response = http.post("/v1/completions", json=BODY, headers={"Origin": "https://a.example"})
+    exposed = {h.strip() for h in response.headers["Access-Control-Expose-Headers"].split(",")}
+    assert "Retry-After" in response.headers
+    page = Path(__file__).parents[2] / "docs" / "api.md"
+    named = set(re.findall(r"`((?:X-[A-Z][\w-]+|Retry-After))`", page.read_text(encoding="utf-8")))
+    assert exposed == named - {"X-API-Key"}  # a request header
