@@ -73,7 +73,7 @@ class EngineStats:
         float, _gauge("Time that the oldest waiting request has waited for admission")
     ] = 0.0
     num_free_slots: Annotated[int, _gauge("Free slots of the KV pool")] = 0
-    num_live_slots: Annotated[int, _gauge("Slots on the paths of live sequences")] = 0
+    num_live_slots: Annotated[int, _gauge("Slots on the paths of live and lingering sequences")] = 0
     num_cached_slots: Annotated[int, _gauge("Slots that can be evicted")] = 0
     num_nodes: Annotated[int, _gauge("Nodes of the radix tree")] = 0
 

@@ -300,8 +300,8 @@ class Bench:
             assert sequence.state is SequenceState.SUSPENDED
             assert sequence.cursor is None
         cursors = sum(len(node.cursors or ()) for node in self.tree.nodes())
-        assert cursors == len(scheduler.running)
-        if not scheduler.running:
+        assert cursors == len(scheduler.running) + len(scheduler.lingering)
+        if not scheduler.has_work:
             assert self.tree.num_live == 0
 
     def expect(self, request_id: str, reason: FinishReason | None = None) -> None:

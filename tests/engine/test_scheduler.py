@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.engine.fake_model import Bench, continuation, digest
 from tests.engine.fake_model import make_prompt as prompt
+from yaie.engine.lingering import LINGER_S
 from yaie.engine.step import ScheduledStep
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Tokens, as_tokens
@@ -58,6 +59,7 @@ def run_schedule(seed: int, policy: str, eviction: str, *, max_step_rows: int) -
             bench.faults[(f"r{number}", 0)] = rng.randint(0, 3)
         for _ in range(rng.choice([0, 0, 1, 3, 10])):
             bench.step()
+            bench.now += LINGER_S / 2
         if rng.random() < 0.2:
             bench.abort(f"r{rng.randint(0, number)}", rng.choice([None, 0, 1]))
     bench.run()

@@ -78,13 +78,18 @@ def standing(sequence: Sequence, policy: AdmissionPolicy) -> tuple[int, int, int
     return (policy.rank(sequence.request), *sequence.order)
 
 
+def first_by_standing(sequences: List[Sequence], policy: AdmissionPolicy) -> Sequence | None:
+    """Return the sequence of the highest priority; None if there is none."""
+    return min(sequences, key=lambda seq: standing(seq, policy), default=None)
+
+
 def choose_victim(growing: Sequence, running: List[Sequence], policy: AdmissionPolicy) -> Sequence:
     """Return the sequence to preempt for a slot: of the lowest priority, the cheapest.
 
     The first by standing is never chosen, so that one sequence always progresses. It can use the
     whole pool alone, because validation limits requests to its length.
     """
-    first = min(running, key=lambda seq: standing(seq, policy))
+    first = first_by_standing(running, policy)
     able = [seq for seq in running if seq is not first]
     rank = max(policy.rank(seq.request) for seq in [growing, *able])
     able = [seq for seq in able if policy.rank(seq.request) == rank]

@@ -6,7 +6,7 @@ from collections.abc import Sequence as List
 
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.admission import AdmissionPolicy
-from yaie.engine.capacity import standing
+from yaie.engine.capacity import first_by_standing
 from yaie.engine.prompt_logprobs import PromptRows
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.step import SampleTask, ScheduledStep
@@ -65,7 +65,7 @@ def in_row_order(running: List[Sequence], policy: AdmissionPolicy) -> list[Seque
     One row yields a token now, and a client waits for it. The first by standing goes before its
     equals, so that it progresses in every step, however many rows the others need.
     """
-    first = min(running, key=lambda seq: standing(seq, policy))
+    first = first_by_standing(running, policy)
     return sorted(  # stable: `running` is in order of admission
         running,
         key=lambda seq: (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as List
+from functools import partial
 
 from yaie.attention.plan import FoldingCost
 from yaie.engine.admission import AdmissionPolicy
@@ -17,10 +18,11 @@ from yaie.engine.capacity import (
     StepDemand,
     choose_displaced,
     choose_victim,
+    first_by_standing,
     has_room,
-    standing,
 )
 from yaie.engine.deltas import make_delta
+from yaie.engine.lingering import Close, Lingering
 from yaie.engine.matches import Matches
 from yaie.engine.policy import make_policy
 from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
@@ -62,6 +64,7 @@ class Scheduler:
         self.running: list[Sequence] = []  # in order of admission
         self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue
         self.backlog = Backlog(queue_timeout_s)  # of the requests in `waiting`
+        self.lingering = Lingering(tree, clock)
         self.lacks_slots = False  # the last admission ended for want of slots
         self._requests: dict[str, Request] = {}
         self._folding = folding
@@ -132,7 +135,10 @@ class Scheduler:
     def schedule(self) -> ScheduledStep | None:
         """Admit requests, then choose the rows of a step; None without running sequences."""
         self._began_s = self._clock()
+        self.lingering.begin_step(yields=bool(self.suspended))
         self._admit()
+        while not self.running and self.lingering.release_oldest():
+            self._admit()
         if not self.running:
             return None
         return schedule_rows(
@@ -152,15 +158,12 @@ class Scheduler:
         An error in place of a token, or raised while a sequence grows, ends that sequence only.
         """
         step.apply_to(self.tree, self.stats)
-        deltas = []
-        results = [
-            (task.sequence, each) for task, each in zip(step.sample_tasks, sampled, strict=True)
-        ]
+        results = list(zip((task.sequence for task in step.sample_tasks), sampled, strict=True))
         # Ends come first. They make room for others to grow, and a failed sequence must still
         # have its cursor, which growth could take, for its tokens to be dropped.
-        for sequence, result in results:
-            if isinstance(result, YaieError):
-                deltas.append(self.fail(sequence, result))
+        deltas = [
+            self.fail(seq, result) for seq, result in results if isinstance(result, YaieError)
+        ]
         for logits in step.prompt_logits:
             if not logits.sequence.request.num_missing_prompt_logprobs:
                 self._end_prompt_pass(logits.sequence.request)
@@ -203,15 +206,12 @@ class Scheduler:
 
     def _grow(self, sequence: Sequence, token_id: int) -> None:
         """Append a sampled token to the tree; preempt until there is a slot for it."""
-        assert sequence.cursor is not None
-        while True:
+        while sequence.cursor is not None:  # this sequence may be the preempted one
             try:
                 self.tree.append(sequence.cursor, token_id)
             except OutOfSlots:
-                victim = choose_victim(sequence, self.running, self.waiting)
-                self._preempt(victim)
-                if victim is sequence:
-                    return
+                if not self.lingering.release_oldest():
+                    self._preempt(choose_victim(sequence, self.running, self.waiting))
             else:
                 return
 
@@ -239,16 +239,18 @@ class Scheduler:
         was_queued = sequence.state is SequenceState.WAITING and request.prompt_pass is None
         # Non-finite logits may come from invalid KV anywhere on the path. Drop every token that
         # no other sequence needs: to recompute a good prefix costs less than to fail once more.
-        keep = not isinstance(error, LogitsNotFinite)
-        self._withdraw(sequence, keep=keep)
+        close = partial(self.tree.close, keep=not isinstance(error, LogitsNotFinite))
+        self._withdraw(sequence, self.lingering.hold if reason == "stop" else close)
         if sequence.index == 0 and request.prompt_pass is not None:
-            self._end_prompt_pass(request, keep=keep)
+            self._end_prompt_pass(request, close)
         if request.is_finished:
             del self._requests[request.request_id]
             if was_queued:
                 self._leave_queue(request)
             # Break the cycle, which only a full garbage collection would free.
             request.sequences = []
+        if not self._requests:
+            self.lingering.release_all()
         self.stats.count_end(reason)
         self.backlog.waits.serve(request.tenant, len(sequence.output))
         return make_delta(
@@ -262,19 +264,19 @@ class Scheduler:
             first=first,
         )
 
-    def _end_prompt_pass(self, request: Request, *, keep: bool = True) -> None:
+    def _end_prompt_pass(self, request: Request, close: Close | None = None) -> None:
         """End the prompt pass of a request; its live sequences get cursors next."""
         assert request.prompt_pass is not None
-        self._withdraw(request.prompt_pass, keep=keep)
+        self._withdraw(request.prompt_pass, close)
         request.prompt_pass = None
         for sequence in request.sequences:
             if sequence.state is SequenceState.WAITING:
                 self._suspend(sequence)
 
-    def _withdraw(self, sequence: Sequence, *, keep: bool) -> None:
+    def _withdraw(self, sequence: Sequence, close: Close | None) -> None:
         """Finish a sequence, and take its cursor or its place among the suspended."""
         if sequence.state is SequenceState.RUNNING:
-            self._leave_tree(sequence, keep=keep)
+            self._leave_tree(sequence, close)
         elif sequence.state is SequenceState.SUSPENDED:
             self.suspended.remove(sequence)
         sequence.state = SequenceState.FINISHED
@@ -284,11 +286,11 @@ class Scheduler:
         self.backlog.remove(request)
         self._matches.forget(request)
 
-    def _leave_tree(self, sequence: Sequence, *, keep: bool = True) -> None:
+    def _leave_tree(self, sequence: Sequence, close: Close | None = None) -> None:
         assert sequence.cursor is not None
         held = sequence.count_own_tokens() * (self.tree.clock - sequence.entered_at)
         self.waiting.charge(sequence.request, held / self.tree.num_slots)
-        self.tree.close(sequence.cursor, keep=keep)
+        (close or self.tree.close)(sequence.cursor)
         sequence.cursor = None
         self.running.remove(sequence)
 
@@ -304,9 +306,7 @@ class Scheduler:
             return
         demand = StepDemand(self.running)
         while True:
-            sequence = min(
-                self.suspended, key=lambda seq: standing(seq, self.waiting), default=None
-            )
+            sequence = first_by_standing(self.suspended, self.waiting)
             if sequence is not None and not self.waiting.outranks(sequence.request):
                 if not self._resume(sequence, demand):
                     self.lacks_slots = True
@@ -329,6 +329,8 @@ class Scheduler:
             if displaced is None:
                 self.lacks_slots = has_places
                 return
+            if has_places and self.lingering.release_oldest():
+                continue
             self._preempt(displaced)
             demand = StepDemand(self.running)
 
