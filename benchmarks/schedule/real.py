@@ -220,6 +220,7 @@ def _simulate(case: Case, policy: str, pool: Pool) -> dict[str, float]:
         max_step_rows=case.step_rows,
         cost="cpu",
         reply_s=REPLY_S,
+        finish_reason="length",  # peers ignore the end of a turn
     )
     found = simulated_figures(Simulation(case.make(), setting).run())
     return {name: found[name] for name in ("hit", "mean_s", "p99_s", "makespan_s")}

@@ -62,6 +62,7 @@ class Setting:
     max_running: int = 256
     cost: str = "h100"
     reply_s: float = 0.0  # least time from the end of a call to the next one of its session
+    finish_reason: FinishReason = "stop"  # of every answer; a cut one does not linger
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,9 @@ class Live:
 class Script:
     """Sampling progress of a sequence whose output is known."""
 
-    def __init__(self, output: Tokens) -> None:
+    def __init__(self, output: Tokens, reason: FinishReason) -> None:
         self.output = output
+        self._reason = reason
         self._left = len(output)
 
     def observe(self, token_id: int) -> None:
@@ -103,7 +105,7 @@ class Script:
 
     def finish_reason(self, token_id: int) -> tuple[FinishReason, int | None] | None:
         """Return the end of the sequence with the last token of its script."""
-        return None if self._left else ("stop", token_id)
+        return None if self._left else (self._reason, token_id)
 
 
 class Simulation:
@@ -117,6 +119,7 @@ class Simulation:
         self.served: list[Served] = []
         self._cost = COSTS[setting.cost]
         self._reply_s = setting.reply_s
+        self._finish_reason = setting.finish_reason
         self._future = FutureCalls(workload.segment_starts)
         is_bound = setting.eviction == "belady"
         self.tree = RadixTree(
@@ -179,7 +182,9 @@ class Simulation:
             spec,
             namespace="",
             max_new_tokens=length,
-            samplings=[cast(SamplingState, Script(output)) for output in call.outputs],
+            samplings=[
+                cast(SamplingState, Script(output, self._finish_reason)) for output in call.outputs
+            ],
         )
         request.prompt = np.concatenate(call.prompt)
         self._live[request_id] = Live(session, call, len(call.outputs))
