@@ -17,7 +17,7 @@ from yaie.types import EngineInfo, SamplingParams
 DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
 _GREEDY_TOP_P = 1e-9  # leaves one token
 # Sampling fields in another form in a body.
-_CONVERTED = {"stop", "stop_token_ids", "logit_bias"}
+_CONVERTED = {"stop", "stop_token_ids", "allowed_token_ids", "logit_bias"}
 _PASSED_ON = tuple(
     field.name
     for field in fields(SamplingParams)
@@ -56,6 +56,7 @@ def sampling_of(
             prompt_logprobs=prompt_logprobs,
             stop=stops(body.stop),
             stop_token_ids=checked_ids(body.stop_token_ids, "stop_token_ids", info.vocab_size),
+            allowed_token_ids=_allowed(body.allowed_token_ids, info.vocab_size),
             logit_bias=_logit_bias(body.logit_bias, info.vocab_size),
         )
     except InvalidRequest as error:
@@ -75,6 +76,18 @@ def limited(
     room = info.max_model_len - prompt_len
     wanted = max(DEFAULT_COMPLETION_TOKENS, sampling.min_tokens)
     return replace(sampling, max_tokens=min(wanted, room))
+
+
+def _allowed(given: list[int] | None, vocab_size: int) -> tuple[int, ...] | None:
+    if given is None:
+        return None
+    if not given:
+        raise InvalidRequest(
+            "allowed_token_ids is empty, so no token may be sampled; name at least one id, or "
+            "leave it out",
+            param="allowed_token_ids",
+        )
+    return checked_ids(given, "allowed_token_ids", vocab_size)
 
 
 def _logit_bias(given: dict[str, float] | None, vocab_size: int) -> dict[int, float] | None:

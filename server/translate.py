@@ -157,7 +157,9 @@ class Translator:
             prompt_logprobs=body.logprobs if body.echo else None,
         )
         if prompt_only:  # the sampled token is not shown and must not decide the finish reason
-            sampling = replace(sampling, stop=(), stop_token_ids=(), ignore_eos=True)
+            sampling = replace(
+                sampling, stop=(), stop_token_ids=(), allowed_token_ids=None, ignore_eos=True
+            )
         given = given_prompts(body)
         if len(given) * sampling.n > MAX_SEQUENCES_PER_REQUEST:
             raise InvalidRequest(

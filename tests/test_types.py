@@ -35,6 +35,8 @@ from yaie.types import SAMPLING_FIELDS, SamplingParams
         ("stop", [""]),
         ("stop_token_ids", ["1"]),
         ("stop_token_ids", 7),
+        ("allowed_token_ids", []),
+        ("allowed_token_ids", ["1"]),
         ("stop_token_ids", [10**5000]),
         ("logit_bias", {10**5000: 1.0}),
         pytest.param("seed", 10**5000, id="a seed too long to show"),

@@ -94,12 +94,16 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class TokenIds:
-    """A list of token ids."""
+    """A list of token ids, of at least `least` entries."""
+
+    least: int = 0
 
     def convert(self, name: str, value: Any) -> tuple[int, ...]:
         """Return a tuple."""
         if not isinstance(value, list | tuple):
             reject(name, value, "a list of int")
+        if len(value) < self.least:
+            reject(name, value, f"a list of at least {self.least} token id, or None")
         kind = Whole(wanted="a list of int only")
         return tuple(kind.convert(name, token_id) for token_id in value)
 

@@ -46,6 +46,8 @@ class SamplingParams:
     presence_penalty: Annotated[float, Real(-2.0, 2.0)] = 0.0
     frequency_penalty: Annotated[float, Real(-2.0, 2.0)] = 0.0
     logit_bias: Annotated[dict[int, float] | None, Biases(100.0)] = None
+    # Only these are sampled; None: every token.
+    allowed_token_ids: Annotated[tuple[int, ...] | None, TokenIds(least=1)] = None
     seed: Annotated[int | None, Whole()] = None
     stop: Annotated[tuple[str, ...], Texts()] = ()  # matched in text, above the engine
     stop_token_ids: Annotated[tuple[int, ...], TokenIds()] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from server.schemas import unused
@@ -169,6 +169,16 @@ class GenerationBody(StructuredFields):
         list[WholeNumber] | None,
         Short,
         Extension("Ids that end the answer, at most 1,024.", example=[9]),
+    ] = None
+    allowed_token_ids: Annotated[
+        Annotated[list[WholeNumber], Field(fail_fast=True)] | None,
+        Extension(
+            "The only ids that may be sampled, at least one. The answer ends early only if an end "
+            "token is among them, or at the end of its grammar.",
+            "every id",
+            example=[9],
+            schema={"minItems": 1},
+        ),
     ] = None
     skip_special_tokens: Annotated[
         bool | None, Extension("Leave out special tokens from the text.", "true", example=False)

@@ -61,6 +61,7 @@ samplings = st.builds(
     seed=st.none() | st.integers(-(2**63), 2**63 - 1),
     stop=st.lists(st.text(min_size=1), max_size=3).map(tuple),
     stop_token_ids=st.lists(ids, max_size=3).map(tuple),
+    allowed_token_ids=st.none() | st.lists(ids, min_size=1, max_size=3).map(tuple),
     ignore_eos=st.booleans(),
     logprobs=st.none() | st.integers(0, 20),
 )

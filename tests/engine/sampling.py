@@ -73,6 +73,9 @@ class TensorLog(TorchFunctionMode):
 
 def twin_logits(logits, params, prompt, output, eos) -> list[float]:
     x = [float(v) for v in logits]
+    for token in range(len(x)):
+        if params.allowed_token_ids is not None and token not in params.allowed_token_ids:
+            x[token] = -math.inf
     if len(output) < params.min_tokens:
         for token in {*eos, *params.stop_token_ids}:
             x[token] = -math.inf
@@ -128,6 +131,10 @@ def twin_tokens(x, params, u) -> set[int]:
 
 @st.composite
 def sampling_params(draw) -> SamplingParams:
+    stop_token_ids = tuple(draw(st.lists(tokens, max_size=3)))
+    allowed = None
+    if VOCAB // 2 not in stop_token_ids:  # it always has a finite logit
+        allowed = draw(st.none() | st.lists(tokens).map(lambda ids: (*ids, VOCAB // 2)))
     return SamplingParams(
         max_tokens=None,
         temperature=draw(st.sampled_from([0.0, 0.0, 0.3, 1.0, 1.7])),
@@ -139,7 +146,8 @@ def sampling_params(draw) -> SamplingParams:
         frequency_penalty=draw(st.sampled_from([0.0, 0.0, 0.4, -0.2])),
         logit_bias=draw(st.none() | st.dictionaries(tokens, st.floats(-8, 8, width=16))),
         min_tokens=draw(st.integers(0, 4)),
-        stop_token_ids=tuple(draw(st.lists(tokens, max_size=3))),
+        stop_token_ids=stop_token_ids,
+        allowed_token_ids=allowed,
         ignore_eos=draw(st.booleans()),
         seed=draw(st.none() | st.integers(-(2**63), 2**63 - 1)),
     )

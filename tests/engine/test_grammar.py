@@ -119,6 +119,28 @@ def test_logprobs_are_those_of_samples_without_forced_tokens(make_core: MakeCore
     assert all(len(delta.logprobs) == len(delta.token_ids) == 1 for delta in deltas)
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_grammar_is_followed_by_allowed_tokens_alone(
+    make_core: MakeCore, tokenizer: Tokenizer, temperature: float
+) -> None:
+    """Also where the grammar forces text, and although no end token is allowed."""
+    allowed = tuple({*tokenizer.encode("0"), *tokenizer.encode("-"), *tokenizer.encode("e")})
+    request = under(CODE, allowed_token_ids=allowed, temperature=temperature, seed=3)
+    core = make_core()
+    answers = run(core, request, ask("plain", PROMPT))
+    assert re.fullmatch("000-e{2,5}", text_of(answers, tokenizer))
+    assert core.stats.forced_tokens == 0
+    assert answers.tokens("plain") == run(make_core(), ask("plain", PROMPT)).tokens("plain")
+
+
+def test_allowed_tokens_outside_the_grammar_end_their_own_request(make_core: MakeCore) -> None:
+    answers = run(make_core(), under(CODE, allowed_token_ids=(5,)), ask("plain", PROMPT))
+    error = answers.last("r").error
+    assert error is not None
+    assert (error.status, error.param) == (400, "allowed_token_ids")
+    assert answers.last("plain").error is None
+
+
 def test_requests_that_share_a_row_keep_their_own_tokens(make_core: MakeCore) -> None:
     """All sample their first token from one row of logits."""
     plain = ask("plain", PROMPT, max_tokens=20)

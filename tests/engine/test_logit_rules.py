@@ -123,9 +123,62 @@ REQUESTS = [
     {"temperature": 1.0, "top_p": 0.7},
     {"temperature": 0.0, "repetition_penalty": 1.3, "presence_penalty": 0.4},
     {"temperature": 1.0, "logit_bias": {6: 30.0, 7: 20.0}},
+    {"temperature": 0.0, "allowed_token_ids": (4, 5, 6, 7, 8)},
+    {"temperature": 1.0, "allowed_token_ids": tuple(range(3, 699))},
     {"temperature": 0.0, "min_tokens": 9, "stop_token_ids": (1, 3)},
     {"temperature": 1.0, "min_tokens": 9, "stop_token_ids": (1, 3)},
 ]
+
+
+@pytest.mark.parametrize("kernels", PATHS)
+@pytest.mark.parametrize("num_allowed", [1, 3, 690])
+@pytest.mark.parametrize("params", REQUESTS[:9], ids=str)
+def test_every_path_samples_allowed_tokens_only(kernels, num_allowed, params):
+    logits = torch.randn(60, 700, generator=torch.Generator().manual_seed(4)) * 3
+    # Each row's best token is the first to be left out.
+    allowed = [(-row).argsort()[-num_allowed:].tolist() for row in logits]
+    tasks = [
+        task(
+            row,
+            state_of(
+                SamplingParams(**params, allowed_token_ids=tuple(allowed[row])),
+                vocab_size=700,
+                prompt=(1, 2),
+                output=(5,),
+                seed=row,
+            ),
+        )
+        for row in range(60)
+    ]
+    free = task(7, state_of(SamplingParams(**GREEDY), vocab_size=700))
+    *results, untouched = Sampler(700, kernels=kernels).sample(logits, [*tasks, free])
+    for row, result in enumerate(results):
+        assert result.token_id in allowed[row]
+        if params["temperature"] == 0.0 and params.keys() <= {"temperature", "logprobs"}:
+            assert result.token_id == allowed[row][0]
+    assert untouched.token_id == int(logits[7].argmax())
+
+
+@pytest.mark.parametrize("kernels", PATHS)
+def test_allowed_tokens_keep_their_proportions(kernels):
+    logits = torch.full((1, 700), 5.0)
+    for token_id, weight in {3: 0.2, 9: 0.8}.items():
+        logits[0, token_id] = math.log(weight)
+    tasks = [
+        task(0, state_of(SamplingParams(allowed_token_ids=(9, 3)), vocab_size=700, seed=seed))
+        for seed in range(2000)
+    ]
+    results = Sampler(700, kernels=kernels).sample(logits, tasks)
+    share = sum(result.token_id == 9 for result in results) / len(results)
+    assert share == pytest.approx(0.8, abs=0.05)
+    assert {result.token_id for result in results} == {3, 9}
+
+
+def test_allowed_tokens_that_are_all_excluded_are_named():
+    params = SamplingParams(allowed_token_ids=(1,), min_tokens=1, stop_token_ids=(1,))
+    (failed,) = Sampler(50).sample(torch.zeros(1, 50), [task(0, state_of(params))])
+    assert isinstance(failed, InvalidRequest) and failed.param == "allowed_token_ids"
+    assert "allowed_token_ids ((1,))" in failed.message
 
 
 @pytest.mark.parametrize("kernels", PATHS)

@@ -52,7 +52,12 @@ def test_token_counts_equal_a_plain_counter(added):
 @given(st.lists(tokens, max_size=30), st.lists(st.lists(tokens, max_size=40), max_size=3))
 def test_siblings_sample_like_independent_requests(prompt, outputs):
     params = SamplingParams(
-        n=4, repetition_penalty=1.4, frequency_penalty=0.3, temperature=1.5, seed=7
+        n=4,
+        repetition_penalty=1.4,
+        frequency_penalty=0.3,
+        temperature=1.5,
+        seed=7,
+        allowed_token_ids=tuple(range(1, VOCAB, 2)),
     )
     first = state_of(params, vocab_size=VOCAB, prompt=prompt)
     states = [first, *(first.for_sequence(index) for index in range(1, len(outputs) + 1))]
@@ -90,3 +95,12 @@ def test_siblings_count_their_prompt_once_at_first_use(monkeypatch):
     prompts = {id(state.seen.parts[0]) for state in states if state.seen is not None}
     assert len(prompts) == 1
     assert all(len(state.seen.parts[1]) <= 3 for state in states if state.seen is not None)
+
+
+def test_siblings_share_the_complement_of_their_allowed_tokens():
+    first = state_of(SamplingParams(n=2, allowed_token_ids=(7, 3, 7)), vocab_size=9)
+    other = first.for_sequence(1)
+    assert first.allowed is not None and other.allowed is not None
+    assert first.allowed.others.tolist() == [0, 1, 2, 4, 5, 6, 8]
+    assert other.allowed.others is first.allowed.others
+    assert (7 in other.allowed, 8 in other.allowed) == (True, False)

@@ -23,6 +23,7 @@ from yaie.errors import InvariantViolated
 
 Rows = Sequence[tuple[int, SamplingState]]  # (row of the logits, state of its sequence)
 
+_MOST_IN_KERNEL = 1024  # forbidden tokens
 NO_TOKENS = np.empty(0, dtype=np.int64)
 
 
@@ -103,6 +104,42 @@ class GrammarMask(LogitRule):
             return
         for (row, _), each in zip(rows, excluded, strict=True):
             own[row].masked_fill_(each, -math.inf)
+
+
+class AllowedTokenIds(LogitRule):
+    """Forbid every token outside `allowed_token_ids`."""
+
+    param = "allowed_token_ids"
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if the request has such a list."""
+        return state.allowed is not None
+
+    def applies(self, state: SamplingState) -> bool:
+        """Return True unless a grammar leaves end tokens only: those are no text."""
+        return state.grammar is None or not state.grammar.must_end()
+
+    def keeps_best(self, state: SamplingState, best_id: int) -> bool:
+        """Return True if the best token is allowed."""
+        assert state.allowed is not None
+        return best_id in state.allowed
+
+    def forbidden(self, state: SamplingState) -> NDArray[np.int64] | None:
+        """Return the rest of the vocabulary if it is short; the kernel reads it for each block."""
+        assert state.allowed is not None
+        is_short = state.allowed.num_others <= _MOST_IN_KERNEL
+        return state.allowed.others if is_short else None
+
+    def apply(self, own: Tensor, rows: Rows) -> None:
+        """Set the logits of all other tokens to minus infinity."""
+        allowed = [
+            (row, state.allowed.token_ids) for row, state in rows if state.allowed is not None
+        ]
+        places = _flat_indices(allowed, own.shape[1], own.device)
+        flat = own.view(-1)
+        kept = flat[places]
+        own[[row for row, _ in rows]] = -math.inf
+        flat[places] = kept
 
 
 class MinTokens(SparseRule):
@@ -220,6 +257,7 @@ class Truncation(LogitRule):
 
 RULES: tuple[LogitRule, ...] = (
     GrammarMask(),
+    AllowedTokenIds(),
     MinTokens(),
     LogitBias(),
     RepetitionPenalty(),

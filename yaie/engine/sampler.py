@@ -3,9 +3,10 @@
 Called by the engine core once a step. A token is a function of its logits row and of (seed,
 sequence index, position) alone, so it is independent of the batch and of preemptions.
 
-Parameters act in vLLM's order: min_tokens, logit_bias, repetition_penalty, frequency_penalty and
-presence_penalty; temperature; min_p, top_k, top_p; the random number. Each truncation drops the
-least likely tokens, higher ids first among equals; top_p is a share of what min_p and top_k leave.
+Parameters act in vLLM's order: allowed_token_ids, min_tokens, logit_bias, repetition_penalty,
+frequency_penalty and presence_penalty; temperature; min_p, top_k, top_p; the random number.
+Each truncation drops the least likely tokens, higher ids first among equals; top_p is a share of
+what min_p and top_k leave.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from yaie.errors import (
     LogitsNotFinite,
     RequestFailed,
     YaieError,
+    as_shown,
 )
 from yaie.kernels.library import Library
 from yaie.kernels.sampling import best_tokens, sample_tokens
@@ -314,7 +316,8 @@ class Sampler:
         position = f"no token is allowed at output position {state.num_output}"
         for rule in self._rules_of(state):
             if rule.param is not None and rule.applies(state):
-                setting = f"{rule.param} ({getattr(state.params, rule.param, 'set')})"
+                value = as_shown(getattr(state.params, rule.param, "set"))
+                setting = f"{rule.param} ({value:.80})"
                 return InvalidRequest(
                     f"{position}: {setting} forbids every token that has a finite logit",
                     param=rule.param,

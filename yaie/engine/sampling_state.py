@@ -118,6 +118,32 @@ class SeenTokens:
         return self.prompt.token_ids, self._added.token_ids
 
 
+class AllowedTokens:
+    """The only tokens that a request may sample; its sequences share them."""
+
+    __slots__ = ("_others", "_set", "_vocab_size", "num_others", "token_ids")
+
+    def __init__(self, token_ids: Sequence[int], vocab_size: int) -> None:
+        self._set = frozenset(token_ids)
+        self.token_ids = np.array(sorted(self._set), dtype=np.int64)
+        self.num_others = vocab_size - len(self._set)
+        self._vocab_size = vocab_size
+        self._others: NDArray[np.int64] | None = None
+
+    @property
+    def others(self) -> NDArray[np.int64]:
+        """The rest of the vocabulary in ascending order, computed at first use and then kept."""
+        if self._others is None:
+            is_other = np.ones(self._vocab_size, dtype=np.bool_)
+            is_other[self.token_ids] = False
+            self._others = np.flatnonzero(is_other)
+            self._others.flags.writeable = False
+        return self._others
+
+    def __contains__(self, token_id: int) -> bool:
+        return token_id in self._set
+
+
 class SamplingState:
     """The sampling side of one sequence. Token ids have been validated with the request."""
 
@@ -125,6 +151,7 @@ class SamplingState:
         "_eos_token_ids",
         "_seed",
         "_stop_token_ids",
+        "allowed",
         "bias",
         "end_token_ids",
         "grammar",
@@ -157,6 +184,9 @@ class SamplingState:
         # A model may name an end token beyond its logits; it is never sampled.
         ends = {token_id for token_id in eos_token_ids if 0 <= token_id < vocab_size}
         self.end_token_ids = np.array(sorted(ends | self._stop_token_ids), dtype=np.int64)
+        self.allowed: AllowedTokens | None = None
+        if params.allowed_token_ids is not None:
+            self.allowed = AllowedTokens(params.allowed_token_ids, vocab_size)
         self.bias: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
         if params.logit_bias:
             self.bias = (
@@ -211,9 +241,10 @@ class SamplingState:
     def forced(self) -> list[int]:
         """Return the tokens that the grammar leaves no choice about, for the output to go on with.
 
-        None with logprobs: those of forced tokens are unknown without a sample.
+        None with logprobs: those of forced tokens are unknown without a sample. None with allowed
+        tokens: they may need another division of the forced text.
         """
-        if self.grammar is None or self.params.logprobs is not None:
+        if self.grammar is None or self.params.logprobs is not None or self.allowed is not None:
             return []
         return self.grammar.forced()
 

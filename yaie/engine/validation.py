@@ -31,6 +31,7 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
     for name, token_ids in (
         ("prompt", prompt),
         ("stop_token_ids", sampling.stop_token_ids),
+        ("allowed_token_ids", sampling.allowed_token_ids),
         ("logit_bias", tuple(sampling.logit_bias or ())),
     ):
         if token_ids and not (min(token_ids) >= 0 and max(token_ids) < info.vocab_size):
