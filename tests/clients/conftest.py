@@ -27,6 +27,7 @@ def server(
 ) -> Iterator[Server]:
     class ServerElsewhere(Server):
         python = pytestconfig.getoption("--server-python")
+        wait_s = 200.0  # the first start compiles kernels
 
     log = tmp_path_factory.mktemp("log") / "server.log"
     running = ServerElsewhere(
@@ -58,7 +59,8 @@ def environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
     client = item.path.stem.removeprefix("test_")
-    feature = item.name.removeprefix("test_").partition("[")[0]
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    feature = given.get("feature") or item.name.removeprefix("test_").partition("[")[0]
     if client in matrix.CLIENTS and feature in matrix.FEATURES:
         expected = getattr(report, "wasxfail", "")
         outcome = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic import BaseModel
+
 MODEL = "builtin"
 HELLO = "Say hello."
 WEATHER = "What is the weather in Paris?"
@@ -33,6 +35,11 @@ PERSON: dict[str, Any] = {
     "additionalProperties": False,
 }
 PERSON_QUESTION = "Ada is 36. Who is it?"
+
+
+class Person(BaseModel):
+    name: str
+    age: int
 
 
 def user(text: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import anthropic
 import pytest
-from pydantic import BaseModel
 
 from tests.clients.questions import (
     DESCRIPTION,
@@ -19,22 +18,19 @@ from tests.clients.questions import (
     TOO_LONG,
     UNKNOWN,
     WEATHER,
+    Person,
     check_call,
     user,
 )
 from tests.server.real_server import Server
 
+GREEDY: Any = {"extra_body": {"temperature": 0}}  # the package has no argument `temperature`
 TOOL: Any = {"name": "get_weather", "description": DESCRIPTION, "input_schema": PARAMETERS}
 
 
 @pytest.fixture
 def client(server: Server) -> anthropic.Anthropic:
     return anthropic.Anthropic(base_url=server.url, api_key="none", max_retries=0)
-
-
-class Person(BaseModel):
-    name: str
-    age: int
 
 
 def ask(client: anthropic.Anthropic, *messages: Any, **fields: Any) -> Any:
@@ -53,13 +49,11 @@ def test_chat(client: anthropic.Anthropic) -> None:
 
 
 def test_stream(client: anthropic.Anthropic) -> None:
-    # The package has no argument `temperature`.
-    greedy: Any = {"max_tokens": 256, "extra_body": {"temperature": 0}}
-    fields = {"model": MODEL, "messages": [user(HELLO)], **greedy}
+    fields: Any = {"model": MODEL, "max_tokens": 256, "messages": [user(HELLO)], **GREEDY}
     with client.messages.stream(**fields) as stream:
         text = "".join(stream.text_stream)
         assert stream.get_final_message().usage.output_tokens
-    assert text == ask(client, user(HELLO), **greedy).content[0].text
+    assert text == ask(client, user(HELLO), **GREEDY).content[0].text
 
 
 def test_multi_turn(client: anthropic.Anthropic) -> None:
@@ -70,13 +64,13 @@ def test_multi_turn(client: anthropic.Anthropic) -> None:
 
 
 def test_tools_auto(client: anthropic.Anthropic) -> None:
-    first = ask(client, user(WEATHER), tools=[TOOL])
+    first = ask(client, user(WEATHER), tools=[TOOL], **GREEDY)
     (call,) = calls_of(first)
     assert first.stop_reason == "tool_use"
     check_call(call.name, call.input)
     result = {"type": "tool_result", "tool_use_id": call.id, "content": RESULT}
     turns = [user(WEATHER), {"role": "assistant", "content": first.content}]
-    last = ask(client, *turns, {"role": "user", "content": [result]}, tools=[TOOL])
+    last = ask(client, *turns, {"role": "user", "content": [result]}, tools=[TOOL], **GREEDY)
     assert "21" in last.content[0].text
 
 
@@ -97,7 +91,7 @@ def test_tools_named(client: anthropic.Anthropic) -> None:
 def test_tools_parallel(client: anthropic.Anthropic, disabled: bool) -> None:
     choice = {"type": "auto", "disable_parallel_tool_use": disabled}
     question = user("What is the weather in Paris and in Rome?")
-    calls = calls_of(ask(client, question, tools=[TOOL], tool_choice=choice))
+    calls = calls_of(ask(client, question, tools=[TOOL], tool_choice=choice, **GREEDY))
     assert calls and (len(calls) == 1 or not disabled)
 
 

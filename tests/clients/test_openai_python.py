@@ -7,7 +7,6 @@ from typing import Any
 
 import openai
 import pytest
-from pydantic import BaseModel
 
 from tests.clients.questions import (
     HELLO,
@@ -19,6 +18,7 @@ from tests.clients.questions import (
     TOOL,
     UNKNOWN,
     WEATHER,
+    Person,
     check_call,
     user,
 )
@@ -27,11 +27,6 @@ from tests.clients.questions import (
 @pytest.fixture
 def client() -> openai.OpenAI:
     return openai.OpenAI(max_retries=0, _strict_response_validation=True)
-
-
-class Person(BaseModel):
-    name: str
-    age: int
 
 
 def ask(client: openai.OpenAI, text: str, **fields: Any) -> Any:
@@ -64,7 +59,7 @@ def test_multi_turn(client: openai.OpenAI) -> None:
 
 
 def test_tools_auto(client: openai.OpenAI) -> None:
-    first = ask(client, WEATHER, tools=[TOOL])
+    first = ask(client, WEATHER, tools=[TOOL], temperature=0)
     (call,) = first.message.tool_calls
     assert first.finish_reason == "tool_calls" and not first.message.content
     check_call(call.function.name, call.function.arguments)
@@ -73,7 +68,9 @@ def test_tools_auto(client: openai.OpenAI) -> None:
         first.message.model_dump(exclude_none=True),
         {"role": "tool", "tool_call_id": call.id, "content": RESULT},
     ]
-    last = client.chat.completions.create(model=MODEL, messages=turns, tools=[TOOL]).choices[0]
+    last = client.chat.completions.create(
+        model=MODEL, messages=turns, tools=[TOOL], temperature=0
+    ).choices[0]
     assert last.finish_reason == "stop" and "21" in (last.message.content or "")
 
 
@@ -92,7 +89,7 @@ def test_tools_named(client: openai.OpenAI) -> None:
 @pytest.mark.parametrize("allowed", [True, False])
 def test_tools_parallel(client: openai.OpenAI, allowed: bool) -> None:
     question = "What is the weather in Paris and in Rome?"
-    answer = ask(client, question, tools=[TOOL], parallel_tool_calls=allowed)
+    answer = ask(client, question, tools=[TOOL], parallel_tool_calls=allowed, temperature=0)
     calls = answer.message.tool_calls
     assert calls and (allowed or len(calls) == 1)
     for call in calls:

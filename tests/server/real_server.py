@@ -22,6 +22,7 @@ class Server:
     """A server process and its address."""
 
     python = sys.executable  # of the server; tests in another environment set it
+    wait_s = WAIT_S
 
     def __init__(self, folder: Path, log: Path, **variables: str) -> None:
         with socket.socket() as free:
@@ -48,7 +49,7 @@ class Server:
 
     def wait_until(self, is_so: Callable[[], Any], what: str) -> Any:
         """Return the first true answer of `is_so`."""
-        end = time.monotonic() + WAIT_S
+        end = time.monotonic() + self.wait_s
         while time.monotonic() < end:
             with contextlib.suppress(requests.ConnectionError):
                 answer = is_so()
@@ -56,7 +57,7 @@ class Server:
                 if answer or isinstance(answer, requests.Response):
                     return answer
             time.sleep(0.02)
-        raise AssertionError(f"not within {WAIT_S} s: {what}\n{self.log.read_text()}")
+        raise AssertionError(f"not within {self.wait_s} s: {what}\n{self.log.read_text()}")
 
     def wait_ready(self) -> None:
         self.wait_until(lambda: self.get("/health").status_code == 200, "ready")

@@ -1,0 +1,76 @@
+// Cases of the AI SDK with its provider for OpenAI-compatible servers.
+import assert from "node:assert/strict";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { APICallError, generateObject, generateText, stepCountIs, streamText, tool } from "ai";
+import { z } from "zod";
+import {
+  BASE_URL, HELLO, MODEL, PERSON_QUESTION, RESULT, TOO_LONG, UNKNOWN, WEATHER, sixteen, user,
+} from "./questions.mjs";
+
+const provider = createOpenAICompatible({
+  name: "yaie", baseURL: BASE_URL, includeUsage: true, supportsStructuredOutputs: true,
+});
+const fields = { model: provider(MODEL), maxRetries: 0 };
+const get_weather = tool({
+  description: "Return the weather of a city.",
+  inputSchema: z.object({ city: z.string().describe("Name of the city") }),
+  strict: true, // the small model names arguments at random otherwise
+  execute: async () => RESULT,
+});
+const forced = (toolChoice) =>
+  generateText({ ...fields, prompt: HELLO, tools: { get_weather }, toolChoice });
+
+export async function chat() {
+  const answer = await generateText({ ...fields, prompt: HELLO });
+  assert(answer.text && answer.usage.outputTokens);
+}
+
+export async function stream() {
+  const answer = streamText({ ...fields, prompt: HELLO });
+  let text = "";
+  for await (const part of answer.textStream) text += part;
+  assert(text && (await answer.usage).outputTokens);
+}
+
+export async function multi_turn() {
+  const first = await generateText({ ...fields, messages: [user(HELLO)] });
+  const messages = [user(HELLO), ...first.response.messages, user("And again?")];
+  assert((await generateText({ ...fields, messages })).text);
+}
+
+export async function tools_auto() {
+  const answer = await generateText({
+    ...fields, temperature: 0, prompt: WEATHER, tools: { get_weather }, stopWhen: stepCountIs(3),
+  });
+  assert.deepEqual(answer.steps[0].toolCalls.map((call) => call.input), [{ city: "Paris" }]);
+  assert.match(answer.text, /21/);
+}
+
+export async function tools_required() {
+  assert((await forced("required")).toolCalls.length >= 1);
+}
+
+export async function tools_named() {
+  const answer = await forced({ type: "tool", toolName: "get_weather" });
+  assert.equal(answer.toolCalls.length, 1);
+}
+
+const Person = z.object({ name: z.string(), age: z.number().int() });
+
+export async function schema() {
+  const answer = await generateObject({ ...fields, schema: Person, prompt: PERSON_QUESTION });
+  Person.parse(answer.object);
+}
+
+export async function async_16() {
+  const answers = await sixteen((prompt) =>
+    generateText({ ...fields, prompt, maxOutputTokens: 16 }));
+  assert(answers.every((answer) => answer.text));
+}
+
+export async function errors() {
+  const unknown = generateText({ ...fields, model: provider(UNKNOWN), prompt: HELLO });
+  await assert.rejects(unknown, (error) => APICallError.isInstance(error) && error.statusCode === 404);
+  await assert.rejects(generateText({ ...fields, prompt: TOO_LONG }), /maximum context length/);
+  await assert.rejects(generateText({ ...fields, prompt: HELLO, temperature: -1 }), /temperature/);
+}

@@ -1,0 +1,12 @@
+// Questions and tools that the cases of all JavaScript libraries share.
+export const MODEL = "builtin";
+export const UNKNOWN = "nowhere-1";
+export const BASE_URL = process.env.OPENAI_BASE_URL;
+export const HELLO = "Say hello.";
+export const WEATHER = "What is the weather in Paris?";
+export const PERSON_QUESTION = "Ada is 36. Who is it?";
+export const TOO_LONG = "word ".repeat(9000);
+export const RESULT = { temperature: 21 };
+export const user = (content) => ({ role: "user", content });
+export const sixteen = (ask) =>
+  Promise.all(Array.from({ length: 16 }, (_, number) => ask(`${HELLO} ${number}`)));

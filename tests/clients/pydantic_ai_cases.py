@@ -1,0 +1,89 @@
+"""Cases of pydantic-ai that both of its models of OpenAI's API have."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelHTTPError
+
+from tests.clients.questions import (
+    HELLO,
+    PERSON_QUESTION,
+    RESULT,
+    TOO_LONG,
+    UNKNOWN,
+    WEATHER,
+    Person,
+)
+
+
+def chat(model: str) -> None:
+    result = Agent(model).run_sync(HELLO)
+    assert result.output and result.usage.output_tokens
+
+
+def stream(model: str) -> None:
+    async def read() -> str:
+        async with Agent(model).run_stream(HELLO) as result:
+            return "".join([text async for text in result.stream_text(delta=True)])
+
+    assert asyncio.run(read())
+
+
+def multi_turn(model: str) -> None:
+    agent = Agent(model)
+    first = agent.run_sync(HELLO)
+    assert agent.run_sync("And again?", message_history=first.all_messages()).output
+
+
+def tools(model: str) -> None:
+    agent = Agent(model, model_settings={"temperature": 0})
+    cities = []
+
+    @agent.tool_plain
+    def get_weather(city: str) -> str:
+        """Return the weather of a city."""
+        cities.append(city)
+        return RESULT
+
+    assert "21" in agent.run_sync(WEATHER).output
+    assert cities == ["Paris"]
+
+
+def one_call(model: str) -> None:
+    agent = Agent(model, model_settings={"parallel_tool_calls": False, "temperature": 0})
+
+    @agent.tool_plain
+    def get_weather(city: str) -> str:
+        """Return the weather of a city."""
+        return RESULT
+
+    assert agent.run_sync(WEATHER).output
+
+
+def schema(model: str) -> None:
+    result = Agent(model, output_type=Person, model_settings={"max_tokens": 256}).run_sync(
+        PERSON_QUESTION
+    )
+    assert isinstance(result.output, Person)
+
+
+def async_16(model: str) -> None:
+    async def all_of_them() -> list[Any]:
+        agent = Agent(model, model_settings={"max_tokens": 16})
+        return list(await asyncio.gather(*(agent.run(f"{HELLO} {n}") for n in range(16))))
+
+    assert all(result.output for result in asyncio.run(all_of_them()))
+
+
+def errors(model: str) -> None:
+    with pytest.raises(ModelHTTPError) as unknown:
+        Agent(model.replace("builtin", UNKNOWN)).run_sync(HELLO)
+    assert unknown.value.status_code == 404
+    with pytest.raises(ModelHTTPError, match="maximum context length"):
+        Agent(model).run_sync(TOO_LONG)
+    with pytest.raises(ModelHTTPError, match="temperature"):
+        Agent(model, model_settings={"temperature": -1}).run_sync(HELLO)

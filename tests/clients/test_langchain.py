@@ -1,0 +1,106 @@
+"""Chats through LangChain's `ChatOpenAI`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from langchain_openai import ChatOpenAI
+from openai import BadRequestError, NotFoundError
+
+from tests.clients.questions import (
+    HELLO,
+    MODEL,
+    PERSON_QUESTION,
+    RESULT,
+    TOO_LONG,
+    UNKNOWN,
+    WEATHER,
+    Person,
+    check_call,
+)
+
+
+@tool
+def get_weather(city: str) -> str:
+    """Return the weather of a city."""
+    return f"{city}: {RESULT}"
+
+
+@pytest.fixture
+def chat() -> ChatOpenAI:
+    return ChatOpenAI(model=MODEL, max_retries=0, temperature=0)
+
+
+def test_chat(chat: ChatOpenAI) -> None:
+    answer = chat.invoke(HELLO)
+    assert answer.content and answer.usage_metadata
+
+
+def test_stream(chat: ChatOpenAI) -> None:
+    assert "".join(str(chunk.content) for chunk in chat.stream(HELLO))
+
+
+def test_multi_turn(chat: ChatOpenAI) -> None:
+    turns = [HumanMessage(HELLO), chat.invoke(HELLO), HumanMessage("And again?")]
+    assert chat.invoke(turns).content
+
+
+def test_tools_auto(chat: ChatOpenAI) -> None:
+    bound = chat.bind_tools([get_weather])
+    first = bound.invoke(WEATHER)
+    assert isinstance(first, AIMessage)
+    (call,) = first.tool_calls
+    check_call(call["name"], call["args"])
+    turns = [HumanMessage(WEATHER), first, ToolMessage(RESULT, tool_call_id=call["id"])]
+    assert "21" in str(bound.invoke(turns).content)
+
+
+@pytest.mark.parametrize("choice", ["any", "required"])
+def test_tools_required(chat: ChatOpenAI, choice: str) -> None:
+    answer = chat.bind_tools([get_weather], tool_choice=choice).invoke(HELLO)
+    assert isinstance(answer, AIMessage) and answer.tool_calls
+
+
+def test_tools_named(chat: ChatOpenAI) -> None:
+    answer = chat.bind_tools([get_weather], tool_choice="get_weather").invoke(HELLO)
+    assert isinstance(answer, AIMessage)
+    (call,) = answer.tool_calls
+    check_call(call["name"], call["args"], city=None)
+
+
+def test_tools_parallel(chat: ChatOpenAI) -> None:
+    bound = chat.bind_tools([get_weather], parallel_tool_calls=False)
+    answer = bound.invoke(WEATHER)
+    assert isinstance(answer, AIMessage) and len(answer.tool_calls) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "function_calling"},
+        {"method": "json_schema", "strict": True},
+    ],
+)
+def test_schema(chat: ChatOpenAI, options: dict[str, Any]) -> None:
+    answer = chat.with_structured_output(Person, **options).invoke(PERSON_QUESTION)
+    assert isinstance(answer, Person)
+
+
+def test_async_16(chat: ChatOpenAI) -> None:
+    answers = asyncio.run(chat.abatch([f"{HELLO} {n}" for n in range(16)]))
+    assert all(answer.content for answer in answers)
+
+
+def test_errors(chat: ChatOpenAI) -> None:
+    with pytest.raises(NotFoundError):
+        ChatOpenAI(model=UNKNOWN, max_retries=0).invoke(HELLO)
+    with pytest.raises(ContextOverflowError):
+        chat.invoke(TOO_LONG)
+    with pytest.raises(BadRequestError, match="temperature"):
+        chat.invoke(HELLO, temperature=-1)

@@ -1,0 +1,106 @@
+"""Chats through `litellm`, by its prefix `openai/`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import litellm
+import pytest
+
+from tests.clients.questions import (
+    HELLO,
+    MODEL,
+    NAMED,
+    PERSON_QUESTION,
+    RESULT,
+    TOO_LONG,
+    TOOL,
+    UNKNOWN,
+    WEATHER,
+    Person,
+    check_call,
+    user,
+)
+
+NAME = f"openai/{MODEL}"
+
+
+@pytest.fixture(autouse=True)
+def address(base_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(litellm, "api_base", base_url)
+
+
+def ask(*messages: Any, **fields: Any) -> Any:
+    answer: Any = litellm.completion(
+        **{"model": NAME, "messages": list(messages), "max_retries": 0, **fields}
+    )
+    return answer.choices[0]
+
+
+def test_chat() -> None:
+    assert ask(user(HELLO)).message.content
+
+
+def test_stream() -> None:
+    chunks: Any = litellm.completion(
+        model=NAME, messages=[user(HELLO)], stream=True, stream_options={"include_usage": True}
+    )
+    chunks = list(chunks)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert chunks[-1].usage.completion_tokens
+
+
+def test_multi_turn() -> None:
+    first = ask(user(HELLO)).message
+    assert ask(user(HELLO), first, user("And again?")).message.content
+
+
+def test_tools_auto() -> None:
+    first = ask(user(WEATHER), tools=[TOOL], temperature=0)
+    (call,) = first.message.tool_calls
+    check_call(call.function.name, call.function.arguments)
+    result = {"role": "tool", "tool_call_id": call.id, "content": RESULT}
+    assert (
+        "21"
+        in ask(user(WEATHER), first.message, result, tools=[TOOL], temperature=0).message.content
+    )
+
+
+def test_tools_required() -> None:
+    assert ask(user(HELLO), tools=[TOOL], tool_choice="required").message.tool_calls
+
+
+def test_tools_named() -> None:
+    (call,) = ask(user(HELLO), tools=[TOOL], tool_choice=NAMED).message.tool_calls
+    check_call(call.function.name, call.function.arguments, city=None)
+
+
+def test_tools_parallel() -> None:
+    answer = ask(user(WEATHER), tools=[TOOL], parallel_tool_calls=False, temperature=0)
+    assert len(answer.message.tool_calls) == 1
+
+
+def test_schema() -> None:
+    answer = ask(user(PERSON_QUESTION), response_format=Person)
+    Person.model_validate_json(answer.message.content)
+
+
+def test_async_16() -> None:
+    async def all_of_them() -> list[Any]:
+        asked = [
+            litellm.acompletion(model=NAME, messages=[user(f"{HELLO} {n}")], max_tokens=16)
+            for n in range(16)
+        ]
+        return list(await asyncio.gather(*asked))
+
+    assert all(answer.choices[0].message.content for answer in asyncio.run(all_of_them()))
+
+
+def test_errors() -> None:
+    with pytest.raises(litellm.NotFoundError):
+        ask(user(HELLO), model=f"openai/{UNKNOWN}")
+    with pytest.raises(litellm.ContextWindowExceededError):
+        ask(user(TOO_LONG))
+    with pytest.raises(litellm.BadRequestError, match="temperature"):
+        ask(user(HELLO), temperature=-1)

@@ -1,0 +1,122 @@
+"""Chats through llama-index's `OpenAILike`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import openai
+import pytest
+from llama_index.core.llms import ChatMessage
+from llama_index.core.tools import FunctionTool
+from llama_index.llms.openai_like import OpenAILike
+
+from tests.clients.questions import (
+    HELLO,
+    MODEL,
+    PERSON_QUESTION,
+    RESULT,
+    TOO_LONG,
+    UNKNOWN,
+    WEATHER,
+    Person,
+    check_call,
+)
+
+
+def get_weather(city: str) -> str:
+    """Return the weather of a city."""
+    return f"{city}: {RESULT}"
+
+
+TOOL = FunctionTool.from_defaults(get_weather)
+
+
+def make(base_url: str, **fields: Any) -> OpenAILike:
+    given: Any = {
+        "model": MODEL,
+        "context_window": 4096,
+        "max_retries": 0,
+        "temperature": 0,
+        **fields,
+    }
+    return OpenAILike(
+        api_base=base_url,
+        api_key="none",
+        is_chat_model=True,
+        is_function_calling_model=True,
+        **given,
+    )
+
+
+@pytest.fixture
+def llm(base_url: str) -> OpenAILike:
+    return make(base_url)
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(role="user", content=text)
+
+
+def calls(llm: OpenAILike, text: str, **fields: Any) -> list[Any]:
+    answer = llm.chat_with_tools([TOOL], user_msg=text, **fields)
+    return list(llm.get_tool_calls_from_response(answer, error_on_no_tool_call=False))
+
+
+def test_chat(llm: OpenAILike) -> None:
+    assert llm.chat([user(HELLO)]).message.content
+
+
+def test_stream(llm: OpenAILike) -> None:
+    assert "".join(chunk.delta or "" for chunk in llm.stream_chat([user(HELLO)]))
+
+
+def test_multi_turn(llm: OpenAILike) -> None:
+    first = llm.chat([user(HELLO)]).message
+    assert llm.chat([user(HELLO), first, user("And again?")]).message.content
+
+
+def test_tools_auto(llm: OpenAILike) -> None:
+    first = llm.chat_with_tools([TOOL], user_msg=WEATHER)
+    (call,) = llm.get_tool_calls_from_response(first)
+    check_call(call.tool_name, call.tool_kwargs)
+    result = ChatMessage(
+        role="tool", content=RESULT, additional_kwargs={"tool_call_id": call.tool_id}
+    )
+    last = llm.chat_with_tools([TOOL], chat_history=[user(WEATHER), first.message, result])
+    assert "21" in (last.message.content or "")
+
+
+def test_tools_required(llm: OpenAILike) -> None:
+    assert calls(llm, HELLO, tool_required=True)
+
+
+def test_tools_named(llm: OpenAILike) -> None:
+    (call,) = calls(llm, HELLO, tool_choice="get_weather")
+    check_call(call.tool_name, call.tool_kwargs, city=None)
+
+
+def test_tools_parallel(llm: OpenAILike) -> None:
+    assert len(calls(llm, WEATHER, allow_parallel_tool_calls=False)) == 1
+
+
+def test_schema(llm: OpenAILike) -> None:
+    answer = llm.as_structured_llm(Person).complete(PERSON_QUESTION)
+    assert isinstance(answer.raw, Person)
+
+
+def test_async_16(llm: OpenAILike) -> None:
+    async def all_of_them() -> list[Any]:
+        asked = [llm.achat([user(f"{HELLO} {n}")], max_tokens=16) for n in range(16)]
+        return list(await asyncio.gather(*asked))
+
+    assert all(answer.message.content for answer in asyncio.run(all_of_them()))
+
+
+def test_errors(base_url: str, llm: OpenAILike) -> None:
+    with pytest.raises(openai.NotFoundError):
+        make(base_url, model=UNKNOWN).chat([user(HELLO)])
+    with pytest.raises(openai.BadRequestError, match="maximum context length"):
+        llm.chat([user(TOO_LONG)])
+    with pytest.raises(openai.BadRequestError, match="top_p"):
+        make(base_url, additional_kwargs={"top_p": 7}).chat([user(HELLO)])
