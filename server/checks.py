@@ -100,6 +100,27 @@ def chat_logprobs(body: ChatBody) -> int | None:
     return body.top_logprobs or 0
 
 
+def prompt_logprobs(body: GenerationBody, echoed: int | None = None) -> int | None:
+    """Return the number of top tokens at each position of the prompt; None without logprobs.
+
+    echoed: the number that `echo` shows, if any; the larger one serves both.
+    """
+    wanted = body.prompt_logprobs
+    if wanted is None:
+        return echoed
+    if not 0 <= wanted <= MAX_LOGPROBS:
+        raise InvalidRequest(
+            f"prompt_logprobs must be between 0 and {MAX_LOGPROBS}, got {wanted}",
+            param="prompt_logprobs",
+        )
+    if body.stream:
+        raise InvalidRequest(
+            "prompt_logprobs has no place in a stream; leave out stream, or prompt_logprobs",
+            param="prompt_logprobs",
+        )
+    return max(wanted, echoed or 0)
+
+
 def stops(given: object) -> tuple[str, ...]:
     """Return the stop strings of a body."""
     if given is None:

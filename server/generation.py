@@ -82,7 +82,7 @@ class Generation:
 
     def start(self) -> None:
         """Send the requests to the engine. Raises `AnswerTooLarge`, before anything is computed."""
-        if _num_prompt_logprobs(self.call.requests) > MAX_HELD_NUMBERS:
+        if self.call.prompt_copies * _num_prompt_logprobs(self.call.requests) > MAX_HELD_NUMBERS:
             raise self._too_large()
         self._timer = asyncio.get_running_loop().call_at(self._deadline, self._time_out)
         try:

@@ -17,7 +17,7 @@ from yaie.types import EngineInfo, SamplingParams
 DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
 _GREEDY_TOP_P = 1e-9  # leaves one token
 # Sampling fields in another form in a body.
-_CONVERTED = {"stop", "stop_token_ids", "allowed_token_ids", "logit_bias"}
+_CONVERTED = {"stop", "stop_token_ids", "allowed_token_ids", "logit_bias", "prompt_logprobs"}
 _PASSED_ON = tuple(
     field.name
     for field in fields(SamplingParams)

@@ -64,7 +64,8 @@ async def answer_whole(
         return msgspec.json.encode(response.reply(pieces))
 
     # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode.
-    is_large = generation.call.sampling.logprobs is not None
+    sampling = generation.call.sampling
+    is_large = sampling.logprobs is not None or sampling.prompt_logprobs is not None
     body = await in_thread(build) if is_large else build()
     headers = {**headers, **response.headers(pieces)}
     return WholeAnswer(body, headers=headers, media_type="application/json")

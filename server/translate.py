@@ -17,6 +17,7 @@ from server.checks import (
     check_reasoning_effort,
     first_given,
     ignored,
+    prompt_logprobs,
 )
 from server.fingerprint import fingerprint
 from server.grammars import grammar_of
@@ -58,6 +59,8 @@ class Call:
     continuous_usage: bool = False  # usage so far in each chunk
     system_fingerprint: str = ""
     service_tier: str | None = None  # named in the answer if the request named one
+    prompt_logprobs: int | None = None  # most likely tokens to show beside those of the prompt
+    prompt_copies: int = 1  # times that the logprobs of each prompt are written
     body: object = None  # the body of another API that was translated into this call
 
     @property
@@ -98,6 +101,7 @@ class Translator:
             self._info,
             max_tokens=first_given(body.max_completion_tokens, body.max_tokens),
             logprobs=chat_logprobs(body),
+            prompt_logprobs=prompt_logprobs(body),
         )
         prompt = self.chat_prompt(body, longest=self._info.max_model_len)
         limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
@@ -154,7 +158,7 @@ class Translator:
             self._info,
             max_tokens=1 if prompt_only else body.max_tokens,
             logprobs=body.logprobs,
-            prompt_logprobs=body.logprobs if body.echo else None,
+            prompt_logprobs=prompt_logprobs(body, body.logprobs if body.echo else None),
         )
         if prompt_only:  # the sampled token is not shown and must not decide the finish reason
             sampling = replace(
@@ -223,6 +227,8 @@ class Translator:
             continuous_usage=include_usage and bool(options and options.continuous_usage_stats),
             system_fingerprint=self._fingerprint,
             service_tier=None if body.service_tier is None else "default",
+            prompt_logprobs=body.prompt_logprobs,
+            prompt_copies=1 if prefix == "chatcmpl" or body.prompt_logprobs is None else sampling.n,
         )
 
     def reads(self, name: str) -> bool:

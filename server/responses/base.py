@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from server.errors import error_body
 from server.generation import Generation
+from server.responses.logprobs import prompt_logprobs
 from server.responses.sse import DONE, event
 from yaie.errors import YaieError
 from yaie.text.answer import TextPiece
@@ -48,6 +49,7 @@ class GenerationResponse(ABC):
         self.call = generation.call
         self.tokenizer = tokenizer
         self._num_written = 0  # tokens
+        self._prompt_logprobs: dict[int, msgspec.Raw] = {}  # by prompt
         self._head = msgspec.json.encode(
             {**self._about(self.chunk_name), "choices": None}
         ).removesuffix(b"null}")
@@ -115,6 +117,16 @@ class GenerationResponse(ABC):
         if not self.call.return_token_ids or len(self.call.requests) != 1:
             return {}
         return {"prompt_token_ids": self.call.requests[0].prompt_token_ids}
+
+    def prompt_logprobs(self, prompt: int) -> dict[str, Any]:
+        """Return `prompt_logprobs` of one prompt, if requested; encoded at first use."""
+        num_top = self.call.prompt_logprobs
+        if num_top is None:
+            return {}
+        if prompt not in self._prompt_logprobs:
+            given = self.generation.answers[prompt].prompt_logprobs or ()
+            self._prompt_logprobs[prompt] = prompt_logprobs(self.tokenizer, given, num_top)
+        return {"prompt_logprobs": self._prompt_logprobs[prompt]}
 
     def _about(self, name: str) -> dict[str, Any]:
         about: dict[str, Any] = {

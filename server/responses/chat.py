@@ -103,7 +103,7 @@ class ChatResponse(GenerationResponse):
             if self.call.return_token_ids:
                 written["token_ids"] = piece.token_ids
             choices.append(written | _fault(piece))
-        return self.document(choices)
+        return self.document(choices) | self.prompt_logprobs(0)
 
     def _logprobs(self, given: Any) -> dict[str, Any] | None:
         if self.call.sampling.logprobs is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from server.generation import Generation
@@ -90,7 +91,7 @@ class CompletionResponse(GenerationResponse):
             if self.call.return_token_ids:
                 written["token_ids"] = token_ids
                 written["prompt_token_ids"] = self._prompt_of(index)
-            choices.append(written)
+            choices.append(written | self.prompt_logprobs(index // self.call.sampling.n))
         return self.document(choices)
 
     def _prompt_of(self, index: int) -> tuple[int, ...]:
@@ -112,7 +113,8 @@ class CompletionResponse(GenerationResponse):
         if is_first and call.echoes:
             prompt = index // call.sampling.n
             text = call.echoes[prompt] + text
-            echoed = self._echoed_of(prompt)
+            if call.sampling.logprobs is not None:
+                echoed = self._echoed_of(prompt, call.sampling.logprobs)
         if call.sampling.logprobs is None or not (logprobs or echoed):
             return text, token_ids, None
         writer = self._logprobs[index]
@@ -121,10 +123,12 @@ class CompletionResponse(GenerationResponse):
         writer.continue_after(echoed)
         return text, token_ids, echoed.before(writer.write(token_ids, logprobs))
 
-    def _echoed_of(self, prompt: int) -> EchoedLogprobs | None:
+    def _echoed_of(self, prompt: int, num_top: int) -> EchoedLogprobs | None:
         of_prompt = self.generation.answers[prompt].prompt_logprobs
         if of_prompt is not None and prompt not in self._echoed:
             token_ids = self.call.requests[prompt].prompt_token_ids
             writer = CompletionLogprobs(self.tokenizer, self.call.sampling.skip_special_tokens)
-            self._echoed[prompt] = writer.echoed(token_ids, of_prompt, self.call.echoes[prompt])
+            # `prompt_logprobs` may have asked for more of them.
+            shown = [one and replace(one, top=one.top[:num_top]) for one in of_prompt]
+            self._echoed[prompt] = writer.echoed(token_ids, shown, self.call.echoes[prompt])
         return self._echoed.get(prompt)

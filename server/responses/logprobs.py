@@ -43,6 +43,32 @@ def _chat_token(tokenizer: Tokenizer, token_id: int, logprob: float) -> dict[str
     }
 
 
+def prompt_logprobs(
+    tokenizer: Tokenizer, given: Sequence[TokenLogprobs | None], num_top: int
+) -> msgspec.Raw:
+    """Return vLLM's `prompt_logprobs` as JSON: null, then maps by token id.
+
+    Each map has the prompt's own token and the `num_top` most likely ones.
+    """
+    return msgspec.Raw(
+        msgspec.json.encode(
+            [None if one is None else _by_id(tokenizer, one, num_top) for one in given]
+        )
+    )
+
+
+def _by_id(tokenizer: Tokenizer, one: TokenLogprobs, num_top: int) -> dict[int, dict[str, Any]]:
+    top = [(token_id, logprob, at + 1) for at, (token_id, logprob) in enumerate(one.top[:num_top])]
+    return {
+        token_id: {
+            "logprob": max(logprob, LOWEST),
+            "rank": rank,
+            "decoded_token": tokenizer.token_bytes(token_id).decode("utf-8", "replace"),
+        }
+        for token_id, logprob, rank in ((one.token_id, one.logprob, one.rank), *top)
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class EchoedLogprobs:
     """`logprobs` of an echoed prompt, encoded once for all its choices."""

@@ -86,6 +86,18 @@ class ChatLogprobs(Documented):
     refusal: None
 
 
+class PromptLogprob(Documented):
+    """Log-probability of a token at one position of the prompt."""
+
+    logprob: float
+    rank: int
+    """1 for the most likely token."""
+    decoded_token: str
+
+
+PromptLogprobs = list[dict[str, PromptLogprob] | None]
+
+
 class ChatMessage(Documented):
     """Message of the assistant."""
 
@@ -127,6 +139,8 @@ class ChatCompletion(Documented):
     usage: CompletionUsage
     prompt_token_ids: list[int] | None = None
     """With `return_token_ids`."""
+    prompt_logprobs: PromptLogprobs | None = None
+    """With the field of that name, by token id at each position."""
 
 
 class ChatDelta(Documented):
@@ -186,6 +200,8 @@ class TextChoice(Documented):
     stop_reason: str | int | None
     token_ids: list[int] | None = None
     prompt_token_ids: list[int] | None = None
+    prompt_logprobs: PromptLogprobs | None = None
+    """With the field of that name, by token id at each position."""
 
 
 class TextCompletion(Documented):

@@ -194,6 +194,17 @@ class GenerationBody(StructuredFields):
             example=2,
         ),
     ] = None
+    prompt_logprobs: Annotated[
+        WholeNumber | None,
+        Extension(
+            "0 to 20: `prompt_logprobs` of a chat's answer or of each choice of a text completion. "
+            "Null for the first token of the prompt; for each other one a map from the ids of it "
+            "and of this many most likely ones to `logprob`, `rank` and `decoded_token`. Refused "
+            "in streams, as in vLLM.",
+            "off",
+            example=1,
+        ),
+    ] = None
     return_token_ids: Annotated[
         bool | None,
         Extension(

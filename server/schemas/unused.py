@@ -50,7 +50,6 @@ COMMON = (
     _refused("no_repeat_ngram_size", "runs of tokens that may not repeat", 0),
     _refused("penalty_alpha", "contrastive search", 0),
     _refused("prompt_embeds", "a prompt as embeddings"),
-    _refused("prompt_logprobs", "logprobs of the prompt"),
     _refused("response_schema", _CONSTRAINT),
     _refused("smoothing_factor", _SAMPLER, 0),
     _refused("stop_regex", "a regular expression that ends the answer", []),

@@ -132,7 +132,9 @@ class ScriptedClient:
                 if sampling.logprobs is not None:
                     delta = replace(delta, logprobs=(_logprob(token_id, sampling.logprobs),))
                 if place == 0 and sampling.prompt_logprobs is not None:
-                    scored = [_logprob(i, 1) for i in request.prompt_token_ids[1:]]
+                    scored = [
+                        _logprob(i, sampling.prompt_logprobs) for i in request.prompt_token_ids[1:]
+                    ]
                     delta = replace(delta, prompt_logprobs=(None, *scored))
                 yield delta
             await asyncio.sleep(0)
