@@ -60,6 +60,7 @@ class Call:
     system_fingerprint: str = ""
     service_tier: str | None = None  # named in the answer if the request named one
     prompt_logprobs: int | None = None  # most likely tokens to show beside those of the prompt
+    names_by_id: bool = False  # tokens in logprobs
     prompt_copies: int = 1  # times that the logprobs of each prompt are written
     body: object = None  # the body of another API that was translated into this call
 
@@ -228,6 +229,7 @@ class Translator:
             system_fingerprint=self._fingerprint,
             service_tier=None if body.service_tier is None else "default",
             prompt_logprobs=body.prompt_logprobs,
+            names_by_id=bool(body.return_tokens_as_token_ids),
             prompt_copies=1 if prefix == "chatcmpl" or body.prompt_logprobs is None else sampling.n,
         )
 

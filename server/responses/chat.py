@@ -108,7 +108,7 @@ class ChatResponse(GenerationResponse):
     def _logprobs(self, given: Any) -> dict[str, Any] | None:
         if self.call.sampling.logprobs is None:
             return None
-        return chat_logprobs(self.tokenizer, given)
+        return chat_logprobs(self.tokenizer, given, by_id=self.call.names_by_id)
 
 
 def whole_message(parts: Sequence[Part]) -> dict[str, Any]:

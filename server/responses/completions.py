@@ -25,12 +25,13 @@ class CompletionResponse(GenerationResponse):
 
     def __init__(self, generation: Generation, tokenizer: Tokenizer) -> None:
         super().__init__(generation, tokenizer)
-        skips = generation.call.sampling.skip_special_tokens
-        self._logprobs = [
-            CompletionLogprobs(tokenizer, skips) for _ in range(self.call.num_choices)
-        ]
+        self._logprobs = [self._writer() for _ in range(self.call.num_choices)]
         self._echoed: dict[int, EchoedLogprobs] = {}  # by prompt
         self._is_opened = [False] * self.call.num_choices
+
+    def _writer(self) -> CompletionLogprobs:
+        skips = self.call.sampling.skip_special_tokens
+        return CompletionLogprobs(self.tokenizer, skips, by_id=self.call.names_by_id)
 
     def opening(self) -> bytes:
         """Return an empty opening: a completion begins with its first text."""
@@ -127,7 +128,7 @@ class CompletionResponse(GenerationResponse):
         of_prompt = self.generation.answers[prompt].prompt_logprobs
         if of_prompt is not None and prompt not in self._echoed:
             token_ids = self.call.requests[prompt].prompt_token_ids
-            writer = CompletionLogprobs(self.tokenizer, self.call.sampling.skip_special_tokens)
+            writer = self._writer()
             # `prompt_logprobs` may have asked for more of them.
             shown = [one and replace(one, top=one.top[:num_top]) for one in of_prompt]
             self._echoed[prompt] = writer.echoed(token_ids, shown, self.call.echoes[prompt])

@@ -18,26 +18,37 @@ from yaie.types import TokenLogprobs
 LOWEST = -9999.0
 
 
-def chat_logprobs(tokenizer: Tokenizer, given: Sequence[TokenLogprobs]) -> dict[str, Any]:
+def chat_logprobs(
+    tokenizer: Tokenizer, given: Sequence[TokenLogprobs], *, by_id: bool = False
+) -> dict[str, Any]:
     """Return `logprobs` of a chat choice: one entry per token, with its bytes."""
-    return {"content": token_logprobs(tokenizer, given), "refusal": None}
+    return {"content": token_logprobs(tokenizer, given, by_id=by_id), "refusal": None}
 
 
-def token_logprobs(tokenizer: Tokenizer, given: Sequence[TokenLogprobs]) -> list[dict[str, Any]]:
-    """Return one entry per token, with its bytes and its most likely alternatives."""
+def token_logprobs(
+    tokenizer: Tokenizer, given: Sequence[TokenLogprobs], *, by_id: bool = False
+) -> list[dict[str, Any]]:
+    """Return one entry per token, with its bytes and its most likely alternatives.
+
+    by_id: tokens are named by their ids.
+    """
     return [
         {
-            **_chat_token(tokenizer, one.token_id, one.logprob),
-            "top_logprobs": [_chat_token(tokenizer, *top) for top in one.top],
+            **_chat_token(tokenizer, by_id, one.token_id, one.logprob),
+            "top_logprobs": [_chat_token(tokenizer, by_id, *top) for top in one.top],
         }
         for one in given
     ]
 
 
-def _chat_token(tokenizer: Tokenizer, token_id: int, logprob: float) -> dict[str, Any]:
+def _id_name(token_id: int) -> str:
+    return f"token_id:{token_id}"
+
+
+def _chat_token(tokenizer: Tokenizer, by_id: bool, token_id: int, logprob: float) -> dict[str, Any]:
     raw = tokenizer.token_bytes(token_id)
     return {
-        "token": raw.decode("utf-8", "replace"),
+        "token": _id_name(token_id) if by_id else raw.decode("utf-8", "replace"),
         "logprob": max(logprob, LOWEST),
         "bytes": list(raw),
     }
@@ -89,8 +100,12 @@ class EchoedLogprobs:
 class CompletionLogprobs:
     """Writer of `logprobs` of a text completion; offsets continue from chunk to chunk."""
 
-    def __init__(self, tokenizer: Tokenizer, skip_special_tokens: bool) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, skip_special_tokens: bool, *, by_id: bool = False
+    ) -> None:
+        """`by_id`: tokens are named by their ids."""
         self._tokenizer = tokenizer
+        self._by_id = by_id
         self._skips = skip_special_tokens
         self._offset = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -149,6 +164,8 @@ class CompletionLogprobs:
 
     def _name(self, token_id: int) -> str:
         """Return the token's text; a part of a character in OpenAI's form, so that names differ."""
+        if self._by_id:
+            return _id_name(token_id)
         raw = self._tokenizer.token_bytes(token_id)
         try:
             return raw.decode()

@@ -194,6 +194,15 @@ class GenerationBody(StructuredFields):
             example=2,
         ),
     ] = None
+    return_tokens_as_token_ids: Annotated[
+        bool | None,
+        Extension(
+            'Tokens in `logprobs` are named `"token_id:5"`, so that equal texts differ. `bytes` '
+            "remain those of the text.",
+            "false",
+            example=True,
+        ),
+    ] = None
     prompt_logprobs: Annotated[
         WholeNumber | None,
         Extension(

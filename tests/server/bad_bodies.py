@@ -83,6 +83,7 @@ COMMON: list[tuple[dict[str, Any], str | None]] = [
     ({"min_tokens": BIG}, "min_tokens"),
     ({"ignore_eos": "no"}, "ignore_eos"),
     ({"return_token_ids": 1}, "return_token_ids"),
+    ({"return_tokens_as_token_ids": "yes"}, "return_tokens_as_token_ids"),
     ({"cache_salt": ""}, "cache_salt"),
     ({"cache_salt": 5}, "cache_salt"),
     ({"cache_salt": "s" * 257}, "cache_salt"),

@@ -29,6 +29,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "continue_final_message": {"messages": [{"role": "user", "content": "the plan is"}]},
     "tool_choice": {"tools": [{"type": "function", "function": {"name": "add_numbers"}}]},
     "top_logprobs": {"logprobs": True},
+    "return_tokens_as_token_ids": {"logprobs": True},
 }
 # Examples for the tests' small model.
 EXAMPLES: dict[str, Any] = {"chat_template_kwargs": {"shout": "hey"}}
@@ -87,6 +88,8 @@ def test_used_fields_have_an_effect(
         assert hasattr(importlib.import_module(f"tests.server.{module}"), name)
         return
     beside = BESIDE.get(field.name, {})
+    if path == "/v1/completions" and "logprobs" in beside:
+        beside = {"logprobs": 1}  # a number there
     example = EXAMPLES.get(field.name, field.example)
     assert effects(app, path, {**beside, field.name: example}) != effects(app, path, beside)
 
