@@ -34,11 +34,13 @@ from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.native.packed_weights import PackedWeightsWriter
 from yaie.stats import EngineStats
-from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import GenerationRequest, Grammar, TokenDelta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
+    from pathlib import Path
+
+    from yaie.text.tokenizer import Tokenizer
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +78,7 @@ class EngineCore:
             weights=config.weights,
         )
         self.info = describe_engine(config, executor)
-        self._grammars = self._make_grammars(partial(load_tokenizer, loaded.path))
+        self._grammars = self._make_grammars(partial(_load_tokenizer, loaded.path))
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
         self._num_failed_steps = 0
@@ -296,6 +298,12 @@ class EngineCore:
             self.scheduler.stats.num_audit_failures += 1
             log.error("the tree failed its audit and was reset; the cache is empty now: %r", error)
             self._tree.reset()
+
+
+def _load_tokenizer(path: Path) -> Tokenizer:
+    from yaie.text.tokenizer import load_tokenizer  # it imports transformers: seconds of a start
+
+    return load_tokenizer(path)
 
 
 def _add_prompt_logprobs(

@@ -18,11 +18,12 @@ from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 from yaie.engine.grammar import GrammarState
 from yaie.engine.grammar_limits import check_size
 from yaie.errors import InvalidRequest, YaieError
-from yaie.text.tokenizer import Tokenizer
 from yaie.types import Grammar
 
 if TYPE_CHECKING:
     from llguidance._lib import JsonCompileOptions
+
+    from yaie.text.tokenizer import Tokenizer  # it imports transformers: seconds of a start
 
 CACHE_BYTES = 128 * 1024**2
 # Estimates of a compiled grammar: its rules by the length of the source, its automata apart.
