@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from server.bad_words import bad_word_ids
 from server.checks import (
     chat_logprobs,
     check_common,
@@ -199,6 +200,9 @@ class Translator:
     ) -> Call:
         response_id = f"{prefix}-{uuid.uuid4().hex}"
         grammar = grammar_of(body)
+        if body.bad_words and not prompt_only:
+            runs = bad_word_ids(body.bad_words, self.tokenizer)
+            sampling = replace(sampling, bad_words_token_ids=runs)
         requests = tuple(
             GenerationRequest(
                 request_id=f"{response_id}-{at}" if at else response_id,

@@ -36,6 +36,8 @@ from yaie.types import SAMPLING_FIELDS, SamplingParams
         ("stop_token_ids", ["1"]),
         ("stop_token_ids", 7),
         ("allowed_token_ids", []),
+        ("bad_words_token_ids", [[]]),
+        ("bad_words_token_ids", [5]),
         ("allowed_token_ids", ["1"]),
         ("stop_token_ids", [10**5000]),
         ("logit_bias", {10**5000: 1.0}),

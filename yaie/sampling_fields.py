@@ -109,6 +109,17 @@ class TokenIds:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenRuns:
+    """Lists of token ids, none of them empty."""
+
+    def convert(self, name: str, value: Any) -> tuple[tuple[int, ...], ...]:
+        """Return a tuple of tuples."""
+        if not isinstance(value, list | tuple):
+            reject(name, value, "a list of lists of int")
+        return tuple(TokenIds(least=1).convert(name, run) for run in value)
+
+
+@dataclass(frozen=True, slots=True)
 class Biases:
     """Numbers by token id."""
 

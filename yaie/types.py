@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from yaie.errors import InvalidRequest, RequestError, nearest_name_hint
-from yaie.sampling_fields import Biases, Bool, Kind, Real, Texts, TokenIds, Whole, reject
+from yaie.sampling_fields import Biases, Bool, Kind, Real, Texts, TokenIds, TokenRuns, Whole, reject
 
 MAX_LOGPROBS = 20
 MAX_SEQUENCES_PER_REQUEST = 128
@@ -48,6 +48,8 @@ class SamplingParams:
     logit_bias: Annotated[dict[int, float] | None, Biases(100.0)] = None
     # Only these are sampled; None: every token.
     allowed_token_ids: Annotated[tuple[int, ...] | None, TokenIds(least=1)] = None
+    # Runs of tokens that the output never contains.
+    bad_words_token_ids: Annotated[tuple[tuple[int, ...], ...], TokenRuns()] = ()
     seed: Annotated[int | None, Whole()] = None
     stop: Annotated[tuple[str, ...], Texts()] = ()  # matched in text, above the engine
     stop_token_ids: Annotated[tuple[int, ...], TokenIds()] = ()

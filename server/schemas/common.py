@@ -180,6 +180,15 @@ class GenerationBody(StructuredFields):
             schema={"minItems": 1},
         ),
     ] = None
+    bad_words: Annotated[
+        list[str] | None,
+        Short,
+        Extension(
+            "Up to 1,024 texts of 1 to 1,024 characters. The answer never has the tokens of one, "
+            "with or without a space in front. Another division into tokens passes, as in vLLM.",
+            example=["The"],
+        ),
+    ] = None
     skip_special_tokens: Annotated[
         bool | None, Extension("Leave out special tokens from the text.", "true", example=False)
     ] = None

@@ -34,7 +34,6 @@ _CONSTRAINT = "constrained output"
 _SAMPLER = "a sampler of other servers"
 
 COMMON = (
-    _refused("bad_words", "words that may not be sampled", []),
     _refused("ban_eos_token", "an end token that may not be sampled", False),
     _refused("banned_strings", "strings that may not be written", []),
     _refused("beam_width", "beam search", 1),

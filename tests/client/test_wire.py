@@ -62,6 +62,7 @@ samplings = st.builds(
     stop=st.lists(st.text(min_size=1), max_size=3).map(tuple),
     stop_token_ids=st.lists(ids, max_size=3).map(tuple),
     allowed_token_ids=st.none() | st.lists(ids, min_size=1, max_size=3).map(tuple),
+    bad_words_token_ids=st.lists(st.lists(ids, min_size=1, max_size=3), max_size=2),
     ignore_eos=st.booleans(),
     logprobs=st.none() | st.integers(0, 20),
 )

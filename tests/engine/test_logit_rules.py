@@ -125,6 +125,8 @@ REQUESTS = [
     {"temperature": 1.0, "logit_bias": {6: 30.0, 7: 20.0}},
     {"temperature": 0.0, "allowed_token_ids": (4, 5, 6, 7, 8)},
     {"temperature": 1.0, "allowed_token_ids": tuple(range(3, 699))},
+    {"temperature": 0.0, "bad_words_token_ids": ((1,), (5, 3), (4, 5, 7))},
+    {"temperature": 1.0, "bad_words_token_ids": ((1,), (5, 3), (4, 5, 7))},
     {"temperature": 0.0, "min_tokens": 9, "stop_token_ids": (1, 3)},
     {"temperature": 1.0, "min_tokens": 9, "stop_token_ids": (1, 3)},
 ]

@@ -46,3 +46,14 @@ def test_prompt_logprobs_of_a_chat(server: Server) -> None:
     assert len(answer["prompt_logprobs"]) == answer["usage"]["prompt_tokens"]
     assert answer["prompt_logprobs"][0] is None
     assert all(len(by_id) == 1 for by_id in answer["prompt_logprobs"][1:])
+
+
+def test_bad_words_are_not_written(server: Server) -> None:
+    body = {"prompt": "the is", "max_tokens": 8, "return_token_ids": True, "temperature": 0}
+    (free,) = server.post("/v1/completions", body).json()["choices"]
+    tokens = server.post("/detokenize", {"tokens": free["token_ids"][:2]}).json()
+    word = tokens["prompt"]
+    (choice,) = server.post("/v1/completions", body | {"bad_words": [word]}).json()["choices"]
+    run = server.post("/tokenize", {"prompt": word, "add_special_tokens": False}).json()["tokens"]
+    written = choice["token_ids"]
+    assert not any(written[at : at + len(run)] == run for at in range(len(written)))

@@ -173,6 +173,37 @@ class MinTokens(SparseRule):
         return numbers
 
 
+class BadWordsMask(SparseRule):
+    """Forbid the tokens that would complete one of the bad words."""
+
+    param = "bad_words"
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if the request has bad words."""
+        return state.bad_words is not None
+
+    def applies(self, state: SamplingState) -> bool:
+        """Return True if the next token may complete one."""
+        return state.bad_words is not None and len(state.bad_words.completing) > 0
+
+    def keeps_best(self, state: SamplingState, best_id: int) -> bool:
+        """Return True unless the best token would complete one."""
+        assert state.bad_words is not None
+        return best_id not in state.bad_words.completing
+
+    def forbidden(self, state: SamplingState) -> NDArray[np.int64]:
+        """Return the completing tokens."""
+        assert state.bad_words is not None
+        return state.bad_words.completing
+
+    def _changes(self, state: SamplingState) -> _Changes:
+        ids = self.forbidden(state)
+        return [(ids, np.full(len(ids), -math.inf, np.float32))]
+
+    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        return numbers
+
+
 class LogitBias(SparseRule):
     """Add `logit_bias` to the logits of its tokens."""
 
@@ -259,6 +290,7 @@ RULES: tuple[LogitRule, ...] = (
     GrammarMask(),
     AllowedTokenIds(),
     MinTokens(),
+    BadWordsMask(),
     LogitBias(),
     RepetitionPenalty(),
     OutputPenalties(),

@@ -3,8 +3,10 @@
 Called by the engine core once a step. A token is a function of its logits row and of (seed,
 sequence index, position) alone, so it is independent of the batch and of preemptions.
 
-Parameters act in vLLM's order: allowed_token_ids, min_tokens, logit_bias, repetition_penalty,
-frequency_penalty and presence_penalty; temperature; min_p, top_k, top_p; the random number.
+Parameters act in vLLM's order: allowed_token_ids, min_tokens, bad_words, logit_bias,
+repetition_penalty, frequency_penalty and presence_penalty; temperature; min_p, top_k, top_p; the
+random number.
+
 Each truncation drops the least likely tokens, higher ids first among equals; top_p is a share of
 what min_p and top_k leave.
 """
@@ -316,8 +318,9 @@ class Sampler:
         position = f"no token is allowed at output position {state.num_output}"
         for rule in self._rules_of(state):
             if rule.param is not None and rule.applies(state):
-                value = as_shown(getattr(state.params, rule.param, "set"))
-                setting = f"{rule.param} ({value:.80})"
+                setting, value = rule.param, getattr(state.params, rule.param, None)
+                if value is not None:
+                    setting += f" ({as_shown(value):.80})"
                 return InvalidRequest(
                     f"{position}: {setting} forbids every token that has a finite logit",
                     param=rule.param,

@@ -144,6 +144,43 @@ class AllowedTokens:
         return token_id in self._set
 
 
+class BadWords:
+    """Runs of tokens that an output must not contain, and the tokens that would complete one."""
+
+    __slots__ = ("_continued", "_single", "_tail", "completing")
+
+    def __init__(self, runs: Sequence[tuple[int, ...]]) -> None:
+        self._single = np.array(sorted({run[0] for run in runs if len(run) == 1}), np.int64)
+        self._continued: dict[int, list[tuple[int, ...]]] = {}  # by the last token but one
+        for run in runs:
+            if len(run) > 1:
+                self._continued.setdefault(run[-2], []).append(run)
+        self._start()
+
+    def _start(self) -> None:
+        self._tail: list[int] = []
+        self.completing = self._single  # distinct ids, forbidden as the next token
+
+    def fresh(self) -> BadWords:
+        """Return the state of another output."""
+        other = copy.copy(self)
+        other._start()
+        return other
+
+    def add(self, token_id: int) -> None:
+        """Add a token of the output."""
+        self._tail.append(token_id)
+        last = {
+            run[-1]
+            for run in self._continued.get(token_id, ())
+            if tuple(self._tail[1 - len(run) :]) == run[:-1]
+        }
+        self.completing = self._single
+        if last:
+            ids = np.array(sorted(last), np.int64)
+            self.completing = np.union1d(self._single, ids)
+
+
 class SamplingState:
     """The sampling side of one sequence. Token ids have been validated with the request."""
 
@@ -152,6 +189,7 @@ class SamplingState:
         "_seed",
         "_stop_token_ids",
         "allowed",
+        "bad_words",
         "bias",
         "end_token_ids",
         "grammar",
@@ -187,6 +225,9 @@ class SamplingState:
         self.allowed: AllowedTokens | None = None
         if params.allowed_token_ids is not None:
             self.allowed = AllowedTokens(params.allowed_token_ids, vocab_size)
+        self.bad_words: BadWords | None = None
+        if params.bad_words_token_ids:
+            self.bad_words = BadWords(params.bad_words_token_ids)
         self.bias: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
         if params.logit_bias:
             self.bias = (
@@ -205,6 +246,8 @@ class SamplingState:
         state = copy.copy(self)
         state.index = index
         state.num_output = 0
+        if self.bad_words is not None:
+            state.bad_words = self.bad_words.fresh()
         if self.seen is not None:
             state.seen = SeenTokens(self.seen.prompt)
         if self.output is not None:
@@ -233,6 +276,8 @@ class SamplingState:
         self.num_output += 1
         if self.grammar is not None:
             self.grammar.observe(token_id)
+        if self.bad_words is not None:
+            self.bad_words.add(token_id)
         if self.seen is not None:
             self.seen.add(token_id)
         if self.output is not None:
@@ -242,9 +287,11 @@ class SamplingState:
         """Return the tokens that the grammar leaves no choice about, for the output to go on with.
 
         None with logprobs: those of forced tokens are unknown without a sample. None with allowed
-        tokens: they may need another division of the forced text.
+        tokens or bad words: they may need another division of the forced text.
         """
-        if self.grammar is None or self.params.logprobs is not None or self.allowed is not None:
+        if self.grammar is None or self.params.logprobs is not None:
+            return []
+        if self.allowed is not None or self.bad_words is not None:
             return []
         return self.grammar.forced()
 

@@ -32,6 +32,7 @@ def validate_request(request: GenerationRequest, info: EngineInfo, max_running: 
         ("prompt", prompt),
         ("stop_token_ids", sampling.stop_token_ids),
         ("allowed_token_ids", sampling.allowed_token_ids),
+        ("bad_words_token_ids", tuple(i for run in sampling.bad_words_token_ids for i in run)),
         ("logit_bias", tuple(sampling.logit_bias or ())),
     ):
         if token_ids and not (min(token_ids) >= 0 and max(token_ids) < info.vocab_size):
