@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from yaie.engine.capacity import first_to_resume
 from yaie.engine.policy import make_policy
 from yaie.engine.request import Request
 from yaie.engine.tenants import TenantShares
@@ -157,3 +158,80 @@ def test_tenants_of_equal_service_do_not_displace_each_other() -> None:
         bench.add(f"r{number}", [100 + number] * 12, max_new=30, tenant=tenant)
     bench.run()
     assert bench.scheduler.stats.num_preemptions <= 2
+
+
+def test_nothing_is_displaced_for_a_request_that_would_still_lack_places() -> None:
+    """Its tenant waits for all 16 places, of which the flood keeps one."""
+    bench = Bench(policy="prefix-aware", num_slots=4000, max_step_rows=64, max_running=16)
+    for number in range(32):
+        bench.add(f"flood {number}", [100 + number] * 12, max_new=40, tenant="flood")
+    for _ in range(6):
+        bench.step()
+    bench.add("polite", [7] * 12, n=16, max_new=2, tenant="polite")
+    bench.run()
+    assert bench.scheduler.stats.num_preemptions == 0
+
+
+def test_requests_that_end_while_they_wait_do_not_count_as_admitted() -> None:
+    """Aborts of cheap requests would else pay the debt of the aged ones, with nothing admitted."""
+    policy = make_policy("prefix-aware", lambda each: len(each.prompt), 1, lambda: 10**6)
+    for number in range(60):
+        policy.add(request("", f"aged {number}", 1000))
+    admitted = {"aged": 0, "cheap": 0}
+    for number in range(60):
+        cheap = [request("", f"cheap {number} {at}", 100) for at in range(10)]
+        for arrival, each in enumerate(cheap):
+            each.arrived_at = 1000
+            each.arrival = 100 + 10 * number + arrival
+            policy.add(each)
+        for each in cheap[:5]:
+            policy.withdraw(each)
+        chosen = policy.next(1000)
+        assert chosen is not None
+        admitted[chosen.request_id.split()[0]] += len(chosen.prompt)
+        policy.remove(chosen)
+    assert 0.5 < admitted["aged"] / sum(admitted.values()) < 0.75
+
+
+@pytest.mark.parametrize("lead", [1000, 10_000])
+def test_newcomers_do_not_hold_up_a_tenant_that_waits(lead: int) -> None:
+    """Each has a new name, a short request, and less service than the one that waits."""
+    policy = make_policy("prefix-aware", lambda each: len(each.prompt), 64, lambda: 10**6)
+    old = request("old", "old", 100)
+    policy.add(old)
+    policy.charge(old, lead)
+    clock = 0
+    for number in range(1, 1000):
+        newcomer = request(f"new {number}", f"r{number}", 50)
+        newcomer.arrival, newcomer.arrived_at = number, clock
+        policy.add(newcomer)
+        chosen = policy.next(clock)
+        assert chosen is not None
+        policy.remove(chosen)
+        policy.charge(chosen, 50)
+        clock += 50
+        if chosen is old:
+            break
+    assert clock <= max(2 * lead, 64 * 64) + 200, "its share, or its patience"
+
+
+def test_a_suspended_sequence_resumes_behind_one_that_is_outranked() -> None:
+    shares = {"flood": 1000.0, "polite": 0.0}
+    policy = make_policy("prefix-aware", lambda each: len(each.prompt), 16, lambda: 10**6)
+    requests = {name: request(name, name, 10) for name in shares}
+    for arrival, (name, service) in enumerate(shares.items()):
+        requests[name].arrival = arrival
+        policy.charge(requests[name], service)
+    policy.add(request("polite", "waiting", 10))
+    suspended = [requests[name].sequences[0] for name in shares]
+    assert first_to_resume(suspended, policy) is suspended[1]
+    assert first_to_resume(suspended[:1], policy) is None
+
+
+def test_shared_rows_are_charged_once() -> None:
+    bench = Bench(policy="prefix-aware", num_slots=4000, max_step_rows=256, max_running=16)
+    for number in range(10):
+        bench.add(f"r{number}", list(range(100, 300)), max_new=1, tenant="a")
+    bench.run()
+    served = bench.scheduler.backlog.waits.report(bench.scheduler.stats.num_steps)
+    assert sum(each.tokens for each in served.tenants) < 300

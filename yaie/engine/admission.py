@@ -24,7 +24,11 @@ class AdmissionPolicy(Protocol):
         """Queue a request."""
 
     def remove(self, request: Request) -> None:
-        """Remove a request that was admitted or has ended."""
+        """Remove a request that is admitted."""
+
+    def withdraw(self, request: Request) -> None:
+        """Remove a request that has ended before its admission."""
+        self.remove(request)
 
     def next(self, clock: int) -> Request | None:
         """Return the request to admit next, still queued; None if the queue is empty."""

@@ -65,12 +65,23 @@ def has_room(
 
     `num_tokens` is the length of the path that `sequences` will open.
     """
-    needed = num_tokens - match.num_known
-    missing = needed - (tree.num_available - match.count_evictable())
+    missing = count_missing(tree, match, num_tokens, running, sequences)
+    return missing <= 0 or missing <= tree.count_trimmable() - match.count_trimmable()
+
+
+def count_missing(
+    tree: RadixTree,
+    match: Match,
+    num_tokens: int,
+    running: List[Sequence],
+    sequences: List[Sequence],
+) -> int:
+    """Return the number of slots that `has_room` misses; at most 0 if there are enough."""
+    missing = num_tokens - match.num_known - (tree.num_available - match.count_evictable())
     if running:
         growing = [*running, *sequences]
         missing += sum(seq.num_places * min(_GROWTH_RESERVE, seq.num_remaining) for seq in growing)
-    return missing <= 0 or missing <= tree.count_trimmable() - match.count_trimmable()
+    return missing
 
 
 def standing(sequence: Sequence, policy: AdmissionPolicy) -> tuple[int, int, int]:
@@ -81,6 +92,22 @@ def standing(sequence: Sequence, policy: AdmissionPolicy) -> tuple[int, int, int
 def first_by_standing(sequences: List[Sequence], policy: AdmissionPolicy) -> Sequence | None:
     """Return the sequence of the highest priority; None if there is none."""
     return min(sequences, key=lambda seq: standing(seq, policy), default=None)
+
+
+def first_to_resume(suspended: List[Sequence], policy: AdmissionPolicy) -> Sequence | None:
+    """Return the suspended sequence of the highest priority that no waiting request outranks."""
+    first = first_by_standing(suspended, policy)
+    if first is None or not policy.outranks(first.request):
+        return first
+    outranked = {first.request.tenant: True}  # by tenant: a look at all of them each
+    able = []
+    for seq in suspended:
+        tenant = seq.request.tenant
+        if tenant not in outranked:
+            outranked[tenant] = policy.outranks(seq.request)
+        if not outranked[tenant]:
+            able.append(seq)
+    return first_by_standing(able, policy)
 
 
 def choose_victim(growing: Sequence, running: List[Sequence], policy: AdmissionPolicy) -> Sequence:
@@ -104,17 +131,26 @@ def choose_victim(growing: Sequence, running: List[Sequence], policy: AdmissionP
 
 
 def choose_displaced(
-    waiting: Request, running: List[Sequence], policy: AdmissionPolicy
+    waiting: Request,
+    running: List[Sequence],
+    policy: AdmissionPolicy,
+    missing_places: int,
+    missing_slots: int,
 ) -> Sequence | None:
     """Return the sequence to preempt for a waiting request of a tenant with less service, if any.
 
-    Only a tenant with more running sequences loses one, its newest.
+    Only a tenant with more running sequences loses some, its newest first. None if all that may be
+    displaced leave too few places or slots: to preempt them would help no one.
     """
     places = Counter(seq.request.tenant for seq in running)
-    own = places[waiting.tenant]
-    able = [
-        seq
-        for seq in running
-        if places[seq.request.tenant] > own + 1 and policy.displaces(waiting, seq.request)
-    ]
+    least = places[waiting.tenant] + 1  # sequences that each tenant keeps
+    able = []
+    for seq in sorted(running, key=lambda each: each.order, reverse=True):
+        if places[seq.request.tenant] > least and policy.displaces(waiting, seq.request):
+            places[seq.request.tenant] -= 1
+            able.append(seq)
+    freed_slots = sum(len(seq.request.prompt) + len(seq.output) for seq in able)
+    if sum(seq.num_places for seq in able) < missing_places or freed_slots < missing_slots:
+        return None
+    places = Counter(seq.request.tenant for seq in running)
     return max(able, key=lambda seq: (places[seq.request.tenant], seq.order), default=None)

@@ -32,6 +32,13 @@ class Matches:
             return len(request.prompt)  # all of it gets rows, cached or not
         return len(request.prompt) - self.find(request).num_computed
 
+    @staticmethod
+    def count_new(request: Request, match: Match) -> int:
+        """Return the number of rows that a prompt adds: known tokens have theirs already."""
+        if request.num_missing_prompt_logprobs:
+            return len(request.prompt)
+        return len(request.prompt) - match.num_known
+
     def forget(self, request: Request) -> None:
         """Drop the look-up of a request that no longer waits."""
         self._matches.pop(request, None)

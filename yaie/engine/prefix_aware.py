@@ -57,14 +57,17 @@ class PrefixAware(ByScore):
         self._tenant[self._index[request]] = self._tenants.enter(request.tenant)
 
     def remove(self, request: Request) -> None:
-        """Remove a request, and charge its cost to age or to the score."""
-        index = self._index[request]
-        cost = float(self._cost[index])
+        """Remove an admitted request, and charge its cost to age or to the score."""
+        cost = float(self._cost[self._index[request]])
         if request is self._aged:
             self._debt += cost * (1 / AGED_SHARE - 1)
         else:
             self._debt = max(0.0, self._debt - cost)
-        self._tenants.leave(int(self._tenant[index]))
+        self.withdraw(request)
+
+    def withdraw(self, request: Request) -> None:
+        """Remove a request."""
+        self._tenants.leave(int(self._tenant[self._index[request]]))
         super().remove(request)
 
     def charge(self, request: Request, tokens: float) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from yaie.engine.sampling_state import SamplingState
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
+from yaie.stats import EngineStats
 from yaie.types import FinishReason, GenerationRequest, SamplingParams, Timings, TokenLogprobs
 
 End = tuple[FinishReason, int | None]  # with the stop token
@@ -85,6 +86,13 @@ class Request:
     def is_finished(self) -> bool:
         """True if all its sequences have ended."""
         return all(seq.state is SequenceState.FINISHED for seq in self.sequences)
+
+    def count_cached(self, stats: EngineStats) -> None:
+        """Count the prompt and its cached tokens, at the first token of the first sequence."""
+        if self.num_cached is None:
+            self.num_cached = max(0, len(self.prompt) - self.num_paid_rows)
+            stats.prompt_tokens += len(self.prompt)
+            stats.cached_tokens += self.num_cached
 
     @property
     def num_missing_prompt_logprobs(self) -> int:

@@ -18,7 +18,8 @@ from yaie.engine.capacity import (
     StepDemand,
     choose_displaced,
     choose_victim,
-    first_by_standing,
+    count_missing,
+    first_to_resume,
     has_room,
 )
 from yaie.engine.deltas import make_delta
@@ -182,11 +183,7 @@ class Scheduler:
 
         One of them ends the sequence, or the sequence grows by all; they get rows in one step.
         """
-        request = sequence.request
-        if request.num_cached is None:
-            request.num_cached = max(0, len(request.prompt) - request.num_paid_rows)
-            self.stats.prompt_tokens += len(request.prompt)
-            self.stats.cached_tokens += request.num_cached
+        sequence.request.count_cached(self.stats)
         first = not sequence.output
         if first:
             sequence.first_token_s = self._clock()
@@ -194,7 +191,7 @@ class Scheduler:
         forced, finish = sequence.take(sampled.token_id)
         self.stats.output_tokens += 1 + len(forced)
         self.stats.forced_tokens += len(forced)
-        self.waiting.charge(request, 1 + len(forced))
+        self.waiting.charge(sequence.request, 1 + len(forced))
         if finish is not None:
             return self._end(
                 sequence, finish[0], sampled, forced, stop_token_id=finish[1], first=first
@@ -246,7 +243,7 @@ class Scheduler:
         if request.is_finished:
             del self._requests[request.request_id]
             if was_queued:
-                self._leave_queue(request)
+                self._leave_queue(request, self.waiting.withdraw)
             # Break the cycle, which only a full garbage collection would free.
             request.sequences = []
         if not self._requests:
@@ -281,8 +278,8 @@ class Scheduler:
             self.suspended.remove(sequence)
         sequence.state = SequenceState.FINISHED
 
-    def _leave_queue(self, request: Request) -> None:
-        self.waiting.remove(request)
+    def _leave_queue(self, request: Request, remove: Callable[[Request], None]) -> None:
+        remove(request)
         self.backlog.remove(request)
         self._matches.forget(request)
 
@@ -306,8 +303,8 @@ class Scheduler:
             return
         demand = StepDemand(self.running)
         while True:
-            sequence = first_by_standing(self.suspended, self.waiting)
-            if sequence is not None and not self.waiting.outranks(sequence.request):
+            sequence = first_to_resume(self.suspended, self.waiting)
+            if sequence is not None:
                 if not self._resume(sequence, demand):
                     self.lacks_slots = True
                     return
@@ -320,12 +317,15 @@ class Scheduler:
                 return
             live = [seq for seq in request.sequences if seq.state is SequenceState.WAITING]
             has_places = not self.running or demand.num_places + len(live) <= self.max_running
+            missing = [demand.num_places + len(live) - self.max_running, 0]
             if has_places:
                 match = self._matches.find(request)
-                if has_room(self.tree, match, len(request.prompt), self.running, live):
+                opening = (self.tree, match, len(request.prompt), self.running, live)
+                if has_room(*opening):
                     self._begin(request, live, match, demand)
                     continue
-            displaced = choose_displaced(request, self.running, self.waiting)
+                missing[1] = count_missing(*opening)
+            displaced = choose_displaced(request, self.running, self.waiting, *missing)
             if displaced is None:
                 self.lacks_slots = has_places
                 return
@@ -339,10 +339,10 @@ class Scheduler:
     ) -> None:
         """Admit a request whole: its prompt pass if it needs one, else its live sequences."""
         self.stats.count_admission(self.waiting.reason(request))
-        self._leave_queue(request)
-        now, uncached = self._clock(), len(request.prompt) - match.num_computed
-        self.waiting.charge(request, uncached)
-        self.backlog.waits.admit(request, now, uncached)
+        self._leave_queue(request, self.waiting.remove)
+        now, rows = self._clock(), self._matches.count_new(request, match)
+        self.waiting.charge(request, rows)
+        self.backlog.waits.admit(request, now, rows)
         for sequence in live:
             sequence.admitted_s = now
         if request.num_missing_prompt_logprobs:

@@ -1,8 +1,9 @@
 """Shares of tenants: the service that each has got, and whose turn it is. Pure.
 
 Service is in computed tokens over the tenant's weight. Of the tenants that wait, the least served
-go first (virtual token counters, arXiv 2401.00588). A tenant that returns starts at the service of
-those that stayed, so that idle time earns no credit.
+go first (virtual token counters, arXiv 2401.00588). A tenant that enters starts at a level between
+the least and the most of those that wait. The level rises with the work that is done, so that idle
+time earns no credit and newcomers, however many, hold up no one that waits.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class TenantShares:
         self._free: list[int] = []  # numbers without a tenant
         self._service = np.zeros(16)
         self._waiting = np.zeros(16, dtype=np.int64)
-        self._level = 0.0  # service of the least served that waited last
+        self._level = 0.0  # service at which tenants enter
+        self._progress = 0.0  # service for each waiting tenant since the level was set
         self.num_waiting = 0  # tenants with waiting requests
 
     @property
@@ -51,7 +53,9 @@ class TenantShares:
 
     def charge(self, tenant: str, tokens: float) -> None:
         """Add service."""
-        self._service[self._number_of(tenant)] += tokens / self._weights.get(tenant, 1.0)
+        service = tokens / self._weights.get(tenant, 1.0)
+        self._service[self._number_of(tenant)] += service
+        self._progress += service / max(1, self.num_waiting)
 
     def is_ahead(self, tenant: str, other: str) -> bool:
         """Return True if `tenant` has got less service than `other`, beyond the slack."""
@@ -71,12 +75,21 @@ class TenantShares:
 
         None if all have their turn, as those of a lone tenant.
         """
-        waiting = self._waiting > 0
-        self._level = max(self._level, float(self._service[waiting].min()))
-        have_turn = self._service <= self._level + self._slack
-        if (have_turn | ~waiting).all():
+        least = self._raise_level()
+        have_turn = self._service <= least + self._slack
+        if (have_turn | (self._waiting == 0)).all():
             return None
         return have_turn[numbers]
+
+    def _raise_level(self) -> float:
+        """Bring the level up to date; return the service of the least served that waits."""
+        service = self._service[self._waiting > 0]
+        progress, self._progress = self._progress, 0.0
+        if not len(service):
+            return self._level
+        least = float(service.min())
+        self._level = max(self._level, least, min(self._level + progress, float(service.max())))
+        return least
 
     def _number_of(self, tenant: str) -> int:
         number = self._numbers.get(tenant)
