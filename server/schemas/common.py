@@ -174,7 +174,8 @@ class GenerationBody(StructuredFields):
         Annotated[list[WholeNumber], Field(fail_fast=True)] | None,
         Extension(
             "The only ids that may be sampled, at least one. The answer ends early only if an end "
-            "token is among them, or at the end of its grammar.",
+            "token is among them, or at the end of its grammar. Text that a grammar forces "
+            "against them is a 400.",
             "every id",
             example=[9],
             schema={"minItems": 1},
@@ -185,7 +186,8 @@ class GenerationBody(StructuredFields):
         Short,
         Extension(
             "Up to 1,024 texts of 1 to 1,024 characters. The answer never has the tokens of one, "
-            "with or without a space in front. Another division into tokens passes, as in vLLM.",
+            "with or without a space in front. Another division into tokens passes, as in vLLM. "
+            "Text that a grammar forces against them is a 400.",
             example=["The"],
         ),
     ] = None

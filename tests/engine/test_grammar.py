@@ -133,6 +133,29 @@ def test_a_grammar_is_followed_by_allowed_tokens_alone(
     assert answers.tokens("plain") == run(make_core(), ask("plain", PROMPT)).tokens("plain")
 
 
+def test_bad_words_hold_inside_a_grammar(make_core: MakeCore, tokenizer: Tokenizer) -> None:
+    texts = Grammar.regex("x(plan|tree)")
+    free = run(make_core(), under(texts)).tokens("r")
+    bad = free[len(tokenizer.encode("x"))]
+    answers = run(make_core(), under(texts, bad_words_token_ids=[[bad]]))
+    assert re.fullmatch("x(plan|tree)", text_of(answers, tokenizer))
+    assert bad not in answers.tokens("r")
+
+
+def test_bad_words_in_text_that_a_grammar_forces_end_their_own_request(
+    make_core: MakeCore,
+) -> None:
+    forced = Grammar.regex("the plan")
+    bad = run(make_core(), under(forced)).tokens("r")[-2:]
+    answers = run(
+        make_core(), under(forced, bad_words_token_ids=[[each] for each in bad]), ask("p", PROMPT)
+    )
+    error = answers.last("r").error
+    assert error is not None
+    assert (error.status, error.param) == (400, "bad_words")
+    assert answers.last("p").error is None
+
+
 def test_allowed_tokens_outside_the_grammar_end_their_own_request(make_core: MakeCore) -> None:
     answers = run(make_core(), under(CODE, allowed_token_ids=(5,)), ask("plain", PROMPT))
     error = answers.last("r").error

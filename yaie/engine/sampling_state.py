@@ -287,7 +287,7 @@ class SamplingState:
         """Return the tokens that the grammar leaves no choice about, for the output to go on with.
 
         None with logprobs: those of forced tokens are unknown without a sample. None with allowed
-        tokens or bad words: they may need another division of the forced text.
+        tokens or bad words: the sampler holds each token against them.
         """
         if self.grammar is None or self.params.logprobs is not None:
             return []
