@@ -25,7 +25,7 @@ from server.metrics import Metrics
 from server.translate import Call
 from yaie.client.base import EngineClient
 from yaie.client.submission import Submission
-from yaie.errors import QueueTimedOut, RequestFailed, YaieError
+from yaie.errors import RequestFailed, YaieError
 from yaie.text.answer import Answer, TextPiece
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
@@ -312,7 +312,7 @@ class Generation:
             outcome = "disconnect"
         usage = self.usage
         total_s = time.monotonic() - self._started_at
-        has_waited = isinstance(error, RequestTimedOut | QueueTimedOut)
+        has_waited = isinstance(error, RequestTimedOut)
         is_lost = error is not None and self._first_at is None and not has_waited
         self._metrics.count_outcome(outcome, usage, total_s, is_lost=is_lost)
         first_s = "-" if self._first_at is None else f"{self._first_at - self._started_at:.3f}"

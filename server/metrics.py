@@ -80,7 +80,8 @@ class Metrics:
         )
         self.total_s = Histogram(
             "yaie_request_seconds",
-            "Seconds from submission to the end; excludes requests that fail before a token",
+            "Seconds from submission to the end; excludes requests that fail before a token, "
+            "except by YAIE_REQUEST_TIMEOUT_S",
             buckets=_TOTAL_BUCKETS,
             registry=self._registry,
         )

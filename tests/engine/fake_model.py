@@ -255,8 +255,8 @@ class Bench:
 
     def step(self) -> ScheduledStep | None:
         """Run one step, if there is work."""
-        self._take(self.scheduler.end_overdue())
         step = self.scheduler.schedule()
+        self._take(self.scheduler.end_overdue())
         first = self.scheduler.first()
         before = _progress(first)
         places = sum(seq.num_places for seq in self.scheduler.running)

@@ -55,6 +55,24 @@ def test_idle_time_leaves_the_rate() -> None:
     assert found == pytest.approx(stats.rows_computed / (stats.num_steps * bench.step_s), rel=0.02)
 
 
+def test_a_quiet_minute_leaves_the_rate_of_full_steps() -> None:
+    bench = TimedBench(max_step_rows=64, max_running=8)
+    bench.add("quiet", make_prompt(0, 4), max_new=120)
+    bench.run()
+    rate = bench.scheduler.backlog.rate
+    quiet = rate.rows_per_s
+    for number in range(40):
+        bench.add(f"r{number}", make_prompt(number + 1, 60), max_new=1)
+    bench.step()
+    full = rate.rows_per_s
+    assert full == pytest.approx(64 / bench.step_s)
+    assert full > 20 * quiet
+    bench.run()
+    bench.add("later", make_prompt(0, 4), max_new=120)
+    bench.run()
+    assert rate.rows_per_s > full / 2
+
+
 def test_the_share_and_the_length_are_those_of_served_requests() -> None:
     bench = TimedBench()
     for number in range(8):  # 30 of 40 tokens are shared; the first computes them

@@ -208,13 +208,14 @@ def test_refused_requests_are_left_out_of_latency(make_app: MakeApp) -> None:
     assert found["yaie_request_prompt_tokens_total", ""] == 1
 
 
-def test_a_wait_that_was_too_long_counts_as_latency(make_app: MakeApp) -> None:
+def test_a_wait_that_was_too_long_leaves_latency_and_tokens(make_app: MakeApp) -> None:
     http, engine = make_app()
     engine.script = error_script(QueueTimedOut("late").to_wire())
     assert http.post("/v1/completions", json=BODY).status_code == 503
     found = samples(http)
     assert found["yaie_requests_total", "outcome=queue_timeout"] == 1
-    assert found["yaie_request_seconds_count", ""] == 1
+    assert found["yaie_request_seconds_count", ""] == 0
+    assert found["yaie_request_prompt_tokens_total", ""] == 0
 
 
 def test_the_log_shows_a_missing_first_token_as_a_dash(

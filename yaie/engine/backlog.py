@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Callable
 
 from yaie.engine.request import Request
 from yaie.engine.waits import Waits
@@ -16,21 +17,35 @@ from yaie.stats import EngineStats
 
 RETRY_AFTER_S = (1.0, 600.0)  # least and most
 MEMORY_S = 60.0  # of step time: the weight of a step falls by e in it
-_COUNTED = ("rows_computed", "prompt_tokens", "cached_tokens", "num_started", "output_tokens")
+_COUNTED = ("prompt_tokens", "cached_tokens", "num_started", "output_tokens")
 
 
 class ServiceRate:
     """Moving totals of what the engine did, over the seconds that its steps took."""
 
-    def __init__(self) -> None:
-        self._seconds = 0.0
+    def __init__(self, has_backlog: Callable[[], bool] = lambda: False) -> None:
+        """`has_backlog`: true after a step that left requests waiting."""
+        self._has_backlog = has_backlog
+        self._was_busy = False  # in any step so far
+        self._seconds = 0.0  # of the steps whose rows count
+        self._rows = 0.0
+        self._seen_rows = 0
         self._totals = dict.fromkeys(_COUNTED, 0.0)
         self._seen = dict.fromkeys(_COUNTED, 0)
 
     def observe(self, stats: EngineStats, seconds: float) -> None:
-        """Add a step of so many seconds; `stats` has the counters after it."""
+        """Add a step of so many seconds; `stats` has the counters after it.
+
+        Steps without a backlog are partly empty: their rows count only before the first with one.
+        """
         keep = math.exp(-seconds / MEMORY_S)
-        self._seconds = keep * self._seconds + seconds
+        rows, self._seen_rows = stats.rows_computed - self._seen_rows, stats.rows_computed
+        is_busy = self._has_backlog()
+        if is_busy and not self._was_busy:
+            self._was_busy, self._seconds, self._rows = True, 0.0, 0.0
+        if is_busy or not self._was_busy:
+            self._seconds = keep * self._seconds + seconds
+            self._rows = keep * self._rows + rows
         for name in _COUNTED:
             count = getattr(stats, name)
             self._totals[name] = keep * self._totals[name] + count - self._seen[name]
@@ -39,7 +54,7 @@ class ServiceRate:
     @property
     def rows_per_s(self) -> float:
         """Rows a second, during steps only; 0 before the first step."""
-        return self._totals["rows_computed"] / self._seconds if self._seconds > 0 else 0.0
+        return self._rows / self._seconds if self._seconds > 0 else 0.0
 
     @property
     def uncached_share(self) -> float:
@@ -59,11 +74,12 @@ class Backlog:
 
     def __init__(self, timeout_s: float = 0.0) -> None:
         """`timeout_s`: longest wait of any request; 0 sets no limit."""
-        self.rate = ServiceRate()
+        self.rate = ServiceRate(lambda: bool(self._waiting) or self._had_overdue)
         self._timeout_s = timeout_s or math.inf
         self.waits = Waits()
         self._waiting: dict[Request, None] = {}  # in order of arrival
         self._deadlines: list[tuple[float, int, Request]] = []  # a heap; may hold those that left
+        self._had_overdue = False  # after the last admission
         self.num_sequences = 0
         self._prompt_tokens = 0
         self._most_output = 0  # tokens, if every answer gets as long as its request allows
@@ -78,7 +94,9 @@ class Backlog:
             heapq.heappush(self._deadlines, deadline)
 
     def remove(self, request: Request) -> None:
-        """Remove a request that was admitted or has ended."""
+        """Remove a request that was admitted or has ended; ignore one that was overdue."""
+        if request not in self._waiting:
+            return
         self._count(request, -1)
         del self._waiting[request]
         self.waits.leave(request)
@@ -97,21 +115,27 @@ class Backlog:
         return self._timeout_s if own_s is None else min(own_s, self._timeout_s)
 
     def take_overdue(self, now: float) -> list[Request]:
-        """Return the requests that have waited longer than their limit, each once."""
+        """Remove and return the requests that have waited longer than their limit."""
         overdue = []
         while self._deadlines and self._deadlines[0][0] < now:
             request = heapq.heappop(self._deadlines)[2]
             if request in self._waiting:
+                self.remove(request)
                 overdue.append(request)
+        self._had_overdue = bool(overdue)
         return overdue
 
     def timed_out(self, request: Request) -> QueueTimedOut:
-        """Return the error of an overdue request."""
+        """Return the error of an overdue request; it advises by the limit that ended it."""
+        limit_s, after_s = self.limit_s(request), self.retry_after_s
+        is_own = limit_s < self._timeout_s
+        whose = "its own limit" if is_own else "the limit of the engine"
+        advice = "allow more with queue_timeout_s" if is_own else "send fewer requests at a time"
         return QueueTimedOut(
-            f"the request waited {self.limit_s(request):g} s for admission, its limit; "
-            f"retry in {self.retry_after_s:.0f} s, or allow more with queue_timeout_s",
-            param=None if request.queue_timeout_s is None else "queue_timeout_s",
-            retry_after_s=self.retry_after_s,
+            f"the request waited {limit_s:g} s for admission, {whose}; "
+            f"retry in {after_s:.0f} s, or {advice}",
+            param="queue_timeout_s" if is_own else None,
+            retry_after_s=after_s,
         )
 
     def _count(self, request: Request, sign: int) -> None:
@@ -128,10 +152,10 @@ class Backlog:
 
     @property
     def retry_after_s(self) -> float:
-        """Seconds until the last of the waiting is admitted, within `RETRY_AFTER_S`.
+        """Whole seconds until the last of the waiting is admitted, within `RETRY_AFTER_S`.
 
         Running sequences are left out: as many rows are still running at the end of that time.
         """
         least, most = RETRY_AFTER_S
         rate = self.rate.rows_per_s
-        return min(max(self.num_rows / rate, least), most) if rate else least
+        return min(max(math.ceil(self.num_rows / rate), least), most) if rate else least

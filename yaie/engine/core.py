@@ -186,8 +186,8 @@ class EngineCore:
         self._admit_with_grammars()
         began = time.perf_counter()
         deltas, self._pending = self._pending, []
-        deltas += self.scheduler.end_overdue()
         step = self.scheduler.schedule()
+        deltas += self.scheduler.end_overdue()  # those that this step had no place for
         scheduled = time.perf_counter()
         if step is not None:
             deltas += self._execute(step)
