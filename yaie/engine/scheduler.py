@@ -324,7 +324,7 @@ class Scheduler:
                 if has_room(*opening):
                     self._begin(request, live, match, demand)
                     continue
-                missing[1] = count_missing(*opening)
+                missing[1] = 0 if self.lingering else count_missing(*opening)  # they yield first
             displaced = choose_displaced(request, self.running, self.waiting, *missing)
             if displaced is None:
                 self.lacks_slots = has_places
