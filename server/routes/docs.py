@@ -1,5 +1,7 @@
 """`/docs`: the API as a page, with Swagger UI from this server: it works without the internet.
 
+The package `fastapi-swagger` holds its script and its style.
+
 The page is open. Its Authorize button takes the key of the requests that it sends.
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fastapi_swagger
 from fastapi import APIRouter, Request
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.responses import FileResponse, Response
@@ -16,7 +19,7 @@ from server.middleware import ASSETS
 
 router = APIRouter(include_in_schema=False)
 
-FOLDER = Path(__file__).resolve().parent.parent / "swagger_ui"
+FOLDER = Path(fastapi_swagger.__file__).parent / "resources"
 _CACHE = {"Cache-Control": "public, max-age=86400"}
 
 

@@ -98,6 +98,18 @@ class PromptLogprob(Documented):
 PromptLogprobs = list[dict[str, PromptLogprob] | None]
 
 
+class AboutAnswer(Documented):
+    """Fields that every answer and every chunk begin with."""
+
+    id: str
+    created: int
+    model: str
+    system_fingerprint: str
+    """Equal for answers of the same model, version and settings."""
+    service_tier: Literal["default"] | None = None
+    """If the request has it."""
+
+
 class ChatMessage(Documented):
     """Message of the assistant."""
 
@@ -124,17 +136,10 @@ class ChatChoice(Documented):
     """With `return_token_ids`."""
 
 
-class ChatCompletion(Documented):
+class ChatCompletion(AboutAnswer):
     """Whole answer of `POST /v1/chat/completions`."""
 
-    id: str
     object: Literal["chat.completion"]
-    created: int
-    model: str
-    system_fingerprint: str
-    """Equal for answers of the same model, version and settings."""
-    service_tier: Literal["default"] | None = None
-    """If the request has it."""
     choices: list[ChatChoice]
     usage: CompletionUsage
     prompt_token_ids: list[int] | None = None
@@ -164,17 +169,10 @@ class ChatChunkChoice(Documented):
     token_ids: list[int] | None = None
 
 
-class ChatCompletionChunk(Documented):
+class ChatCompletionChunk(AboutAnswer):
     """Event of a streamed answer of `POST /v1/chat/completions`."""
 
-    id: str
     object: Literal["chat.completion.chunk"]
-    created: int
-    model: str
-    system_fingerprint: str
-    """Equal for answers of the same model, version and settings."""
-    service_tier: Literal["default"] | None = None
-    """If the request has it."""
     choices: list[ChatChunkChoice]
     usage: CompletionUsage | None = None
     """In the last chunk, with `stream_options.include_usage`, or in every chunk."""
@@ -204,17 +202,10 @@ class TextChoice(Documented):
     """With the field of that name, by token id at each position."""
 
 
-class TextCompletion(Documented):
+class TextCompletion(AboutAnswer):
     """Whole answer of `POST /v1/completions`."""
 
-    id: str
     object: Literal["text_completion"]
-    created: int
-    model: str
-    system_fingerprint: str
-    """Equal for answers of the same model, version and settings."""
-    service_tier: Literal["default"] | None = None
-    """If the request has it."""
     choices: list[TextChoice]
     usage: CompletionUsage
     prompt_token_ids: list[int] | None = None
@@ -233,17 +224,10 @@ class TextChunkChoice(Documented):
     prompt_token_ids: list[int] | None = None
 
 
-class TextCompletionChunk(Documented):
+class TextCompletionChunk(AboutAnswer):
     """Event of a streamed answer of `POST /v1/completions`."""
 
-    id: str
     object: Literal["text_completion"]
-    created: int
-    model: str
-    system_fingerprint: str
-    """Equal for answers of the same model, version and settings."""
-    service_tier: Literal["default"] | None = None
-    """If the request has it."""
     choices: list[TextChunkChoice]
     usage: CompletionUsage | None = None
     prompt_token_ids: list[int] | None = None

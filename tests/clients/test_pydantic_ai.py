@@ -1,39 +1,89 @@
-"""Agents of pydantic-ai over chat completions, by its prefix `openai-chat:`."""
+"""Cases of pydantic-ai that both of its models of OpenAI's API have."""
 
 from __future__ import annotations
 
-from tests.clients import pydantic_ai_cases as cases
+import asyncio
+from typing import Any
 
-MODEL = "openai-chat:builtin"
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelHTTPError
 
-
-def test_chat() -> None:
-    cases.chat(MODEL)
-
-
-def test_stream() -> None:
-    cases.stream(MODEL)
-
-
-def test_multi_turn() -> None:
-    cases.multi_turn(MODEL)
-
-
-def test_tools_auto() -> None:
-    cases.tools(MODEL)
+from tests.clients.questions import (
+    HELLO,
+    PERSON_QUESTION,
+    RESULT,
+    TOO_LONG,
+    UNKNOWN,
+    WEATHER,
+    Person,
+)
 
 
-def test_tools_parallel() -> None:
-    cases.one_call(MODEL)
+def chat(model: str) -> None:
+    result = Agent(model).run_sync(HELLO)
+    assert result.output and result.usage.output_tokens
 
 
-def test_schema() -> None:
-    cases.schema(MODEL)
+def stream(model: str) -> None:
+    async def read() -> str:
+        async with Agent(model).run_stream(HELLO) as result:
+            return "".join([text async for text in result.stream_text(delta=True)])
+
+    assert asyncio.run(read())
 
 
-def test_async_16() -> None:
-    cases.async_16(MODEL)
+def multi_turn(model: str) -> None:
+    agent = Agent(model)
+    first = agent.run_sync(HELLO)
+    assert agent.run_sync("And again?", message_history=first.all_messages()).output
 
 
-def test_errors() -> None:
-    cases.errors(MODEL)
+def tools(model: str) -> None:
+    agent = Agent(model, model_settings={"temperature": 0})
+    cities = []
+
+    @agent.tool_plain
+    def get_weather(city: str) -> str:
+        """Return the weather of a city."""
+        cities.append(city)
+        return RESULT
+
+    assert "21" in agent.run_sync(WEATHER).output
+    assert cities == ["Paris"]
+
+
+def one_call(model: str) -> None:
+    agent = Agent(model, model_settings={"parallel_tool_calls": False, "temperature": 0})
+
+    @agent.tool_plain
+    def get_weather(city: str) -> str:
+        """Return the weather of a city."""
+        return RESULT
+
+    assert agent.run_sync(WEATHER).output
+
+
+def schema(model: str) -> None:
+    result = Agent(model, output_type=Person, model_settings={"max_tokens": 256}).run_sync(
+        PERSON_QUESTION
+    )
+    assert isinstance(result.output, Person)
+
+
+def async_16(model: str) -> None:
+    async def all_of_them() -> list[Any]:
+        agent = Agent(model, model_settings={"max_tokens": 16})
+        return list(await asyncio.gather(*(agent.run(f"{HELLO} {n}") for n in range(16))))
+
+    assert all(result.output for result in asyncio.run(all_of_them()))
+
+
+def errors(model: str) -> None:
+    with pytest.raises(ModelHTTPError) as unknown:
+        Agent(model.replace("builtin", UNKNOWN)).run_sync(HELLO)
+    assert unknown.value.status_code == 404
+    with pytest.raises(ModelHTTPError, match="maximum context length"):
+        Agent(model).run_sync(TOO_LONG)
+    with pytest.raises(ModelHTTPError, match="temperature"):
+        Agent(model, model_settings={"temperature": -1}).run_sync(HELLO)
