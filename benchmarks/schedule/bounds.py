@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.schedule.sessions import Call
-from yaie.engine.admission import AdmissionPolicy
+from yaie.engine.policy import InKeyOrder
 from yaie.engine.request import Request
 from yaie.kvcache.eviction import EvictionPolicy, FixedOrder, Rank
 from yaie.kvcache.node import Node
@@ -23,31 +23,12 @@ from yaie.kvcache.node import Node
 _NEVER_S = 1e18
 
 
-class DepthFirst(AdmissionPolicy):
+class DepthFirst(InKeyOrder[bytes]):
     """Admission in lexicographic order of the prompts."""
 
-    def __init__(self) -> None:
-        self._waiting: set[Request] = set()
-        self._heap: list[tuple[bytes, int, Request]] = []
-
-    def add(self, request: Request) -> None:
-        """Queue a request."""
-        self._waiting.add(request)
-        key = request.prompt.astype(">i4").tobytes()
-        heapq.heappush(self._heap, (key, request.arrival, request))
-
-    def remove(self, request: Request) -> None:
-        """Forget a request."""
-        self._waiting.remove(request)
-
-    def next(self, clock: int) -> Request | None:
-        """Return the first waiting request of the walk."""
-        while self._heap and self._heap[0][2] not in self._waiting:
-            heapq.heappop(self._heap)
-        return self._heap[0][2] if self._heap else None
-
-    def __len__(self) -> int:
-        return len(self._waiting)
+    def key(self, request: Request) -> bytes:
+        """Return bytes that compare as the prompt's tokens do."""
+        return request.prompt.astype(">i4").tobytes()
 
 
 class FutureCalls:

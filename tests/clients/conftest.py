@@ -58,8 +58,8 @@ def environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
-    client = item.path.stem.removeprefix("test_")
     given = item.callspec.params if hasattr(item, "callspec") else {}
+    client = given.get("client") or item.path.stem.removeprefix("test_")
     feature = given.get("feature") or item.name.removeprefix("test_").partition("[")[0]
     if client in matrix.CLIENTS and feature in matrix.FEATURES:
         expected = getattr(report, "wasxfail", "")

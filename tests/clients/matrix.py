@@ -22,7 +22,7 @@ FEATURES = {
     "errors": "errors",
 }
 
-# Name of the test module without "test_", and the row's heading.
+# Name of the test module without "test_", or its parameter `client`; and the row's heading.
 CLIENTS = {
     "openai_python": "openai (Python), strict validation",
     "openai_responses": "openai (Python), Responses",

@@ -1,4 +1,4 @@
-"""Cases of pydantic-ai that both of its models of OpenAI's API have."""
+"""Agents of pydantic-ai over chat completions and over Responses, by the prefix of the model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,26 @@ from tests.clients.questions import (
     Person,
 )
 
+# Rows of the table, and their models.
+MODELS = {"pydantic_ai": "openai-chat:builtin", "pydantic_ai_responses": "openai:builtin"}
 
-def chat(model: str) -> None:
+
+@pytest.fixture(params=list(MODELS))
+def client(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def model(client: str) -> str:
+    return MODELS[client]
+
+
+def test_chat(model: str) -> None:
     result = Agent(model).run_sync(HELLO)
     assert result.output and result.usage.output_tokens
 
 
-def stream(model: str) -> None:
+def test_stream(model: str) -> None:
     async def read() -> str:
         async with Agent(model).run_stream(HELLO) as result:
             return "".join([text async for text in result.stream_text(delta=True)])
@@ -33,13 +46,13 @@ def stream(model: str) -> None:
     assert asyncio.run(read())
 
 
-def multi_turn(model: str) -> None:
+def test_multi_turn(model: str) -> None:
     agent = Agent(model)
     first = agent.run_sync(HELLO)
     assert agent.run_sync("And again?", message_history=first.all_messages()).output
 
 
-def tools(model: str) -> None:
+def test_tools_auto(model: str) -> None:
     agent = Agent(model, model_settings={"temperature": 0})
     cities = []
 
@@ -53,7 +66,7 @@ def tools(model: str) -> None:
     assert cities == ["Paris"]
 
 
-def one_call(model: str) -> None:
+def test_tools_parallel(model: str) -> None:
     agent = Agent(model, model_settings={"parallel_tool_calls": False, "temperature": 0})
 
     @agent.tool_plain
@@ -64,14 +77,14 @@ def one_call(model: str) -> None:
     assert agent.run_sync(WEATHER).output
 
 
-def schema(model: str) -> None:
+def test_schema(model: str) -> None:
     result = Agent(model, output_type=Person, model_settings={"max_tokens": 256}).run_sync(
         PERSON_QUESTION
     )
     assert isinstance(result.output, Person)
 
 
-def async_16(model: str) -> None:
+def test_async_16(model: str) -> None:
     async def all_of_them() -> list[Any]:
         agent = Agent(model, model_settings={"max_tokens": 16})
         return list(await asyncio.gather(*(agent.run(f"{HELLO} {n}") for n in range(16))))
@@ -79,7 +92,7 @@ def async_16(model: str) -> None:
     assert all(result.output for result in asyncio.run(all_of_them()))
 
 
-def errors(model: str) -> None:
+def test_errors(model: str) -> None:
     with pytest.raises(ModelHTTPError) as unknown:
         Agent(model.replace("builtin", UNKNOWN)).run_sync(HELLO)
     assert unknown.value.status_code == 404

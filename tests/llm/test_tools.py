@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import yaie
+from tests.weather import QUESTION, TOOL
 from yaie import LLM
 from yaie.outputs import make_output, take_piece
 from yaie.text.answer import Answer
@@ -17,20 +18,6 @@ from yaie.text.formats.tool import tools_of
 from yaie.text.parts import ToolCall, ToolCallPart
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import GenerationRequest, SamplingParams, TokenDelta
-
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Return the weather of a city.",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "description": "Name of the city"}},
-            "required": ["city"],
-        },
-    },
-}
-QUESTION = [{"role": "user", "content": "What is the weather in Paris?"}]
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +70,14 @@ def builtin() -> Iterator[LLM]:
     reason="the built-in model is not in this checkout",
 )
 def test_the_built_in_model_calls_a_tool(builtin: LLM) -> None:
-    (output,) = builtin.chat(QUESTION, tools=[TOOL])
+    (output,) = builtin.chat([QUESTION], tools=[TOOL])
     (call,) = output.tool_calls
     assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Paris"})
     assert (output.text, output.choices[0].parse_fault) == ("", "")
-    parts = [part for piece in builtin.stream(QUESTION, tools=[TOOL]) for part in piece.tool_calls]
+    parts = [
+        part for piece in builtin.stream([QUESTION], tools=[TOOL]) for part in piece.tool_calls
+    ]
     assert "".join(part.arguments for part in parts) == call.arguments
-    (plain,) = builtin.chat(QUESTION)
+    (plain,) = builtin.chat([QUESTION])
     assert plain.text
     assert not plain.tool_calls

@@ -11,6 +11,7 @@ import openai
 import pytest
 
 from tests.server.real_server import WAIT_S, Server
+from tests.weather import FUNCTION
 from yaie.models.builtin import BUILTIN_MODEL_DIR
 
 pytestmark = pytest.mark.integration
@@ -32,8 +33,6 @@ def client(server: Server) -> Iterator[openai.OpenAI]:
 @pytest.fixture(scope="module")
 def talker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[openai.OpenAI]:
     """A client of the built-in model, whose texts are tokenized as they were sampled."""
-    if not (BUILTIN_MODEL_DIR / "model.safetensors").is_file():
-        pytest.skip("the model is not packaged")
     server = Server(BUILTIN_MODEL_DIR, tmp_path_factory.mktemp("log") / "server.log")
     try:
         server.wait_ready()
@@ -159,17 +158,7 @@ def test_errors_name_the_field(client: openai.OpenAI) -> None:
     assert background.value.param == "background"
 
 
-WEATHER: Any = {
-    "type": "function",
-    "name": "get_weather",
-    "description": "Return the weather of a city.",
-    "parameters": {
-        "type": "object",
-        "properties": {"city": {"type": "string", "description": "Name of the city"}},
-        "required": ["city"],
-    },
-    "strict": True,
-}
+WEATHER: Any = {"type": "function", **FUNCTION, "strict": True}
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])

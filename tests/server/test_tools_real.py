@@ -11,22 +11,9 @@ import openai
 import pytest
 
 from tests.server.real_server import Server
+from tests.weather import QUESTION, TOOL
 
 pytestmark = pytest.mark.integration
-
-WEATHER: dict[str, Any] = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Return the weather of a city.",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string", "description": "Name of the city"}},
-            "required": ["city"],
-        },
-    },
-}
-QUESTION = {"role": "user", "content": "What is the weather in Paris?"}
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +33,12 @@ def client(builtin: Server) -> openai.OpenAI:
 
 
 def ask(client: openai.OpenAI, messages: list[Any], **fields: Any) -> Any:
-    options = {"model": "tiny", "messages": messages, "tools": [WEATHER], **fields}
+    options = {"model": "tiny", "messages": messages, "tools": [TOOL], **fields}
     return client.chat.completions.create(**options).choices[0]
 
 
 def ask_streamed(client: openai.OpenAI, messages: list[Any], **fields: Any) -> Any:
-    options = {"model": "tiny", "messages": messages, "tools": [WEATHER], **fields}
+    options = {"model": "tiny", "messages": messages, "tools": [TOOL], **fields}
     with client.chat.completions.stream(**options) as stream:
         for event in stream:
             if event.type == "chunk":
@@ -105,7 +92,7 @@ def test_forced_calls_follow_the_schema(
     client: openai.OpenAI, ask: Callable[..., Any], parallel_tool_calls: bool
 ) -> None:
     named = {"type": "function", "function": {"name": "add"}}
-    fields = {"tools": [WEATHER, ADD], "max_tokens": 200}
+    fields = {"tools": [TOOL, ADD], "max_tokens": 200}
     choice = ask(client, [HELLO], tool_choice=named, **fields)
     (call,) = choice.message.tool_calls
     assert (call.function.name, choice.finish_reason) == ("add", "tool_calls")
@@ -127,7 +114,7 @@ def test_forced_calls_follow_the_schema(
 def test_strict_tools_called_freely_follow_the_schema(client: openai.OpenAI) -> None:
     cities = {"type": "string", "enum": ["Reykjavik", "Ulaanbaatar"]}
     parameters = {"type": "object", "properties": {"city": cities}, "required": ["city"]}
-    strict = {**WEATHER["function"], "parameters": parameters, "strict": True}
+    strict = {**TOOL["function"], "parameters": parameters, "strict": True}
     tools = [{"type": "function", "function": strict}]
     (call,) = ask(client, [QUESTION], tools=tools, max_tokens=100).message.tool_calls
     assert json.loads(call.function.arguments)["city"] in cities["enum"]

@@ -53,9 +53,6 @@ def test_a_broken_template_has_no_variables(tokenizer: Tokenizer) -> None:
     assert of(tokenizer, "{% if %}") == TemplateAbilities(chat=True)
 
 
-@pytest.mark.skipif(
-    not (BUILTIN_MODEL_DIR / "tokenizer.json").is_file(), reason="the model is not packaged"
-)
 def test_the_built_in_model_calls_tools() -> None:
     found = abilities_of(load_tokenizer(BUILTIN_MODEL_DIR))
     assert (found.tools, found.tool_format) == (True, "hermes")

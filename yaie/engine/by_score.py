@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from yaie.engine.admission import AdmissionPolicy, CostFunction
@@ -85,8 +87,9 @@ class ByScore(AdmissionPolicy):
     def _refresh(self, index: int) -> None:
         self._cost[index] = max(1, self._cost_of(self._requests[index]))
 
+    @abstractmethod
     def _best(self, clock: int, count: int) -> int:
-        raise NotImplementedError
+        """Return the index of the best score among the first `count`."""
 
     def _oldest_of(self, are_best: np.ndarray) -> int:
         """Return the first arrival among equal scores; indexes do not follow age."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import heapq
+from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from typing import Generic, TypeVar
 
 from yaie.engine.admission import AdmissionPolicy, CostFunction, FreeSlots
 from yaie.engine.by_score import LongestPrefixMatch
 from yaie.engine.prefix_aware import PrefixAware
 from yaie.engine.request import Request
 from yaie.errors import ConfigError
+
+Key = TypeVar("Key", int, bytes)
 
 
 class FirstComeFirstServed(AdmissionPolicy):
@@ -35,20 +39,21 @@ class FirstComeFirstServed(AdmissionPolicy):
         return len(self._queue)
 
 
-class ByPriority(AdmissionPolicy):
-    """The order of priority numbers, lowest first, then of arrival: `priority`.
-
-    High numbers may starve. They are also the first to be preempted and the last to resume.
-    """
+class InKeyOrder(AdmissionPolicy, Generic[Key]):
+    """The order of a key that never changes, lowest first, then of arrival."""
 
     def __init__(self) -> None:
         self._waiting: set[Request] = set()
-        self._heap: list[tuple[int, int, Request]] = []
+        self._heap: list[tuple[Key, int, Request]] = []
+
+    @abstractmethod
+    def key(self, request: Request) -> Key:
+        """Return the key of a request."""
 
     def add(self, request: Request) -> None:
         """Queue a request."""
         self._waiting.add(request)
-        heapq.heappush(self._heap, (request.priority, request.arrival, request))
+        heapq.heappush(self._heap, (self.key(request), request.arrival, request))
 
     def remove(self, request: Request) -> None:
         """Remove a request."""
@@ -58,13 +63,24 @@ class ByPriority(AdmissionPolicy):
             heapq.heapify(self._heap)
 
     def next(self, clock: int) -> Request | None:
-        """Return the most urgent request."""
+        """Return the request of the lowest key."""
         while self._heap and self._heap[0][2] not in self._waiting:
             heapq.heappop(self._heap)
         return self._heap[0][2] if self._heap else None
 
     def __len__(self) -> int:
         return len(self._waiting)
+
+
+class ByPriority(InKeyOrder[int]):
+    """The order of priority numbers, lowest first, then of arrival: `priority`.
+
+    High numbers may starve. They are also the first to be preempted and the last to resume.
+    """
+
+    def key(self, request: Request) -> int:
+        """Return the priority number."""
+        return request.priority
 
     def rank(self, request: Request) -> int:
         """Return the priority number."""
