@@ -185,6 +185,14 @@ def test_requests_that_share_a_row_keep_their_own_tokens(make_core: MakeCore) ->
         (Grammar(kind="regex", source="(?=a)b", param="x"), "look-around"),
         (Grammar(kind="json_schema", source='{"type": "strong"}', param="x"), "strong"),
         (Grammar(kind="json_schema", source="{", param="x"), "x is not usable"),
+        (
+            Grammar(
+                kind="json_schema",
+                source='{"properties": {"a": {"enum": [1, [9007199254740993]]}}}',
+                param="x",
+            ),
+            "an integer beyond 2^53 in enum",
+        ),
         (Grammar(kind="choice", source="[]", param="x"), "at least one"),
         (Grammar(kind="choice", source='["a", 1]', param="x"), "text"),
         (Grammar(kind="regex", source="", param="x"), "empty"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from yaie.engine.grammar import GrammarState
-from yaie.engine.grammar_limits import check_size
+from yaie.engine.grammar_limits import check_size, check_values
 from yaie.errors import InvalidRequest, YaieError
 from yaie.types import Grammar
 
@@ -149,6 +149,7 @@ def _translate(grammar: Grammar) -> str:
         return LLMatcher.grammar_from_lark(_lark_of_choices(grammar))
     if kind == "json_object":
         return LLMatcher.grammar_from_json_schema(_ANY_OBJECT, defaults=JSON_FORM)
+    check_values(grammar)
     if source.strip() == "true":  # valid for all, but no object that takes the form of JSON
         source = "{}"
     try:
