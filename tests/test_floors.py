@@ -228,6 +228,7 @@ def test_entry_points_and_clients_import_no_torch(name: str) -> None:
         assert heavy not in chains, " -> ".join(chains[heavy])
 
 
+@pytest.mark.integration
 def test_importing_entry_points_loads_no_torch() -> None:
     """Check in a real process, other packages included."""
     doors = sorted(
@@ -245,6 +246,7 @@ def test_importing_entry_points_loads_no_torch() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
+@pytest.mark.integration
 def test_names_of_yaie_are_loaded_on_first_use() -> None:
     script = (
         "import sys\n"

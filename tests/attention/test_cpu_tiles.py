@@ -18,6 +18,7 @@ __all__ = ["kernels"]
 
 HERE = [name for name in ROUNDING_SETS if name in SETS]
 pytestmark = [
+    pytest.mark.integration,
     pytest.mark.skipif(not HERE, reason="no bf16 products in this library or processor"),
     pytest.mark.parametrize("kernels", HERE, indirect=True),
 ]

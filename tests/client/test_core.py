@@ -44,6 +44,7 @@ def test_torch_threads_are_passive_unless_set_or_too_late(
     assert found == [after]
 
 
+@pytest.mark.integration
 def test_an_llm_loads_its_engine_before_torch_is_imported(tiny_model_dir: Path) -> None:
     script = (
         "import sys, types\n"

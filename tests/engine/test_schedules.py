@@ -280,6 +280,7 @@ def test_prompts_overlap_and_their_answers_are_clear(tiny: Subject) -> None:
     assert len(starts) < NUM_PROMPTS // 2
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("seed", range(2))
 def test_answers_depend_on_every_token_of_the_prompt(tiny: Subject, seed: int) -> None:
     """Otherwise a wrong key or value could go undetected."""

@@ -201,6 +201,7 @@ def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:
 
 
 # Steps with queries of at least 2 MiB in float32: 2,048 wide, from 256 rows.
+@pytest.mark.integration
 @needs_library
 @pytest.mark.parametrize(
     ("quantization", "kv_dtype", "shared"),

@@ -159,6 +159,7 @@ def peak(monkeypatch: pytest.MonkeyPatch, folder: Path, **settings: Any) -> int:
     return most
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("is_tied", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stored", [torch.bfloat16, torch.float32])

@@ -138,6 +138,7 @@ def test_truncation_in_the_file_is_not_obeyed(tmp_path: Path) -> None:
     assert len(load_tokenizer(folder).encode("x y z " * 20)) > 4
 
 
+@pytest.mark.integration
 def test_old_vocabularies_are_converted(tmp_path: Path) -> None:
     source = json.loads((write_byte_level(tmp_path / "fast") / "tokenizer.json").read_text())
     folder = tmp_path / "old"
@@ -150,6 +151,7 @@ def test_old_vocabularies_are_converted(tmp_path: Path) -> None:
     assert tokenizer.decode(tokenizer.encode(TEXT[2])) == TEXT[2]
 
 
+@pytest.mark.integration
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnsupported, match=r"has no tokenizer\.json"):
         load_tokenizer(tmp_path)
