@@ -6,11 +6,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from server.endpoint import Endpoint
+from server.messages.translate import count_messages_tokens, messages_call
 from server.responses.messages import MessagesResponse
 from server.schemas.messages import CountedMessagesBody, MessagesBody
 from server.schemas.tokens import InputTokenCount
 from server.token_endpoint import TokenEndpoint
-from server.translate_messages import count_messages_tokens, messages_call
 
 router = APIRouter(tags=["messages"])
 _QUESTION = {"messages": [{"role": "user", "content": "What is a radix tree?"}]}

@@ -1,6 +1,6 @@
 """Bodies of `POST /v1/messages` and `POST /v1/messages/count_tokens`.
 
-The fields are Anthropic's. `server/blocks.py` checks messages, tools and their content blocks.
+The fields are Anthropic's. `server/messages/blocks.py` checks messages, tools and their blocks.
 """
 
 from __future__ import annotations

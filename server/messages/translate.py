@@ -9,8 +9,8 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from server.blocks import chat_messages, chat_tool_choice, chat_tools
 from server.checks import MAX_NAMED_IGNORED, check_common, plain
+from server.messages.blocks import chat_messages, chat_tool_choice, chat_tools
 from server.schemas.chat import ChatBody
 from server.schemas.messages import CountedMessagesBody, MessagesBody
 from server.tokens import Tokens

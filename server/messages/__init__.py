@@ -1,0 +1,1 @@
+"""Conversations of `/v1/messages`: content blocks, and their translation into chats."""
