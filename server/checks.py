@@ -12,6 +12,7 @@ from server.schemas.chat import ChatBody
 from server.schemas.common import GenerationBody
 from server.schemas.field import State, Unused
 from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.text.stop_patterns import stop_patterns
 from yaie.types import MAX_LOGPROBS
 
 MAX_STOPS = 16
@@ -134,6 +135,19 @@ def stops(given: object) -> tuple[str, ...]:
             param="stop",
         )
     return tuple(stops)
+
+
+def checked_patterns(given: object) -> tuple[str, ...]:
+    """Return the stop patterns of a body, each checked."""
+    patterns = [given] if isinstance(given, str) else given or []
+    if not isinstance(patterns, list) or not all(isinstance(each, str) for each in patterns):
+        raise InvalidRequest(
+            "stop_regex must be a regular expression or a list of them", param="stop_regex"
+        )
+    found = tuple(patterns)
+    if found:
+        stop_patterns(found)
+    return found
 
 
 def field_name(param: str | None, body: GenerationBody) -> str | None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import fields, replace
 from typing import Any
 
-from server.checks import field_name, stops
+from server.checks import checked_patterns, field_name, stops
 from server.prompts import context_limit
 from server.schemas.common import GenerationBody
 from server.schemas.completions import CompletionBody
@@ -17,7 +17,10 @@ from yaie.types import EngineInfo, SamplingParams
 DEFAULT_COMPLETION_TOKENS = 16  # OpenAI's, for text completions
 _GREEDY_TOP_P = 1e-9  # leaves one token
 # Sampling fields in another form in a body.
-_CONVERTED = {"stop", "stop_token_ids", "allowed_token_ids", "logit_bias", "prompt_logprobs"}
+_CONVERTED = {
+    *("stop", "stop_regex", "stop_token_ids"),
+    *("allowed_token_ids", "logit_bias", "prompt_logprobs"),
+}
 _PASSED_ON = tuple(
     field.name
     for field in fields(SamplingParams)
@@ -55,6 +58,7 @@ def sampling_of(
             logprobs=logprobs,
             prompt_logprobs=prompt_logprobs,
             stop=stops(body.stop),
+            stop_regex=checked_patterns(body.stop_regex),
             stop_token_ids=checked_ids(body.stop_token_ids, "stop_token_ids", info.vocab_size),
             allowed_token_ids=_allowed(body.allowed_token_ids, info.vocab_size),
             logit_bias=_logit_bias(body.logit_bias, info.vocab_size),

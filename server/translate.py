@@ -164,7 +164,12 @@ class Translator:
         )
         if prompt_only:  # the sampled token is not shown and must not decide the finish reason
             sampling = replace(
-                sampling, stop=(), stop_token_ids=(), allowed_token_ids=None, ignore_eos=True
+                sampling,
+                stop=(),
+                stop_regex=(),
+                stop_token_ids=(),
+                allowed_token_ids=None,
+                ignore_eos=True,
             )
         given = given_prompts(body)
         if len(given) * sampling.n > MAX_SEQUENCES_PER_REQUEST:

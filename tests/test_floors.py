@@ -84,6 +84,9 @@ PURE = (
     "yaie.engine.grammar",
     "yaie.engine.grammar_limits",
     "yaie.engine.masked_row",
+    "yaie.text.character_sets",
+    "yaie.text.pattern_syntax",
+    "yaie.text.stop_patterns",
     "yaie.text.stops",
     "yaie.client.submission",
 )

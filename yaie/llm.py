@@ -295,7 +295,8 @@ class LLM:
         for index, each in enumerate(zip(read, samplings, grammars, strict=True)):
             with naming_index(index, len(read)):
                 request = self._request(*each, common)
-            answers[request.request_id] = Answer(request, self._tokenizer, each[0].make_parser)
+                answer = Answer(request, self._tokenizer, each[0].make_parser)
+            answers[request.request_id] = answer
         num_done = 0
         with (
             contextlib.closing(self._grow(answers)) as deltas,

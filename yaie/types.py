@@ -52,6 +52,8 @@ class SamplingParams:
     bad_words_token_ids: Annotated[tuple[tuple[int, ...], ...], TokenRuns()] = ()
     seed: Annotated[int | None, Whole()] = None
     stop: Annotated[tuple[str, ...], Texts()] = ()  # matched in text, above the engine
+    # Regular expressions, searched in text too; syntax in docs/api.md.
+    stop_regex: Annotated[tuple[str, ...], Texts()] = ()
     stop_token_ids: Annotated[tuple[int, ...], TokenIds()] = ()
     ignore_eos: Annotated[bool, Bool()] = False
     # k: of the sampled token and of the k most likely ones; None: no logprobs.

@@ -201,7 +201,7 @@ def _limited(call: Call, max_tokens: int, max_model_len: int) -> Call:
         return call  # ends with the context
     sampling = replace(request.sampling, max_tokens=max(max_tokens, 1))
     if max_tokens == 0:
-        sampling = replace(sampling, stop=(), stop_token_ids=(), ignore_eos=True)
+        sampling = replace(sampling, stop=(), stop_regex=(), stop_token_ids=(), ignore_eos=True)
     return replace(
         call,
         requests=(replace(request, sampling=sampling),),

@@ -165,6 +165,15 @@ class GenerationBody(StructuredFields):
     ignore_eos: Annotated[
         bool | None, Extension("Continue after the end token.", "false", example=True)
     ] = None
+    stop_regex: Annotated[
+        Any,
+        Extension(
+            "SGLang's: a regular expression or up to 16, of 1,024 characters together. The first "
+            "match ends the answer, as a stop string does; see [stops](#stops).",
+            example="pl.n",
+            schema=TEXT_OR_TEXTS,
+        ),
+    ] = None
     stop_token_ids: Annotated[
         list[WholeNumber] | None,
         Short,

@@ -51,7 +51,6 @@ COMMON = (
     _refused("prompt_embeds", "a prompt as embeddings"),
     _refused("response_schema", _CONSTRAINT),
     _refused("smoothing_factor", _SAMPLER, 0),
-    _refused("stop_regex", "a regular expression that ends the answer", []),
     _refused("structural_tag", _CONSTRAINT, ""),
     _refused("tfs", _SAMPLER, 1),
     _refused("tfs_z", _SAMPLER, 1),

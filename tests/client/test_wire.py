@@ -60,6 +60,7 @@ samplings = st.builds(
     logit_bias=st.none() | st.dictionaries(ids, st.floats(-100, 100), max_size=4),
     seed=st.none() | st.integers(-(2**63), 2**63 - 1),
     stop=st.lists(st.text(min_size=1), max_size=3).map(tuple),
+    stop_regex=st.lists(st.text(min_size=1), max_size=3).map(tuple),
     stop_token_ids=st.lists(ids, max_size=3).map(tuple),
     allowed_token_ids=st.none() | st.lists(ids, min_size=1, max_size=3).map(tuple),
     bad_words_token_ids=st.lists(st.lists(ids, min_size=1, max_size=3), max_size=2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,7 @@ from transformers import AutoModelForCausalLM
 
 from tests.llm.conftest import GREEDY, HELLO, is_idle
 from yaie import LLM, SamplingParams, StreamPiece
-from yaie.errors import (
-    ModelUnsupported,
-)
+from yaie.errors import InvalidRequest, ModelUnsupported
 
 
 def test_greedy_answers_equal_those_of_transformers(llm: LLM, tiny_model_dir: Path) -> None:
@@ -106,6 +105,21 @@ def test_a_stop_string_ends_the_text_and_the_work(llm: LLM) -> None:
         include_stop_str_in_output=True,
     )
     assert llm.generate("A quick brown", kept)[0].text == output.text + stop
+
+
+def test_a_stop_pattern_ends_the_text_and_the_work(llm: LLM) -> None:
+    whole = llm.generate("A quick brown", GREEDY)[0]
+    pattern = re.escape(whole.text[3]) + "."
+    cut = SamplingParams(temperature=0.0, max_tokens=500, ignore_eos=True, stop_regex=(pattern,))
+    output = llm.generate("A quick brown", cut)[0]
+    assert output.text == whole.text[: whole.text.index(whole.text[3])]
+    assert (output.finish_reason, output.stop_reason) == ("stop", pattern)
+    assert "".join(piece.text for piece in llm.stream("A quick brown", cut)) == output.text
+    assert is_idle(llm)
+    with pytest.raises(InvalidRequest, match=r"prompt 1.*'\^', a place") as caught:
+        llm.generate(["a", "b"], [GREEDY, SamplingParams(stop_regex="^a")])  # type: ignore[arg-type]
+    assert caught.value.param == "stop_regex"
+    assert is_idle(llm)
 
 
 def test_a_stop_token_ends_the_sequence(llm: LLM) -> None:

@@ -93,6 +93,27 @@ def test_a_stop_string_is_never_shown(make_app: MakeApp) -> None:
     assert len(engine.ended) == 2  # the rest was aborted
 
 
+@pytest.mark.parametrize(
+    ("fields", "shown", "stop"),
+    [
+        ({"stop_regex": r"pl\w"}, "The tree 🙂 ", r"pl\w"),
+        ({"stop_regex": ["x+", r"\s[^a-z]"], "stop": "plan"}, "The tree", r"\s[^a-z]"),
+        ({"stop_regex": r"\W+p", "stop": ["🙂 "]}, "The tree ", "🙂 "),
+        ({"stop_regex": r"\W+p", "include_stop_str_in_output": True}, "The tree 🙂 p", r"\W+p"),
+        ({"stop_regex": "zzz"}, SAID, None),
+        ({"stop_regex": []}, SAID, None),
+    ],
+)
+def test_a_match_of_a_stop_pattern_ends_the_answer(
+    http: TestClient, fields: Any, shown: str, stop: str | None
+) -> None:
+    (choice,) = chat(http, **fields)["choices"]
+    assert (choice["message"]["content"], choice["stop_reason"]) == (shown, stop)
+    chunks = stream(http, **fields)
+    assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == shown
+    assert chunks[-1]["choices"][0]["stop_reason"] == stop
+
+
 def test_one_of_two_sequences_is_aborted_alone(make_app: MakeApp, tokenizer: Tokenizer) -> None:
     http, engine = make_app()
     engine.answer = tokenizer.encode("a END b")

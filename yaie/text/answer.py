@@ -38,7 +38,7 @@ class TextPiece:
     logprobs: tuple[TokenLogprobs, ...] = ()
     parse_fault: str = ""  # on the last piece: why a tool call could not be parsed
     finish_reason: FinishReason | None = None  # on the last piece
-    stop_reason: str | int | None = None  # the stop string or stop token id that ended it
+    stop_reason: str | int | None = None  # the stop string, pattern or token id that ended it
 
 
 class SequenceText:
@@ -59,11 +59,14 @@ class SequenceText:
         self.stop_reason: str | int | None = None
         self._sampling = sampling
         self._may_end = self._parser.may_end
-        self._is_scanned = bool(sampling.stop) or self._may_end  # token by token, for its end
+        has_stops = bool(sampling.stop or sampling.stop_regex)
+        self._is_scanned = has_stops or self._may_end  # token by token, for its end
         self._detokenizer = make_detokenizer(
             tokenizer, prompt_token_ids, sampling.skip_special_tokens, self._parser.markers
         )
-        self._stops = StopScanner(sampling.stop, sampling.include_stop_str_in_output)
+        self._stops = StopScanner(
+            sampling.stop, sampling.include_stop_str_in_output, sampling.stop_regex
+        )
         self._undecoded: list[int] = []
         # Since the last `take`:
         self._texts: list[str] = []

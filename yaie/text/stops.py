@@ -1,8 +1,9 @@
-"""Stop strings in text that arrives in pieces.
+"""Stop strings and stop patterns in text that arrives in pieces.
 
-Used by `SequenceText`. A possible beginning of a stop string is held back, and a found one is
-never shown in part. The result does not depend on the size of the pieces. Each character costs a
-few steps, however much text is held back (Knuth-Morris-Pratt): clients choose the stop strings.
+Used by `SequenceText`. A possible beginning of a stop is held back, and a found one is never shown
+in part. The result does not depend on the size of the pieces. Each character costs a few steps,
+however much text is held back (Knuth-Morris-Pratt, and the automaton of `StopPatterns`): clients
+choose the stops.
 """
 
 from __future__ import annotations
@@ -11,33 +12,49 @@ from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 
+from yaie.text.stop_patterns import PatternSearch, stop_patterns
+
 
 class StopScanner:
-    """Search for the stop string complete first; among those, for the longest."""
+    """Search for the stop complete first; among those, for the longest.
 
-    def __init__(self, stops: Sequence[str], include: bool = False) -> None:
+    `patterns` are regular expressions; the stop that one finds is named by its pattern. Raises
+    `InvalidRequest` for a wrong one.
+    """
+
+    def __init__(
+        self, stops: Sequence[str], include: bool = False, patterns: Sequence[str] = ()
+    ) -> None:
         self._stops = tuple(stops)
         self._failures = tuple(_failures(stop) for stop in self._stops)
         self._matched = [0] * len(self._stops)  # characters of each at the end of the text
         self._first_characters = {stop[0] for stop in self._stops}
+        self._search = PatternSearch(stop_patterns(tuple(patterns))) if patterns else None
         self._include = include
         self._held = ""  # as long as the longest match
 
     def push(self, text: str, *, may_stop: bool = True) -> tuple[str, str | None]:
-        """Add text; return the text to show now, and the stop string found, if any.
+        """Add text; return the text to show now, and the stop found, if any.
 
         After a match the rest of the text is dropped and the scanner is done. Without `may_stop`
-        a stop string that ends in `text` counts as text, but one that only begins in it does not.
+        a stop that ends in `text` counts as text, but one that only begins in it does not.
         """
-        if not self._held and self._first_characters.isdisjoint(text):
+        search = self._search
+        if search is None and not self._held and self._first_characters.isdisjoint(text):
             return text, None
         buffer = self._held + text
         for end, character in enumerate(text, start=len(self._held) + 1):
-            stop = self._longest_match_at(character, may_stop)
-            if stop is not None:
+            stop = self._longest_match_at(character)
+            length = len(stop or "")
+            if search is not None and (found := search.push(character)) and found[0] > length:
+                length, stop = found
+            if stop is not None and may_stop:
                 self._held = ""
-                return buffer[: end if self._include else end - len(stop)], stop
-        shown_len = len(buffer) - max(self._matched, default=0)
+                return buffer[: end if self._include else end - length], stop
+        num_held = max(self._matched, default=0)
+        if search is not None:
+            num_held = max(num_held, search.num_held)
+        shown_len = len(buffer) - num_held
         self._held = buffer[shown_len:]
         return buffer[:shown_len], None
 
@@ -45,9 +62,11 @@ class StopScanner:
         """Return the text still held back, at the end of a sequence."""
         held, self._held = self._held, ""
         self._matched = [0] * len(self._stops)
+        if self._search is not None:
+            self._search.clear()
         return held
 
-    def _longest_match_at(self, character: str, may_stop: bool) -> str | None:
+    def _longest_match_at(self, character: str) -> str | None:
         longest: str | None = None
         for index, stop in enumerate(self._stops):
             failures = self._failures[index]
@@ -57,7 +76,7 @@ class StopScanner:
             if stop[matched] == character:
                 matched += 1
             if matched == len(stop):
-                if may_stop and (longest is None or len(stop) > len(longest)):
+                if longest is None or len(stop) > len(longest):
                     longest = stop
                 matched = failures[matched - 1]
             self._matched[index] = matched
