@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from server.bad_words import bad_word_ids
+from server.chats.echo import echoed
+from server.chats.functions import calls_functions, named, renamed, with_tools
 from server.checks import (
     chat_logprobs,
     check_common,
@@ -54,7 +56,7 @@ class Call:
     include_usage: bool
     return_token_ids: bool
     ignored: tuple[str, ...]  # names of fields without effect
-    echoes: tuple[str, ...] = ()  # text of each prompt, with `echo`
+    echoes: tuple[str, ...] = ()  # text before the answers of each prompt, with `echo`
     prompt_only: bool = False  # max_tokens 0: the single sampled token is not shown
     make_parser: Callable[[], OutputParser] = PlainText  # of each choice
     continuous_usage: bool = False  # usage so far in each chunk
@@ -63,6 +65,7 @@ class Call:
     prompt_logprobs: int | None = None  # most likely tokens to show beside those of the prompt
     names_by_id: bool = False  # tokens in logprobs
     prompt_copies: int = 1  # times that the logprobs of each prompt are written
+    calls_functions: bool = False  # a chat's calls are written in OpenAI's older form
     body: object = None  # the body of another API that was translated into this call
 
     @property
@@ -96,6 +99,15 @@ class Translator:
 
     def chat(self, body: ChatBody) -> Call:
         """Translate a chat completion. Raises `InvalidRequest` or a subclass."""
+        try:
+            call = self._chat_call(with_tools(body))
+        except InvalidRequest as error:
+            raise renamed(error, body) from None
+        if not calls_functions(body):
+            return call
+        return replace(call, calls_functions=True, ignored=tuple(map(named, call.ignored)))
+
+    def _chat_call(self, body: ChatBody) -> Call:
         check_common(body)
         tool_use = check_tools(body)
         sampling = sampling_of(
@@ -105,7 +117,7 @@ class Translator:
             logprobs=chat_logprobs(body),
             prompt_logprobs=prompt_logprobs(body),
         )
-        prompt = self.chat_prompt(body, longest=self._info.max_model_len)
+        prompt = self._chat_prompt(body, longest=self._info.max_model_len)
         limit_name = "max_tokens" if body.max_completion_tokens is None else "max_completion_tokens"
         self.prompts.check(prompt, "messages", body, sampling.max_tokens, limit_name)
         call = self._call("chatcmpl", body, [prompt], sampling)
@@ -115,10 +127,17 @@ class Translator:
             tool_use, form, self.tokenizer, prompt, answer=request.grammar
         )
         requests = (replace(request, grammar=grammar),)
-        return replace(call, requests=requests, make_parser=parser)
+        return replace(call, requests=requests, make_parser=parser, echoes=echoed(body))
 
-    def chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
-        """Return the token ids of a conversation. Raises as `chat`, if certainly over `longest`."""
+    def chat_prompt(self, body: ChatBody) -> list[int]:
+        """Return the token ids of a conversation. Raises as `chat`."""
+        try:
+            return self._chat_prompt(with_tools(body))
+        except InvalidRequest as error:
+            raise renamed(error, body) from None
+
+    def _chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
+        """Return the token ids of a conversation. Raises if certainly over `longest`."""
         check_reasoning_effort(body, self._chat.reads)
         continues = bool(body.continue_final_message)
         if continues and body.add_generation_prompt:

@@ -30,7 +30,7 @@ class ChatResponse(GenerationResponse):
     def opening(self) -> bytes:
         """Return a chunk with the role for each choice."""
         extra = self.prompt_ids()
-        delta = {"role": "assistant", "content": ""}
+        delta = {"role": "assistant", "content": "".join(self.call.echoes)}
         return b"".join(
             self.chunk({"index": index, "delta": delta, "logprobs": None, "finish_reason": None},
                        **extra)
@@ -77,6 +77,9 @@ class ChatResponse(GenerationResponse):
         if isinstance(part, ReasoningPart):
             return {"reasoning_content": part.text}
         self._has_called[index] = True
+        if self.call.calls_functions:
+            arguments = {"arguments": part.arguments}
+            return {"function_call": {"name": part.name} | arguments if part.name else arguments}
         if not part.name:
             return {
                 "tool_calls": [{"index": part.index, "function": {"arguments": part.arguments}}]
@@ -85,14 +88,20 @@ class ChatResponse(GenerationResponse):
 
     def _finish_reason(self, index: int, piece: TextPiece) -> str | None:
         is_call = piece.finish_reason == "stop" and self._has_called[index]
-        return "tool_calls" if is_call else piece.finish_reason
+        calls = "function_call" if self.call.calls_functions else "tool_calls"
+        return calls if is_call else piece.finish_reason
 
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response."""
         choices = []
         for index, piece in pieces.items():
             message = whole_message(piece.parts)
+            if self.call.echoes:
+                message["content"] = "".join(self.call.echoes) + (message["content"] or "")
             self._has_called[index] = "tool_calls" in message
+            if self.call.calls_functions and "tool_calls" in message:
+                (made,) = message.pop("tool_calls")  # the parser ends the answer with it
+                message["function_call"] = made["function"]
             written: dict[str, Any] = {
                 "index": index,
                 "message": message,

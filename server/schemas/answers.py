@@ -6,7 +6,7 @@ from typing import Literal
 
 from server.schemas.documented import Documented
 
-Finish = Literal["stop", "length", "tool_calls", "abort"]
+Finish = Literal["stop", "length", "tool_calls", "function_call", "abort"]
 
 
 class CachedTokens(Documented):
@@ -119,6 +119,8 @@ class ChatMessage(Documented):
     """Thoughts before the answer, of models that have them."""
     refusal: None
     tool_calls: list[ToolCall] | None = None
+    function_call: CalledFunction | None = None
+    """In place of `tool_calls`, if the request has `functions`."""
 
 
 class ChatChoice(Documented):
@@ -155,6 +157,7 @@ class ChatDelta(Documented):
     content: str | None = None
     reasoning_content: str | None = None
     tool_calls: list[ToolCallDelta] | None = None
+    function_call: FunctionDelta | None = None
 
 
 class ChatChunkChoice(Documented):

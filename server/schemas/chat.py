@@ -76,6 +76,23 @@ class ChatBody(GenerationBody):
     parallel_tool_calls: Annotated[
         bool | None, Used("Allow several calls in one answer.", "true", example=False)
     ] = None
+    functions: Annotated[
+        list[Any] | None,
+        Used(
+            "The older form of `tools`. The answer then has a `function_call` in place of "
+            "`tool_calls`, and the `finish_reason` of that name.",
+            example=[_A_TOOL["function"]],
+        ),
+    ] = None
+    function_call: Annotated[
+        Any,
+        Used(
+            "`none`, `auto`, or an object with the name of one of the `functions`.",
+            "`auto`",
+            example="none",
+            schema={"type": ["string", "object", "null"]},
+        ),
+    ] = None
     reasoning_effort: Annotated[
         Annotated[str, Field(max_length=32)] | None,
         Used(
@@ -93,6 +110,15 @@ class ChatBody(GenerationBody):
         Extension(
             "Continue the text of the last message in place of a new one. "
             "`add_generation_prompt` must then be false, or left out.",
+            "false",
+            example=True,
+        ),
+    ] = None
+    echo: Annotated[
+        bool | None,
+        Extension(
+            "The text of the last message before the answer, if the message is the assistant's or "
+            "is continued.",
             "false",
             example=True,
         ),

@@ -27,6 +27,10 @@ BESIDE: dict[str, dict[str, Any]] = {
     "include_stop_str_in_output": {"stop": "tree"},
     "stream_options": {"stream": True},
     "continue_final_message": {"messages": [{"role": "user", "content": "the plan is"}]},
+    "/v1/chat/completions echo": {
+        "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]
+    },
+    "function_call": {"functions": [{"name": "add_numbers"}]},
     "tool_choice": {"tools": [{"type": "function", "function": {"name": "add_numbers"}}]},
     "top_logprobs": {"logprobs": True},
     "return_tokens_as_token_ids": {"logprobs": True},
@@ -87,7 +91,7 @@ def test_used_fields_have_an_effect(
         module, _, name = place.partition(".")
         assert hasattr(importlib.import_module(f"tests.server.{module}"), name)
         return
-    beside = BESIDE.get(field.name, {})
+    beside = BESIDE.get(f"{path} {field.name}", BESIDE.get(field.name, {}))
     if path == "/v1/completions" and "logprobs" in beside:
         beside = {"logprobs": 1}  # a number there
     example = EXAMPLES.get(field.name, field.example)

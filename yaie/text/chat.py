@@ -241,7 +241,7 @@ def _plain_message(message: Mapping[str, Any], at: int) -> dict[str, Any]:
             raise InvalidRequest(f"{where}.content is missing", param=f"{where}.content")
         plain["content"] = ""
     else:
-        plain["content"] = _plain_content(content, f"{where}.content")
+        plain["content"] = content_text(content, f"{where}.content")
     reasoning = _reasoning(message, where)
     if reasoning is not None:
         plain["reasoning_content"] = reasoning
@@ -261,7 +261,11 @@ def _reasoning(message: Mapping[str, Any], where: str) -> str | None:
     return None
 
 
-def _plain_content(content: object, where: str) -> str:
+def content_text(content: object, where: str) -> str:
+    """Return the text of a message's content; `where` names it in errors.
+
+    Raises `InvalidRequest` or `UnsupportedParameter`.
+    """
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
