@@ -168,7 +168,8 @@ class LLM:
 
         Messages are in OpenAI's form. Without `sampling_params` the model decides about the length
         of an answer. Its `text` has no markup of reasoning or, with `tools`, of calls: these are
-        `reasoning` and `tool_calls`. Raises as `generate` does.
+        `reasoning` and `tool_calls`. A grammar holds behind the reasoning, and for an answer
+        without calls. Raises as `generate` does.
         """
         self._require_open()
         if isinstance(messages, str):
@@ -270,6 +271,7 @@ class LLM:
         self, read: ReadPrompt, sampling: SamplingParams, grammar: Grammar | None, common: _Common
     ) -> GenerationRequest:
         """Return a request that the engine will take. Raises `InvalidRequest`."""
+        grammar = None if grammar is None else read.shape(grammar)
         request = GenerationRequest(
             request_id=f"llm-{next(self._numbers)}",
             prompt_token_ids=read.token_ids,

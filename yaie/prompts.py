@@ -14,11 +14,16 @@ from yaie.text.formats.output_format import detect_format
 from yaie.text.formats.tool import tools_of
 from yaie.text.parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer
+from yaie.types import Grammar
 
 Prompt = str | Sequence[int] | Mapping[str, Any]
 Message = Mapping[str, Any]
 
 _BYTES = (bytes, bytearray)  # they iterate as integers but are meant as text
+
+
+def _unchanged(grammar: Grammar) -> Grammar:
+    return grammar
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class ReadPrompt:
     text: str | None  # None for a prompt of token ids
     token_ids: tuple[int, ...]
     make_parser: Callable[[], OutputParser] = PlainText  # of its answers
+    shape: Callable[[Grammar], Grammar] = _unchanged  # from a grammar to that of a whole answer
 
 
 class PromptReader:
@@ -69,7 +75,15 @@ class PromptReader:
         token_ids = tuple(self._tokenizer.encode(text, add_special_tokens=False))
         form = detect_format(self._template.source, self._tool_call_parser)
         thinking = form.thinking_in(self._tokenizer, token_ids)
-        return ReadPrompt(text, token_ids, form.parser(tools_of(tools), thinking=thinking))
+        known = tools_of(tools)
+
+        def shape(grammar: Grammar) -> Grammar:
+            whole = form.grammar(
+                known, self._tokenizer, use="free", thinking=thinking, answer=grammar
+            )
+            return whole or grammar
+
+        return ReadPrompt(text, token_ids, form.parser(known, thinking=thinking), shape)
 
 
 def is_conversation(value: object) -> TypeGuard[Sequence[Message]]:

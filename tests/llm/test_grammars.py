@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 import jsonschema
@@ -10,6 +13,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tests.llm.conftest import HELLO, is_idle
+from tests.text.small_tokenizers import write_byte_level
 from yaie import LLM, Grammar, SamplingParams
 from yaie.errors import InvalidRequest
 
@@ -58,3 +62,39 @@ def test_a_wrong_grammar_raises_before_anything_runs(llm: LLM, grammar: Any, rea
         llm.generate(["a", "b"], LONG, grammar=grammar)
     assert raised.value.param == "grammar"
     assert is_idle(llm)
+
+
+THINKS = "{% for m in messages %}{{ m.content }}{% endfor %}<think>\n{% if no %}</think>{% endif %}"
+
+
+@pytest.fixture(scope="module")
+def thinker(tiny_model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LLM]:
+    """A model that thinks first; one token is the end of its thoughts."""
+    folder = tmp_path_factory.mktemp("thinker")
+    write_byte_level(folder, chat_template=THINKS)
+    file = folder / "tokenizer.json"
+    file.write_text(file.read_text().replace("<|endoftext|>", "</think>"))
+    with LLM(tiny_model_dir, tokenizer=folder, num_slots=4096, threads=1) as llm:
+        yield llm
+
+
+def test_a_grammar_holds_behind_the_reasoning(thinker: LLM) -> None:
+    (ends_thought,) = thinker.get_tokenizer().encode("</think>")
+    answer = Grammar.choice(["yes", "no"])
+    sampling = SamplingParams(temperature=0.0, max_tokens=30)
+    (thought,) = thinker.chat(HELLO, sampling, grammar=answer)
+    assert thought.reasoning and not thought.text
+    decided = replace(sampling, logit_bias={ends_thought: 100.0})
+    (whole,) = thinker.chat(HELLO, decided, grammar=answer)
+    assert (whole.reasoning, whole.finish_reason) == ("", "stop")
+    assert whole.text in ("yes", "no")
+    pieces = list(thinker.stream(HELLO, decided, grammar=answer))
+    assert "".join(piece.text for piece in pieces) == whole.text
+    (raw,) = thinker.generate("a text", sampling, grammar=answer)  # no template, no reasoning
+    assert raw.text in ("yes", "no")
+
+
+def test_source_that_cannot_stand_behind_the_reasoning_is_refused(thinker: LLM) -> None:
+    with pytest.raises(InvalidRequest, match="beside tools or reasoning") as raised:
+        thinker.chat(HELLO, LONG, grammar=Grammar.lark('start: "a"'))
+    assert raised.value.param == "grammar"
