@@ -16,7 +16,7 @@ from yaie.cli.failures import CommandFailed
 from yaie.cli.local import ModelAnswers
 from yaie.cli.sampling_options import SamplingOptions
 from yaie.errors import EngineDied, YaieError
-from yaie.types import Usage
+from yaie.types import Grammar, Usage
 
 USER = {"role": "user", "content": "one"}
 ASSISTANT = {"role": "assistant", "content": "ONE"}
@@ -38,7 +38,9 @@ class LoudAnswers:
         self.closed: list[str] = []
         self._fails_after, self._error = fails_after, error
 
-    def stream(self, question: Question, options: SamplingOptions) -> AnswerStream:
+    def stream(
+        self, question: Question, options: SamplingOptions, grammar: Grammar | None = None
+    ) -> AnswerStream:
         self.asked.append(question)
         return AnswerStream(self._pieces(question))
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from yaie.cli import terminal
 from yaie.cli.sampling_options import SamplingOptions
-from yaie.types import Usage
+from yaie.types import Grammar, Usage
 
 Message = dict[str, str]  # {"role": ..., "content": ...}
 Question = str | list[Message]  # a raw prompt, or a conversation for the chat template
@@ -119,8 +119,10 @@ class AnswerSource(Protocol):
     def use_model(self, name: str) -> None:
         """Answer with another model from now on; raises a usage error for an unknown one."""
 
-    def stream(self, question: Question, options: SamplingOptions) -> AnswerStream:
-        """Begin an answer."""
+    def stream(
+        self, question: Question, options: SamplingOptions, grammar: Grammar | None = None
+    ) -> AnswerStream:
+        """Begin an answer; it has the form of `grammar`."""
 
     def settle(self) -> None:
         """Finish work that speeds up the next start, after the last answer."""

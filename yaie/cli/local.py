@@ -15,7 +15,7 @@ from yaie.cli.failures import USAGE, CommandFailed, usage_error
 from yaie.cli.sampling_options import SamplingOptions
 from yaie.errors import ContextLengthExceeded
 from yaie.process.gc_pause import gc_paused_then_frozen
-from yaie.types import Usage
+from yaie.types import Grammar, Usage
 
 if TYPE_CHECKING:
     from yaie.llm import LLM, StreamPiece
@@ -87,7 +87,9 @@ class ModelAnswers:
                 f"this chat has loaded {self._llm.info.model} alone", advice=f"yaie chat -m {name}"
             )
 
-    def stream(self, question: Question, options: SamplingOptions) -> AnswerStream:
+    def stream(
+        self, question: Question, options: SamplingOptions, grammar: Grammar | None = None
+    ) -> AnswerStream:
         """Begin an answer; the engine runs while pieces are read."""
         if not isinstance(question, str) and not self._llm.get_tokenizer().has_chat_template:
             raise usage_error(
@@ -95,7 +97,7 @@ class ModelAnswers:
                 why="it continues text instead of answering questions",
                 advice="yaie run --raw …",
             )
-        return AnswerStream(self._pieces(question, options))
+        return AnswerStream(self._pieces(question, options, grammar))
 
     def settle(self) -> None:
         """Wait until the packed weights of a first start are saved; Ctrl-C skips the wait."""
@@ -109,13 +111,13 @@ class ModelAnswers:
         self._llm.close()
 
     def _pieces(
-        self, question: Question, options: SamplingOptions
+        self, question: Question, options: SamplingOptions, grammar: Grammar | None
     ) -> Generator[str, None, FinishedAnswer]:
         began = time.perf_counter()
         first_s: float | None = None
         text, reason, reasoning = "", "error", ReasoningOnScreen()
         usage = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
-        for piece in self._begin(question, options):
+        for piece in self._begin(question, options, grammar):
             if first_s is None:
                 first_s = time.perf_counter() - began
             usage, reason = piece.usage, piece.finish_reason or reason
@@ -138,18 +140,19 @@ class ModelAnswers:
         )
 
     def _begin(
-        self, question: Question, options: SamplingOptions
+        self, question: Question, options: SamplingOptions, grammar: Grammar | None
     ) -> Generator[StreamPiece, None, None]:
         # Without max_tokens an answer is unlimited, as in the server's chat; `LLM` defaults to 16.
         given = {"max_tokens": None} | options.given()
         sampling = dataclasses.replace(self._llm.default_sampling, **given)
         try:
-            return self._llm.stream(question, sampling)
+            return self._llm.stream(question, sampling, grammar=grammar)
         except ContextLengthExceeded as error:
             if not options.shrinks_to_fit:
                 raise self._blamed_on_the_pool(error) from None
         try:
-            return self._llm.stream(question, dataclasses.replace(sampling, max_tokens=None))
+            unlimited = dataclasses.replace(sampling, max_tokens=None)
+            return self._llm.stream(question, unlimited, grammar=grammar)
         except ContextLengthExceeded as error:
             raise self._blamed_on_the_pool(error) from None
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
 from yaie.cli.connection import KEY_REFUSED, open_session, read_url
 from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed, usage_error
+from yaie.cli.grammar_options import fields_of
 from yaie.cli.sampling_options import SamplingOptions
 from yaie.errors import EngineUnavailable, InvalidRequest
-from yaie.types import Usage
+from yaie.types import Grammar, Usage
 
 if TYPE_CHECKING:
     import requests
@@ -60,9 +61,15 @@ class ServerAnswers:
             )
         self._model = name
 
-    def stream(self, question: Question, options: SamplingOptions) -> AnswerStream:
+    def stream(
+        self, question: Question, options: SamplingOptions, grammar: Grammar | None = None
+    ) -> AnswerStream:
         """Begin an answer; the request is sent when the first piece is read."""
-        return AnswerStream(self._pieces(question, options))
+        return AnswerStream(
+            self._pieces(
+                question, {**options.given(), **fields_of(grammar)}, options.shrinks_to_fit
+            )
+        )
 
     def settle(self) -> None:
         """Do nothing: the server keeps running."""
@@ -72,13 +79,13 @@ class ServerAnswers:
         self._http.close()
 
     def _pieces(
-        self, question: Question, options: SamplingOptions
+        self, question: Question, fields: dict[str, Any], shrinks_to_fit: bool
     ) -> Generator[str, None, FinishedAnswer]:
         raw = isinstance(question, str)
         body: dict[str, Any] = {
             "model": self._model,
             **({"prompt": question} if raw else {"messages": question}),
-            **options.given(),
+            **fields,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
@@ -88,7 +95,7 @@ class ServerAnswers:
         reasoning = ReasoningOnScreen()
         text, reason, usage = "", "", Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
         try:
-            with self._begin(route, body, options.shrinks_to_fit) as reply:
+            with self._begin(route, body, shrinks_to_fit) as reply:
                 for event in self._events(reply):
                     for choice in event.get("choices") or ():
                         part = _object(choice) if raw else _object(_object(choice).get("delta"))

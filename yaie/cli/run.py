@@ -20,6 +20,7 @@ import typer
 from yaie.cli import terminal
 from yaie.cli.answers import AnswerSource, FinishedAnswer, Message, Question
 from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
+from yaie.cli.grammar_options import Choices, Regex, Schema, grammar_of
 from yaie.cli.options import ENGINE_FLAGS, settings_options, warn_of_unknown_variables
 from yaie.cli.sampling_options import SamplingOptions, sampling_flags
 
@@ -56,6 +57,9 @@ def run(
         list[Path] | None,
         typer.Option("--file", "-f", help="text put before the prompt; repeatable", metavar="PATH"),
     ] = None,
+    schema: Schema = None,
+    regex: Regex = None,
+    choice: Choices = None,
     options: SamplingOptions,
     raw: Annotated[bool, typer.Option("--raw", help="no chat template: continue the text")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object at the end")] = False,
@@ -74,6 +78,8 @@ def run(
     YAIE_BASE_URL answers (-m then names one of its models), else a YAIE server on 127.0.0.1:8000,
     else this process. --local, -m and flags of the engine load a model here.
 
+    With --schema, --regex or --choice the answer has that form, if --max-tokens leaves room.
+
     Piped text is read to its end even if PROMPT is given. In a loop that reads lines, add
     </dev/null.
     """
@@ -83,12 +89,13 @@ def run(
             why="--raw skips the chat template, which holds the system prompt",
             advice="put the text at the front of the prompt",
         )
+    grammar = grammar_of(schema, regex, choice)
     with contextlib.ExitStack() as stack:
         stack.enter_context(time_limit(timeout))
         text = read_prompt(prompt or [], file or [])  # a slow pipe counts as well
         question: Question = text if raw else conversation(system, text)
         source = stack.enter_context(open_source(url, api_key, settings, local=local))
-        stream = source.stream(question, options)
+        stream = source.stream(question, options, grammar)
         try:
             if not as_json:
                 print_pieces(stream)
@@ -99,6 +106,11 @@ def run(
             # Outside UTF-8, characters become JSON escapes here instead of the stream's escapes.
             plain = codecs.lookup(sys.stdout.encoding or "utf-8").name != "utf-8"
             print(json.dumps(answer.as_json(), ensure_ascii=plain), flush=True)
+        if grammar is not None and answer.finish_reason == "length":
+            terminal.warn(
+                f"--max-tokens cut the answer before it had the form of {grammar.param}; "
+                "raise it, or give the form an end"
+            )
         show_stats(answer, stats)
         if timeout is None:
             source.settle()

@@ -1,0 +1,74 @@
+"""The flags of `run` that give the answer a form: --schema, --regex and --choice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from yaie.cli.failures import usage_error
+from yaie.types import Grammar
+
+Schema = Annotated[
+    Path | None,
+    typer.Option("--schema", help="a JSON schema that the answer follows", metavar="FILE"),
+]
+Regex = Annotated[
+    str | None,
+    typer.Option("--regex", help="a regular expression of the whole answer", metavar="PATTERN"),
+]
+Choices = Annotated[
+    list[str] | None,
+    typer.Option("--choice", help="a text that may be the answer; repeatable", metavar="TEXT"),
+]
+
+
+def grammar_of(schema: Path | None, regex: str | None, choices: list[str] | None) -> Grammar | None:
+    """Return the grammar that the flags ask for; None without one of them.
+
+    Raises a usage error for several of them, and for a file without a JSON schema.
+    """
+    given = {"--schema": schema, "--regex": regex, "--choice": choices or None}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) > 1:
+        raise usage_error(f"{' and '.join(names)} exclude each other", advice="one of them")
+    if schema is not None:
+        return _of_file(schema)
+    if regex is not None:
+        return Grammar(kind="regex", source=regex, param="--regex")
+    if choices:
+        return Grammar(kind="choice", source=json.dumps(choices), param="--choice")
+    return None
+
+
+def fields_of(grammar: Grammar | None) -> dict[str, Any]:
+    """Return the fields of a request to a server; those of OpenAI where it has them."""
+    if grammar is None:
+        return {}
+    if grammar.kind == "json_schema":
+        schema = json.loads(grammar.source)
+        form = {"name": "answer", "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": form}}
+    value = json.loads(grammar.source) if grammar.kind == "choice" else grammar.source
+    return {"structured_outputs": {grammar.kind: value}}
+
+
+def _of_file(path: Path) -> Grammar:
+    advice = "a file with a JSON schema"
+    try:
+        schema = json.loads(path.read_bytes())
+    except OSError as error:
+        raise usage_error(
+            f"cannot read {path}", why=error.strerror or str(error), advice=advice
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise usage_error(f"{path} is not JSON", why=str(error), advice=advice) from None
+    if not isinstance(schema, dict):
+        raise usage_error(
+            f"{path} is not a JSON schema",
+            why=f"it holds a {type(schema).__name__} in place of an object",
+            advice=advice,
+        )
+    return Grammar(kind="json_schema", source=json.dumps(schema), param="--schema")
