@@ -73,7 +73,7 @@ _GENERATING = [
     if isinstance(route, APIRoute)
     and route.methods == {"POST"}
     and "{" not in route.path
-    and not route.path.endswith("/count_tokens")
+    and not route.path.endswith(("_tokens", "/compact"))
 ]
 # Endpoints of other servers, expected by clients, and not of this one.
 _NOT_SERVED = {

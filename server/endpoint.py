@@ -28,7 +28,8 @@ Body = TypeVar("Body", bound=RequestBody)
 CLIENT_CLOSED = 499  # never sent; counted in the metrics
 
 
-def _as_it_is(request: Request, body: Body) -> Body:
+def as_it_is(request: Request, body: Body) -> Body:
+    """Return the body."""
     return body
 
 
@@ -40,7 +41,7 @@ class Endpoint(Generic[Body]):
     translate: Callable[[Translator, Body], Call]
     response: type[GenerationResponse]
     # Adds state of the server to a body before it is translated.
-    prepare: Callable[[Request, Body], Body] = _as_it_is
+    prepare: Callable[[Request, Body], Body] = as_it_is
     examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
 
     @property

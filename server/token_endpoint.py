@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from server.bodies import read_body
-from server.endpoint import CLIENT_CLOSED, Body, described_body
+from server.endpoint import CLIENT_CLOSED, Body, as_it_is, described_body
 from server.service import Service
 from server.streaming import ClientGone, unless_gone
 from server.tokens import Tokens
@@ -26,6 +26,8 @@ class TokenEndpoint(Generic[Body]):
     schema: type[Body]
     work: Callable[[Translator, Body], Tokens]
     examples: Mapping[str, Any] = field(default_factory=dict)  # bodies, by name
+    # Adds state of the server to a body before it is translated.
+    prepare: Callable[[Request, Body], Body] = as_it_is
 
     @property
     def openapi(self) -> dict[str, Any]:
@@ -36,7 +38,7 @@ class TokenEndpoint(Generic[Body]):
         """Answer a request. Raises `YaieError`."""
         service: Service = request.app.state.service
         try:
-            body = await read_body(request, self.schema)
+            body = self.prepare(request, await read_body(request, self.schema))
             deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
             model = service.model(body.model)
             work = service.translate(model, self.work, body, deadline)

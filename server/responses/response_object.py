@@ -193,7 +193,7 @@ def _about(turn: Turn) -> dict[str, Any]:
         "tool_choice": "auto" if body.tool_choice is None else body.tool_choice,
         "tools": [{"parameters": None, "strict": None, **tool} for tool in body.tools or ()],
         "top_logprobs": body.top_logprobs or 0,
-        "truncation": "disabled",
+        "truncation": body.truncation or "disabled",
         "usage": None,
         "user": body.user,
     }

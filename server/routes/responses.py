@@ -15,9 +15,11 @@ from server.errors import NotFound
 from server.responses.response_object import ResponseObject
 from server.schemas.response_answers import DeletedResponse, InputItems, ResponseAnswer
 from server.schemas.responses import Place, ResponsesBody
+from server.schemas.tokens import ResponseInputTokens
 from server.service import Service
+from server.token_endpoint import TokenEndpoint
 from server.turns.store import Item
-from server.turns.translate import respond
+from server.turns.translate import count_response_tokens, respond
 from yaie.errors import InvalidRequest, UnsupportedParameter
 
 router = APIRouter(tags=["responses"])
@@ -47,6 +49,14 @@ RESPONSES = Endpoint(
 )
 
 
+COUNT = TokenEndpoint(
+    ResponsesBody,
+    count_response_tokens,
+    {"question": {"input": "What is a radix tree?"}},
+    lambda request, body: body.at(_place(request)),
+)
+
+
 def _query(**types: str) -> dict[str, Any]:
     """Return the query parameters for the OpenAPI page; the handlers read them themselves."""
     return {
@@ -61,6 +71,27 @@ def _query(**types: str) -> dict[str, Any]:
 async def create_response(request: Request) -> Response:
     """Answer a conversation with output items."""
     return await RESPONSES.answer(request)
+
+
+@router.post(
+    "/v1/responses/input_tokens",
+    tags=["tokens"],
+    openapi_extra=COUNT.openapi,
+    responses={200: {"model": ResponseInputTokens}},
+)
+async def count_input_tokens(request: Request) -> Response:
+    """Count the input tokens of a request for a response."""
+    return await COUNT.answer(request)
+
+
+@router.post("/v1/responses/compact", include_in_schema=False)
+async def refuse_compaction(request: Request) -> Response:
+    """Refuse with 400: no model here reads a compacted conversation. Raises `InvalidRequest`."""
+    raise InvalidRequest(
+        "conversations are not compacted here: a compaction is an encrypted summary for OpenAI's "
+        "own models. Set truncation to 'auto' to drop the oldest turns, or send a shorter input",
+        code="unsupported_endpoint",
+    )
 
 
 @router.head("/v1/responses/{response_id}", include_in_schema=False)

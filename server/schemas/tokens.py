@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict
 
@@ -65,4 +65,11 @@ class DetokenizedText(Documented):
 class InputTokenCount(Documented):
     """Number of tokens that a request for a message has as its input."""
 
+    input_tokens: int
+
+
+class ResponseInputTokens(Documented):
+    """Number of tokens that a request for a response has as its input."""
+
+    object: Literal["response.input_tokens"]
     input_tokens: int

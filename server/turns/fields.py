@@ -50,9 +50,9 @@ def check_fields(body: ResponsesBody) -> None:
             raise UnsupportedParameter(
                 f"{name} is not supported by this server; {advice}", param=name
             )
-    if body.truncation not in (None, "disabled"):
-        raise UnsupportedParameter(
-            "truncation must be 'disabled'; this server drops no items, so send a shorter input",
+    if body.truncation not in (None, "disabled", "auto"):
+        raise InvalidRequest(
+            f"truncation must be 'auto' or 'disabled', got {body.truncation[:40]!r}",
             param="truncation",
         )
     known = (*_WITHOUT_EFFECT, LOGPROBS, ENCRYPTED)

@@ -46,6 +46,21 @@ class Messages:
                     where,
                 )
 
+    def later_turns(self) -> list[int]:
+        """Return the places where the conversation may begin without its earlier turns."""
+        first = self._num_leading()
+        roles = [message["role"] for message in self.messages]
+        return [at for at in range(first + 1, len(roles)) if roles[at] == "user"]
+
+    def since(self, place: int) -> list[Message]:
+        """Return the system messages at the beginning, and the messages from a place on."""
+        return [*self.messages[: self._num_leading()], *self.messages[place:]]
+
+    def _num_leading(self) -> int:
+        """Return the number of system messages before the first turn."""
+        is_system = (message["role"] in ("system", "developer") for message in self.messages)
+        return next((at for at, each in enumerate(is_system) if not each), len(self.messages))
+
     def _add_message(self, item: Item, where: str) -> None:
         content = _content(item["content"])
         if item["role"] == "assistant":

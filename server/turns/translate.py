@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from server.bodies import refusal
+from server.checks import check_common
 from server.schemas.chat import ChatBody
 from server.schemas.responses import ResponsesBody
+from server.tokens import Tokens
 from server.translate import Call, Translator
 from server.turns.fields import (
     LOGPROBS,
@@ -23,7 +26,7 @@ from server.turns.fields import (
 from server.turns.items import new_id, read_items
 from server.turns.messages import Messages
 from server.turns.store import Item, Link
-from yaie.errors import InvalidRequest
+from yaie.errors import ContextLengthExceeded, InvalidRequest
 from yaie.types import GenerationRequest
 
 # Fields with the same name and meaning in a chat.
@@ -63,20 +66,9 @@ class Turn:
 
 def respond(translator: Translator, body: ResponsesBody) -> Call:
     """Translate a request for a response. Raises `InvalidRequest` or a subclass."""
-    check_fields(body)
-    place = body.place
-    items = read_items(body.input, lambda item_id: place.store.item(place.tenant, item_id))
-    turn = Turn(body, items, _conversation(body))
-    messages = Messages(body.instructions)
-    if turn.before is not None:
-        messages.add(turn.before.items(), "previous_response_id", is_numbered=False)
-    messages.add(items, "input", is_numbered=not isinstance(body.input, str))
-    try:
-        call = translator.chat(_chat_body(body, messages.messages))
-    except ValidationError as error:
-        raise _renamed(refusal(error), messages.sources) from None
-    except InvalidRequest as error:
-        raise _renamed(error, messages.sources) from None
+    turn, messages = _turn(body)
+    with _names_of(messages):
+        call = _fitting(translator, body, messages)
     names = [named_here(name, []) for name in call.ignored] + without_effect(body)
     if body.store and not turn.is_stored:
         names.append("store")
@@ -88,6 +80,67 @@ def respond(translator: Translator, body: ResponsesBody) -> Call:
         ignored=tuple(names),
         body=turn,
     )
+
+
+def count_response_tokens(translator: Translator, body: ResponsesBody) -> Tokens:
+    """Return the number of input tokens that a request for a response would have."""
+    _, messages = _turn(body)
+    with _names_of(messages):
+        chat = _chat_body(body, messages.messages)
+        if body.truncation == "auto":
+            number = len(_fitting(translator, body, messages).requests[0].prompt_token_ids)
+        else:
+            check_common(chat)
+            number = len(translator.chat_prompt(chat))
+    names = [named_here(name, []) for name in translator.ignored(chat)] + without_effect(body)
+    return Tokens({"object": "response.input_tokens", "input_tokens": number}, tuple(names))
+
+
+def _turn(body: ResponsesBody) -> tuple[Turn, Messages]:
+    """Return the turn of a checked body, and its conversation as messages."""
+    check_fields(body)
+    place = body.place
+    items = read_items(body.input, lambda item_id: place.store.item(place.tenant, item_id))
+    turn = Turn(body, items, _conversation(body))
+    messages = Messages(body.instructions)
+    if turn.before is not None:
+        messages.add(turn.before.items(), "previous_response_id", is_numbered=False)
+    messages.add(items, "input", is_numbered=not isinstance(body.input, str))
+    return turn, messages
+
+
+def _fitting(translator: Translator, body: ResponsesBody, messages: Messages) -> Call:
+    """Return the call; with `truncation` "auto" that of the most turns that fit the context."""
+    try:
+        return translator.chat(_chat_body(body, messages.messages))
+    except ContextLengthExceeded:
+        places = messages.later_turns() if body.truncation == "auto" else []
+        if not places:
+            raise
+    # A shorter conversation fits if a longer one does: search for the first place that does.
+    low, high = 0, len(places) - 1
+    call: Call | None = None
+    while low < high or call is None:
+        middle = (low + high) // 2
+        try:
+            call = translator.chat(_chat_body(body, messages.since(places[middle])))
+            high = middle
+        except ContextLengthExceeded:
+            if middle == len(places) - 1:
+                raise  # the last turn alone
+            low = middle + 1
+    return call
+
+
+@contextmanager
+def _names_of(messages: Messages) -> Iterator[None]:
+    """Give errors of a chat the names of this API's fields."""
+    try:
+        yield
+    except ValidationError as error:
+        raise _renamed(refusal(error), messages.sources) from None
+    except InvalidRequest as error:
+        raise _renamed(error, messages.sources) from None
 
 
 def _request(request: GenerationRequest, response_id: str) -> GenerationRequest:

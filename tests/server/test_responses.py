@@ -256,7 +256,7 @@ def test_items_of_one_turn_are_one_message() -> None:
         ({"conversation": "conv_1"}, "conversation"),
         ({"prompt": {"id": "p"}}, "prompt"),
         ({"n": 2}, "n"),
-        ({"truncation": "auto"}, "truncation"),
+        ({"truncation": "middle"}, "truncation"),
         ({"include": ["everything"]}, "include[0]"),
         ({"messages": []}, "messages"),
         ({"max_tokens": 5}, "max_tokens"),
