@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from server.schemas.base import RequestBody
 from server.schemas.chat import ChatBody
 from server.schemas.common import GenerationBody
 from server.schemas.field import State, Unused
@@ -26,7 +27,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 def check_common(body: GenerationBody) -> None:
     """Raise for fields that both completion endpoints refuse."""
-    _check_unused(body)
+    check_unused(body)
     if body.stream_options is not None and not body.stream:
         raise InvalidRequest("stream_options requires stream to be true", param="stream_options")
     if body.cache_salt is not None and not 0 < len(body.cache_salt) <= MAX_SALT_CHARS:
@@ -54,17 +55,17 @@ def check_reasoning_effort(body: ChatBody, template_reads: Callable[[str], bool]
     )
 
 
-def _check_unused(body: GenerationBody) -> None:
+def check_unused(body: RequestBody) -> None:
     """Refuse known fields without effect here, unless their value means "unused"."""
     for name, value in (body.model_extra or {}).items():
         field = body.unused.get(name)
         if field is None or value is None or _is_harmless(value, field):
             continue
-        if field.state is State.REFUSED:
-            raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
-        if field.state is State.OTHER_NAME and not _is_given(body, field.ours):
+        is_refused = field.state is State.REFUSED
+        if is_refused or (field.state is State.OTHER_NAME and not _is_given(body, field.ours)):
+            advice = f"; {field.advice}" if field.advice else ""
             raise UnsupportedParameter(
-                f"{name} is not supported by this server; use {field.ours}", param=name
+                f"{name} is not supported by this server{advice}", param=name
             )
 
 
@@ -72,7 +73,7 @@ def _is_harmless(value: object, field: Unused) -> bool:
     return any(is_same(value, each) for each in field.harmless)
 
 
-def _is_given(body: GenerationBody, name: str) -> bool:
+def _is_given(body: RequestBody, name: str) -> bool:
     names = (name, "max_completion_tokens") if name == "max_tokens" else (name,)
     return any(getattr(body, each, None) not in (None, [], "") for each in names)
 
@@ -166,11 +167,7 @@ def ignored(
 
     Null counts as left out.
     """
-    names = [
-        plain(name)
-        for name, value in (body.model_extra or {}).items()
-        if value is not None and _is_reported(value, body.unused.get(name))
-    ]
+    names = reported(body)
     if body.priority and policy != "priority":
         names.append("priority")
     if body.stream_options is not None:
@@ -179,6 +176,15 @@ def ignored(
     if isinstance(body, ChatBody):
         names += _unread_by_template(body, template_reads)
     return tuple(names[:MAX_NAMED_IGNORED])
+
+
+def reported(body: RequestBody) -> list[str]:
+    """Return the names of given fields that the body's class has not, and that have no effect."""
+    return [
+        plain(name)
+        for name, value in (body.model_extra or {}).items()
+        if value is not None and _is_reported(value, body.unused.get(name))
+    ]
 
 
 def _is_reported(value: object, field: Unused | None) -> bool:

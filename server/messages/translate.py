@@ -9,13 +9,13 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from server.checks import MAX_NAMED_IGNORED, check_common, plain
+from server.checks import MAX_NAMED_IGNORED, check_common, check_unused, reported
 from server.messages.blocks import chat_messages, chat_tool_choice, chat_tools
 from server.schemas.chat import ChatBody
 from server.schemas.messages import CountedMessagesBody, MessagesBody
 from server.tokens import Tokens
 from server.translate import Call, Translator
-from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.errors import InvalidRequest
 
 _THINKS = {"enabled": True, "adaptive": True, "disabled": False}
 # A chat completion's names of fields, and the names that this API has for them.
@@ -67,7 +67,7 @@ def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> 
 
 def _chat_fields(translator: Translator, body: CountedMessagesBody) -> dict[str, Any]:
     """Return the fields of a chat completion that its prompt depends on."""
-    _check_unsupported(body)
+    check_unused(body)
     # Templates have one of two names for it.
     is_thinking = not translator.reads("enable_thinking") and translator.reads("thinking")
     thinking = _thinking(body.thinking, "thinking" if is_thinking else "enable_thinking")
@@ -87,13 +87,6 @@ def _chat_fields(translator: Translator, body: CountedMessagesBody) -> dict[str,
     if not translator.reads("reasoning_effort"):
         output.pop("reasoning_effort", None)
     return fields | output
-
-
-def _check_unsupported(body: CountedMessagesBody) -> None:
-    for name, harmless in body.unsupported.items():
-        value = (body.model_extra or {}).get(name)
-        if value is not None and value not in harmless:
-            raise UnsupportedParameter(f"{name} is not supported by this server", param=name)
 
 
 def _is_prefill(messages: list[dict[str, Any]]) -> bool:
@@ -165,12 +158,7 @@ def _ignored(
     translator: Translator, of_chat: tuple[str, ...], body: CountedMessagesBody
 ) -> tuple[str, ...]:
     """Return the names of fields without effect; null counts as left out."""
-    names = [_NAMES.get(name, name) for name in of_chat]
-    names += [
-        plain(name)
-        for name, value in (body.model_extra or {}).items()
-        if value is not None and name not in body.accepted and name not in body.unsupported
-    ]
+    names = [_NAMES.get(name, name) for name in of_chat] + reported(body)
     if (body.thinking or {}).get("budget_tokens") is not None:
         names.append("thinking.budget_tokens")
     effort = (body.output_config or {}).get("effort")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
 from pydantic import BaseModel, ConfigDict
+
+from server.schemas.field import Unused, Used
 
 MAX_TENANT_CHARS = 256
 
@@ -17,7 +22,16 @@ class RequestBody(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
 
-    model: str | None = None
+    unused: ClassVar[Mapping[str, Unused]] = {}  # known fields of the endpoint besides these
+
+    model: Annotated[
+        str | None,
+        Used(
+            "404 for a name that is not served. An empty name counts as none.",
+            "the one served",
+            example="builtin",
+        ),
+    ] = None
 
     @property
     def tenant(self) -> str:

@@ -65,14 +65,6 @@ class GenerationBody(StructuredFields):
 
     unused: ClassVar[Mapping[str, Unused]] = {each.name: each for each in unused.COMMON}
 
-    model: Annotated[
-        str | None,
-        Used(
-            "404 for a name that is not served. An empty name counts as none.",
-            "the one served",
-            example="builtin",
-        ),
-    ] = None
     n: Annotated[
         WholeNumber | None,
         Used(

@@ -1,6 +1,6 @@
-"""Tables of fields in `docs/api.md`, written from the table of fields.
+"""Tables of fields in `docs/api.md` and `docs/messages.md`, written from the table of fields.
 
-`python -m server.schemas.document` writes them into the page, between marks such as
+`python -m server.schemas.document` writes them into the pages, between marks such as
 `<!-- fields: chat -->` and `<!-- end -->`. A test compares.
 """
 
@@ -14,13 +14,13 @@ from pathlib import Path
 from server.schemas.base import RequestBody
 from server.schemas.field import Origin, State
 from server.schemas.structured import StructuredFields
-from server.schemas.table import FIELDS, ApiField
+from server.schemas.table import BODIES, FIELDS, ApiField
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = (DOCS / "api.md", DOCS / "messages.md")
 _BLOCK = re.compile(r"(<!-- fields: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_CHAT = ("/v1/chat/completions",)
-_TEXT = ("/v1/completions",)
-_BOTH = (*_CHAT, *_TEXT)
+_CHAT, _TEXT, _RESPONSES, _MESSAGES = BODIES
+_SHORT = dict(zip(BODIES, ("chat", "text", "responses", "messages"), strict=True))
 _CONSTRAINTS = set(StructuredFields.model_fields) - set(RequestBody.model_fields)
 
 
@@ -45,24 +45,31 @@ def _others(rows: Iterable[ApiField]) -> str:
 
 
 def _endpoints(row: ApiField) -> str:
-    if len(row.endpoints) > 1:
-        return "both"
-    return "chat" if row.endpoints == _CHAT else "text"
+    if len(row.endpoints) == len(BODIES):
+        return "all"
+    return ", ".join(_SHORT[path] for path in row.endpoints)
 
 
-def _of(endpoints: tuple[str, ...], *origins: Origin) -> list[ApiField]:
+def _of(chat: bool, text: bool, *origins: Origin) -> list[ApiField]:
+    """Return the used fields of these two endpoints, and of no other of the two."""
     return [
         row
         for row in FIELDS
         if row.state is State.USED
         and row.name not in _CONSTRAINTS
-        and row.endpoints == endpoints
+        and (_CHAT in row.endpoints, _TEXT in row.endpoints) == (chat, text)
         and row.origin in origins
     ]
 
 
+def _of_body(path: str) -> list[ApiField]:
+    """Return the used fields of a body's own class."""
+    rows = {row.name: row for row in FIELDS if path in row.endpoints and row.state is State.USED}
+    return [rows[name] for name in BODIES[path].model_fields]
+
+
 def _structured() -> list[ApiField]:
-    return [row for row in FIELDS if row.name in _CONSTRAINTS]
+    return [row for row in FIELDS if row.name in _CONSTRAINTS and row.state is State.USED]
 
 
 def _in(*states: State) -> list[ApiField]:
@@ -70,12 +77,15 @@ def _in(*states: State) -> list[ApiField]:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
-    "chat": lambda: _used(_of(_CHAT, *Origin)),
-    "text": lambda: _used(_of(_TEXT, *Origin)),
-    "both": lambda: _used(_of(_BOTH, Origin.OPENAI)),
-    "extensions": lambda: _used(_of(_BOTH, Origin.EXTENSION)),
+    "chat": lambda: _used(_of(True, False, *Origin)),
+    "text": lambda: _used(_of(False, True, *Origin)),
+    "both": lambda: _used(_of(True, True, Origin.OPENAI)),
+    "extensions": lambda: _used(_of(True, True, Origin.EXTENSION)),
+    "responses": lambda: _used(_of_body(_RESPONSES)),
+    "messages": lambda: _used(_of_body(_MESSAGES)),
     "structured": lambda: _used(_structured()),
-    "accepted": lambda: _others(_in(State.ACCEPTED, State.REPORTED)),
+    "accepted": lambda: _others(_in(State.ACCEPTED)),
+    "reported": lambda: _others(_in(State.REPORTED)),
     "refused": lambda: _refused(_in(State.REFUSED)),
     "other names": lambda: _others(_in(State.OTHER_NAME)),
 }
@@ -87,4 +97,5 @@ def written(page: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for each in PAGES:
+        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")

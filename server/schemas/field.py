@@ -70,3 +70,4 @@ class Unused:
     meaning: str
     harmless: tuple[Any, ...] = ()  # values that mean "unused"
     ours: str = ""  # our field of the same meaning
+    advice: str = ""  # at the end of the error: the way to the same end here

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
+from server.schemas import unused
 from server.schemas.base import RequestBody
 from server.schemas.common import Short, WholeNumber
+from server.schemas.field import Unused, Used
 from server.turns.store import ResponseStore
 
 
@@ -40,39 +43,130 @@ class Place:
 class ResponsesBody(RequestBody):
     """OpenAI's request for a response, with the extensions of chat completions.
 
-    Fields that are not named here reach the chat body unchanged.
+    Fields that are not named here, nor in `unused`, reach the chat body unchanged.
     """
 
+    unused: ClassVar[Mapping[str, Unused]] = unused.RESPONSES
     model_config = ConfigDict(json_schema_extra={"required": ["input"]})
 
-    input: Any = None  # a string or a list of items; `read_items` names its forms
-    instructions: str | None = None
-    previous_response_id: str | None = None
-    store: bool | None = None
-    max_output_tokens: WholeNumber | None = None
-    temperature: float | None = None
-    top_p: float | None = None
-    top_logprobs: WholeNumber | None = None
-    include: Annotated[list[str] | None, Short] = None
-    stream: bool | None = None
-    stream_options: dict[str, Any] | None = None
-    text: TextOptions | None = None
-    reasoning: ReasoningOptions | None = None
-    tools: list[Any] | None = None
-    tool_choice: Any = None
-    parallel_tool_calls: bool | None = None
-    max_tool_calls: WholeNumber | None = None  # of tools that a server runs; there are none
-    truncation: str | None = None
-    background: bool | None = None
-    metadata: Annotated[dict[str, str] | None, Short] = None
-    user: str | None = None
-    service_tier: str | None = None
-    safety_identifier: str | None = None
-    prompt_cache_key: str | None = None
-    prompt_cache_retention: str | None = None
-    conversation: Any = None
-    prompt: Any = None
-    n: WholeNumber | None = None
+    # `read_items` names its forms.
+    input: Annotated[
+        Any,
+        Used(
+            "A string, or items: `message`, `function_call`, `function_call_output`, `reasoning`, "
+            "`item_reference` (the id of a stored item).",
+            "required",
+            example="What is a radix tree?",
+            schema={"anyOf": [{"type": "string"}, {"type": "array"}]},
+        ),
+    ] = None
+    instructions: Annotated[
+        str | None,
+        Used(
+            "A system message in front of the conversation, for this turn only.",
+            example="Answer briefly.",
+        ),
+    ] = None
+    previous_response_id: Annotated[
+        str | None,
+        Used(
+            "Continues a stored conversation; its prompt is cached like any other.",
+            example="resp_5f",
+        ),
+    ] = None
+    store: Annotated[
+        bool | None,
+        Used(
+            "Keep the response, at most `YAIE_RESPONSE_STORE_BYTES` of them all. The answer's "
+            "`store` says whether it is kept.",
+            "true",
+            example=False,
+        ),
+    ] = None
+    max_output_tokens: Annotated[
+        WholeNumber | None, Used("Limit on the tokens.", "the rest of the context", 64)
+    ] = None
+    temperature: Annotated[
+        float | None, Used("0 to 100; 0 is greedy.", "see below", example=0.7)
+    ] = None
+    top_p: Annotated[
+        float | None,
+        Used("0 to 1: sample among the most likely tokens of this total.", "see below", 0.9),
+    ] = None
+    include: Annotated[
+        list[str] | None,
+        Short,
+        Used(
+            "`message.output_text.logprobs`: logprobs of the text. Values for tools of other "
+            "servers have no effect, and `reasoning.encrypted_content` is reported as ignored.",
+            example=["message.output_text.logprobs"],
+        ),
+    ] = None
+    top_logprobs: Annotated[
+        WholeNumber | None,
+        Used("0 to 20: logprobs of the most likely tokens too, with those of `include`.", "0", 2),
+    ] = None
+    stream: Annotated[
+        bool | None, Used("Server-sent events while tokens arrive.", "false", example=True)
+    ] = None
+    text: Annotated[
+        TextOptions | None,
+        Used(
+            "`format`: as `response_format` of chats, in the flat form of this API. `verbosity` "
+            "is reported as ignored.",
+            example={"format": {"type": "json_object"}},
+        ),
+    ] = None
+    reasoning: Annotated[
+        ReasoningOptions | None,
+        Used(
+            "`effort`: as `reasoning_effort` of chats. Other parts are reported as ignored.",
+            example={"effort": "low"},
+        ),
+    ] = None
+    tools: Annotated[
+        list[Any] | None,
+        Used(
+            "Functions only, in the flat form of this API, else as in [chats](#tools).",
+            example=[{"type": "function", "name": "add_numbers"}],
+        ),
+    ] = None
+    tool_choice: Annotated[
+        Any, Used("As in [chats](#tools), in the flat form.", "`auto`", example="none")
+    ] = None
+    parallel_tool_calls: Annotated[
+        bool | None, Used("Allow several calls in one answer.", "true", example=False)
+    ] = None
+    max_tool_calls: Annotated[
+        WholeNumber | None,
+        Used("Of tools that a server runs; repeated in the response.", example=3),
+    ] = None
+    truncation: Annotated[
+        str | None,
+        Used(
+            "`auto` drops the oldest turns of a conversation that exceeds the context; see below.",
+            "`disabled`",
+            example="auto",
+        ),
+    ] = None
+    metadata: Annotated[
+        dict[str, str] | None,
+        Short,
+        Used("Notes of the client, repeated in the response.", example={"a": "b"}),
+    ] = None
+    user: Annotated[
+        str | None,
+        Used(
+            "The tenant, as in chats; repeated in the response.",
+            example="someone",
+        ),
+    ] = None
+    safety_identifier: Annotated[
+        str | None, Used("Repeated in the response.", example="someone")
+    ] = None
+    prompt_cache_key: Annotated[
+        str | None, Used("Repeated in the response; every prefix is cached.", example="k")
+    ] = None
 
     _place: Place | None = PrivateAttr(default=None)
 

@@ -1,6 +1,7 @@
-"""Table of every field of chat and text completions: name, endpoints, type, default and state.
+"""Table of every field of the endpoints: name, endpoints, type, default and state.
 
-Used fields are the annotated ones of the body classes, the others those of `unused.py`.
+Used fields are the annotated ones of the body classes, the others those of `unused.py`. A body of
+`/v1/responses` also has the extensions of chats, which reach the chat unchanged.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from server.schemas.base import RequestBody
 from server.schemas.chat import ChatBody
-from server.schemas.common import GenerationBody
 from server.schemas.completions import CompletionBody
 from server.schemas.field import Origin, State, Used
+from server.schemas.messages import MessagesBody
+from server.schemas.responses import ResponsesBody
 
-BODIES: Mapping[str, type[GenerationBody]] = {
+BODIES: Mapping[str, type[RequestBody]] = {
     "/v1/chat/completions": ChatBody,
     "/v1/completions": CompletionBody,
+    "/v1/responses": ResponsesBody,
+    "/v1/messages": MessagesBody,
 }
 
 
@@ -39,6 +44,9 @@ class ApiField:
 def _rows_of(path: str) -> list[ApiField]:
     body = BODIES[path]
     rows = used_fields(body, path)
+    if body is ResponsesBody:
+        known = {*body.model_fields, *body.unused}
+        rows += [row for row in used_fields(ChatBody, path) if row.name not in known]
     rows += [
         ApiField(
             name=each.name,
@@ -57,7 +65,7 @@ def _rows_of(path: str) -> list[ApiField]:
     return rows
 
 
-def used_fields(body: type[GenerationBody], path: str) -> list[ApiField]:
+def used_fields(body: type[RequestBody], path: str) -> list[ApiField]:
     """Return the fields of a body's class. Raises `TypeError` for one without annotation."""
     schemas = body.model_json_schema()["properties"]
     rows = []

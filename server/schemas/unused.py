@@ -10,15 +10,21 @@ from typing import Any
 from server.schemas.field import State, Unused
 
 
-def _refused(name: str, meaning: str, *harmless: Any) -> Unused:
-    return Unused(name=name, state=State.REFUSED, meaning=meaning, harmless=harmless)
+def _refused(name: str, meaning: str, *harmless: Any, advice: str = "") -> Unused:
+    return Unused(name=name, state=State.REFUSED, meaning=meaning, harmless=harmless, advice=advice)
 
 
-def _other_name(name: str, ours: str, harmless: Any = None) -> Unused:
-    meaning = f"another name of `{ours}`"
+def _other_name(name: str, ours: str, harmless: Any = None, place: str = "") -> Unused:
+    """Return the row of another name of `ours`, or of a `place` in it."""
+    meaning = f"another name of `{place or ours}`"
     harmless_values = () if harmless is None else (harmless,)
     return Unused(
-        name=name, state=State.OTHER_NAME, meaning=meaning, harmless=harmless_values, ours=ours
+        name=name,
+        state=State.OTHER_NAME,
+        meaning=meaning,
+        harmless=harmless_values,
+        ours=ours,
+        advice=f"use {place or ours}",
     )
 
 
@@ -26,8 +32,8 @@ def _accepted(name: str, meaning: str) -> Unused:
     return Unused(name=name, state=State.ACCEPTED, meaning=meaning)
 
 
-def _reported(name: str, meaning: str) -> Unused:
-    return Unused(name=name, state=State.REPORTED, meaning=meaning)
+def _reported(name: str, meaning: str, *harmless: Any) -> Unused:
+    return Unused(name=name, state=State.REPORTED, meaning=meaning, harmless=harmless)
 
 
 _CONSTRAINT = "constrained output"
@@ -82,3 +88,49 @@ CHAT = (
 )
 
 COMPLETION = (_refused("suffix", "text after the completion", ""),)
+
+_OF_RESPONSES = (
+    _refused("background", "an answer without a connection", False, advice="stream it instead"),
+    _refused("conversation", "a stored conversation", advice="use previous_response_id"),
+    _refused("echo", "the last message before the answer", False),
+    _refused("messages", "the name of `input` in chats", advice="use input"),
+    _refused("n", "several answers", 1, advice="send the request several times"),
+    _refused("prompt", "a stored prompt", advice="send its text as instructions and input"),
+    _other_name("function_call", "tool_choice", "none"),
+    _other_name("functions", "tools", []),
+    _other_name("logprobs", "include", False, "include with message.output_text.logprobs"),
+    _other_name("max_completion_tokens", "max_output_tokens"),
+    _other_name("max_new_tokens", "max_output_tokens"),
+    _other_name("max_tokens", "max_output_tokens"),
+    _other_name("n_predict", "max_output_tokens", -1),
+    _other_name("num_predict", "max_output_tokens", -1),
+    _other_name("reasoning_effort", "reasoning", None, "reasoning.effort"),
+    _other_name("response_format", "text", None, "text.format"),
+    _accepted("prompt_cache_options", "every prefix is cached, also without a key"),
+    _accepted("prompt_cache_retention", "every prefix stays cached while there is room"),
+    _accepted("service_tier", "this server has one tier; answers name it: `default`"),
+    _reported("context_management", "the time to compact a conversation"),
+    _reported("moderation", "OpenAI's check of the texts"),
+    _reported("prompt_logprobs", "logprobs of the prompt"),
+    _reported("return_token_ids", "ids of the tokens", False),
+    _reported("return_tokens_as_token_ids", "ids as names of tokens in logprobs", False),
+    _reported("stream_options", "usage is in each last event; sizes of events are not hidden"),
+)
+_USED_BY_RESPONSES = {"metadata", "prompt_cache_key", "safety_identifier", "store"}
+RESPONSES = {
+    **{each.name: each for each in (*COMMON, *CHAT) if each.name not in _USED_BY_RESPONSES},
+    **{each.name: each for each in _OF_RESPONSES},
+}
+
+MESSAGES = (
+    _refused("container", "a container for Anthropic's tools"),
+    _refused("mcp_servers", "servers of tools that Anthropic's would call", []),
+    _accepted("cache_control", "every prefix is cached anyway"),
+    _accepted("inference_geo", "this server is in one place"),
+    _accepted("service_tier", "this server has one tier"),
+    _accepted("speed", "this server has one speed"),
+    _accepted("user_profile_id", "an id of the end user for Anthropic"),
+    _accepted("workspace_id", "an id of the account with Anthropic"),
+    _reported("context_management", "the time to drop parts of a conversation"),
+    _reported("diagnostics", "the reason of a cache miss"),
+)

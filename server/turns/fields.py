@@ -6,19 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from server.checks import plain
+from server.checks import check_unused, plain, reported
 from server.schemas.responses import ResponsesBody
 from yaie.errors import InvalidRequest, UnsupportedParameter
 
-# Fields of chats with another name here.
-OTHER_NAMES = {
-    "messages": "input",
-    "max_tokens": "max_output_tokens",
-    "max_completion_tokens": "max_output_tokens",
-    "response_format": "text.format",
-    "reasoning_effort": "reasoning.effort",
-    "logprobs": "include with 'message.output_text.logprobs'",
-}
 LOGPROBS = "message.output_text.logprobs"
 # `include` has effects on results of tools that other servers run, and on reasoning in secret form.
 _WITHOUT_EFFECT = (
@@ -34,22 +25,7 @@ ENCRYPTED = "reasoning.encrypted_content"
 
 def check_fields(body: ResponsesBody) -> None:
     """Raise for fields with values that this server does not support."""
-    for name, ours in OTHER_NAMES.items():
-        if (body.model_extra or {}).get(name) is not None:
-            raise UnsupportedParameter(
-                f"{name} is a field of chat completions; use {ours}", param=name
-            )
-    refused = (
-        ("background", bool(body.background), "stream the response instead"),
-        ("conversation", body.conversation is not None, "use previous_response_id"),
-        ("prompt", body.prompt is not None, "send its text as instructions and input"),
-        ("n", body.n not in (None, 1), "send the request several times"),
-    )
-    for name, is_given, advice in refused:
-        if is_given:
-            raise UnsupportedParameter(
-                f"{name} is not supported by this server; {advice}", param=name
-            )
+    check_unused(body)
     if body.truncation not in (None, "disabled", "auto"):
         raise InvalidRequest(
             f"truncation must be 'auto' or 'disabled', got {body.truncation[:40]!r}",
@@ -66,7 +42,7 @@ def check_fields(body: ResponsesBody) -> None:
 
 def without_effect(body: ResponsesBody) -> list[str]:
     """Return the names of given fields without effect here."""
-    names = []
+    names = [name for name in reported(body) if name in body.unused]
     if body.top_logprobs and LOGPROBS not in (body.include or ()):
         names.append("top_logprobs")
     if ENCRYPTED in (body.include or ()):
@@ -76,7 +52,6 @@ def without_effect(body: ResponsesBody) -> list[str]:
     inner = {
         "text": None if body.text is None else body.text.model_extra,
         "reasoning": None if body.reasoning is None else body.reasoning.model_extra,
-        "stream_options": body.stream_options,
     }
     for parent, given in inner.items():
         names += [f"{parent}.{plain(name)}" for name, value in (given or {}).items() if value]

@@ -37,10 +37,6 @@ _SHARED = (
     "top_p",
     "parallel_tool_calls",
     "user",
-    "metadata",
-    "service_tier",
-    "safety_identifier",
-    "prompt_cache_key",
 )
 
 
@@ -169,7 +165,8 @@ def _conversation(body: ResponsesBody) -> Link | None:
 def _chat_body(body: ResponsesBody, messages: list[dict[str, Any]]) -> ChatBody:
     """Return the body of a chat. Raises pydantic's `ValidationError`, as for extensions."""
     tools, tool_choice = chat_tools(body)
-    fields: dict[str, Any] = dict(body.model_extra or {})
+    extra = (body.model_extra or {}).items()
+    fields = {name: value for name, value in extra if name not in body.unused}
     fields.update({name: getattr(body, name) for name in _SHARED})
     fields.update(
         messages=messages,

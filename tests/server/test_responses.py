@@ -296,8 +296,20 @@ def test_fields_without_effect_are_reported(http: TestClient) -> None:
         "include",
         "text.verbosity",
         "reasoning.summary",
-        "stream_options.include_obfuscation",
+        "stream_options",
     }
+
+
+def test_an_effort_is_for_the_template(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    http, engine = make_app()
+    body = {"input": "the plan?", "reasoning": {"effort": "high"}}
+    response = http.post(URL, json=body)
+    assert response.headers["X-YAIE-Ignored-Params"] == "reasoning.effort"
+    assert response.json()["reasoning"]["effort"] == "high"
+    tokenizer = http.app.state.service.model().tokenizer  # type: ignore[attr-defined]
+    monkeypatch.setattr(tokenizer.hf, "chat_template", "thinks {{ reasoning_effort }}")
+    assert "X-YAIE-Ignored-Params" not in http.post(URL, json=body).headers
+    assert tokenizer.decode(engine.requests[-1].prompt_token_ids) == "thinks high"
 
 
 def test_sampling_fields_reach_the_engine(make_app: MakeApp) -> None:
