@@ -47,7 +47,7 @@ class EngineConfig:
     """
 
     model: Annotated[
-        str, About("'builtin', a folder, or a Hugging Face repository id", short="-m")
+        str, About("'builtin', a folder, a GGUF file, or a Hugging Face repository id", short="-m")
     ] = BUILTIN_MODEL
     served_model_name: Annotated[
         str | None,

@@ -65,9 +65,9 @@ class _Common:
 class LLM:
     """One loaded model. Free it with `close()` or use it as a context manager.
 
-    `model` is "builtin", a folder or a Hugging Face repository id; `settings` are the fields of
-    `EngineConfig` (`dtype`, `num_slots`, `max_model_len`, ...); `tokenizer` is a folder or a
-    loaded one, in place of the model's own.
+    `model` is "builtin", a folder, a GGUF file or a Hugging Face repository id; `settings` are the
+    fields of `EngineConfig` (`dtype`, `num_slots`, `max_model_len`, ...); `tokenizer` is a folder
+    or a loaded one, in place of the model's own.
 
     Several threads may call the same `LLM` at once: their requests run in the same batches. The
     waiting threads compute the steps, with the help of the kernel library's and torch's threads,

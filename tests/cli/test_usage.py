@@ -61,10 +61,12 @@ def test_a_wrong_command_line_is_exit_code_2_and_one_error(
     assert "try: " in err
 
 
-def test_a_gguf_file_is_exit_code_3(typed: Typed) -> None:
-    code, _, err = typed("serve", "real.gguf", "--port", "0")
+def test_a_damaged_gguf_file_is_exit_code_3(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "real.gguf").write_bytes(b"GGUF")
+    code, _, err = typed("serve", str(tmp_path / "real.gguf"), "--port", "0")
     assert code == 3
-    assert "GGUF is not read\n  name the safetensors repository, for example" in err
+    assert "its header ends early: it is truncated" in err
+    assert "download it again" in err
 
 
 def test_a_wrong_variable_is_named(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ def test_unsupported_types_are_not_reported_as_damage(folder: Path) -> None:
     ("name", "said"),
     [
         ("gptq_model-4bit-128g.safetensors", "rename it"),
-        ("model-Q4_K_M.gguf", "GGUF files are not read"),
+        ("model-Q4_K_M.gguf", "to use the GGUF file, name it"),
     ],
 )
 def test_weights_under_another_name(folder: Path, name: str, said: str) -> None:

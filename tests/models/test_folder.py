@@ -60,11 +60,16 @@ def test_a_file_is_refused_with_advice(folder: Path) -> None:
         resolve_model_path(str(folder / "model.safetensors"))
 
 
-@pytest.mark.parametrize("name", ["model.gguf", "someone/Qwen3-0.6B-GGUF"])
-def test_gguf_is_refused_with_models_to_start_with(name: str, tmp_path: Path) -> None:
-    (tmp_path / "model.gguf").touch()
-    with pytest.raises(ModelUnsupported, match=r"GGUF is not read.*Qwen/Qwen3-0\.6B"):
+def test_a_repository_of_gguf_files_is_refused_with_advice() -> None:
+    name = "someone/Qwen3-0.6B-GGUF"
+    with pytest.raises(ModelUnsupported, match=rf"download one by `hf download {name} FILE\.gguf"):
         resolve_model_path(name)
+
+
+def test_a_damaged_gguf_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").touch()
+    with pytest.raises(ModelUnsupported, match=r"model\.gguf is damaged: it is empty"):
+        resolve_model_path(str(tmp_path / "model.gguf"))
 
 
 def test_a_cached_repository_named_gguf_is_used(cache: Path, pristine: Path) -> None:

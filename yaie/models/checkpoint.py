@@ -1,4 +1,4 @@
-"""The config and the safetensors headers of a model folder, read without its weights.
+"""The config and the headers of the weight files of a model folder, read without its weights.
 
 Torch-free and quick: a damaged folder is refused before a model is built.
 """
@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from yaie.errors import ModelNotFound, ModelUnsupported
+from yaie.models.gguf.folder import LINK
+from yaie.models.gguf.naming import name_tensors
+from yaie.models.gguf.reader import read_gguf
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
@@ -53,7 +56,7 @@ class StoredTensor:
 
     file: Path
     name: str
-    kind: str  # type name of the header: "F16", "I32", ...
+    kind: str  # type name of the header: "F16", "I32", ...; in GGUF "Q8_0" and others
     shape: tuple[int, ...]
     first_byte: int  # in the file
 
@@ -67,6 +70,7 @@ class Checkpoint:
     num_parameters: int  # in floating point; quantized weights do not count
     nbytes: int
     dtype: str  # of most parameters: "float32", "bfloat16" or "float16"
+    gguf: Path | None = None  # the file, if the weights are in GGUF
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -111,6 +115,8 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     Raises `ModelNotFound` for missing files, `ModelUnsupported` for damaged or unreadable ones and
     for weights of an unsupported type.
     """
+    if (folder / LINK).exists() and not (folder / SINGLE).exists():
+        return _read_gguf_checkpoint(folder)
     files = _weight_files(folder)
     tensors: dict[str, StoredTensor] = {}
     for path in files:
@@ -137,6 +143,28 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         num_parameters=sum(kinds.values()),
         nbytes=sum(count * _ELEMENT_BYTES[kind] for kind, count in elements.items()),
         dtype=DTYPES[max(kinds, key=lambda kind: kinds[kind])],
+    )
+
+
+def _read_gguf_checkpoint(folder: Path) -> Checkpoint:
+    """Describe the weights in a GGUF file, by transformers' names.
+
+    They are computed with in bfloat16, unless all are float32: no kernel computes in float16.
+    """
+    path = (folder / LINK).resolve()
+    named = name_tensors(read_gguf(path), read_config(folder))
+    tensors = {
+        name: StoredTensor(path, name, each.stored.kind, each.stored.shape, each.stored.first_byte)
+        for name, each in named.items()
+    }
+    kinds = {tensor.kind for tensor in tensors.values()}
+    return Checkpoint(
+        files=(path,),
+        tensors=tensors,
+        num_parameters=sum(prod(tensor.shape) for tensor in tensors.values()),
+        nbytes=sum(each.stored.nbytes for each in named.values()),
+        dtype="float32" if kinds == {"F32"} else "bfloat16",
+        gguf=path,
     )
 
 
@@ -181,10 +209,10 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
         raise ModelNotFound(
             f"{folder} holds {others[0]} and no {SINGLE}; if that is the model, rename it"
         )
-    if gguf := sorted(path.name for path in folder.glob("*.gguf")):
+    if gguf := sorted(folder.glob("*.gguf")):
         raise ModelNotFound(
-            f"{folder} holds {gguf[0]}, and GGUF files are not read; use the folder that it was "
-            f"made from, with {SINGLE}"
+            f"{folder} holds {gguf[0].name} and no {SINGLE}; to use the GGUF file, name it: "
+            f"{gguf[0]}"
         )
     raise ModelNotFound(f"{folder} holds no {SINGLE}")
 

@@ -1,5 +1,7 @@
 """The folder of a model: found by name ("builtin", a path or a repository id), then checked.
 
+A GGUF file has a folder in the cache, made from its header.
+
 Torch-free and quick: servers and commands open the folder before an engine exists. Repositories
 come from the Hugging Face cache, else from the hub. The config is downloaded first, so an
 unsupported model is refused before its weights are transferred.
@@ -27,7 +29,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from yaie.config import BUILTIN_MODEL
 from yaie.errors import ModelNotFound, ModelUnsupported, StartupError, first_line
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, read_json
-from yaie.models.starters import gguf_refusal, names_gguf
+from yaie.models.gguf.folder import folder_of_gguf
 from yaie.models.support import check_supported
 from yaie.text.files import OLDER_FORMS, TOKENIZER
 
@@ -37,6 +39,8 @@ log = logging.getLogger(__name__)
 _WANTED = ["*.safetensors", "*.json", "*.jinja", "merges.txt", *OLDER_FORMS]
 _UNWANTED = ["*/*", "consolidated*"]
 _HUB_TIMEOUT_S = 8.0
+GGUF = ".gguf"  # suffix of a file
+_GGUF_REPOSITORY = "-gguf"  # end of the usual name of a repository with such files
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ def open_folder(model: str) -> ModelFolder:
 def names_repository(model: str) -> bool:
     """Return True if the name is a repository id, and neither a folder nor the built-in model."""
     looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
+    looks_like_path = looks_like_path or model.lower().endswith(GGUF)
     if looks_like_path or model == BUILTIN_MODEL or Path(model).exists():
         return False
     try:
@@ -81,13 +86,22 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
     if model == BUILTIN_MODEL:
         return _builtin_folder()
     folder = Path(model).expanduser()
+    if folder.is_file() and folder.suffix.lower() == GGUF:
+        return folder_of_gguf(folder)
     if folder.is_dir():
         read_config(folder)
         return folder.resolve()
-    if names_gguf(model) and not folder.is_dir() and model not in cached_repositories():
-        raise ModelUnsupported(gguf_refusal(model))
     if folder.is_file():
-        raise ModelNotFound(f"{model} is a file; name the folder that holds it and config.json")
+        raise ModelNotFound(
+            f"{model} is a file; name the folder that holds it and config.json, or a {GGUF} file"
+        )
+    if model.lower().endswith(GGUF):
+        raise _not_found(model, [str(folder)])
+    if model.lower().endswith(_GGUF_REPOSITORY) and model not in cached_repositories():
+        raise ModelUnsupported(
+            f"{model} is a repository of several GGUF files; download one by `hf download {model} "
+            f"FILE{GGUF}` and name that file"
+        )
     if not names_repository(model):
         raise _not_found(model, [str(folder)])
     return _from_hub(model, with_weights=with_weights)
@@ -184,7 +198,9 @@ def nearest_models(model: str) -> list[str]:
     siblings: list[str] = []
     if folder.parent.is_dir():
         siblings = [
-            str(folder.parent / path.name) for path in folder.parent.iterdir() if path.is_dir()
+            str(folder.parent / path.name)
+            for path in folder.parent.iterdir()
+            if path.is_dir() or path.suffix.lower() == GGUF
         ]
     known = {BUILTIN_MODEL, *cached_repositories(), *siblings} - {model, str(folder)}
     by_lower = {name.lower(): name for name in sorted(known)}

@@ -63,6 +63,7 @@ def build_model(
     `layout` describes the quantized layers of the checkpoint. Raises `ModelUnsupported` if the
     weights do not fit the model, or are not finite.
     """
+    from yaie.models.gguf.weights import unread_weights
     from yaie.models.quantization.building import build_quantized
 
     model_class, path = _model_class(architecture), folder.path
@@ -76,7 +77,12 @@ def build_model(
         "ignore_mismatched_sizes": True,  # reported, and refused with their names
     }
     try:
-        if layout is None:
+        if folder.checkpoint.gguf is not None:
+            tensors = unread_weights(folder.checkpoint.gguf, dtype)
+            model, report = model_class.from_pretrained(
+                None, state_dict=tensors, dtype=dtype, **how
+            )
+        elif layout is None:
             model, report = model_class.from_pretrained(path, dtype=dtype, **how)
         else:
             model, report = build_quantized(model_class, layout, dtype, **how)

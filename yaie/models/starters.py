@@ -1,4 +1,4 @@
-"""Models to start with: listed by `yaie models`, named by errors about formats YAIE cannot read."""
+"""Models to start with, listed by `yaie models`."""
 
 from __future__ import annotations
 
@@ -43,14 +43,3 @@ STARTERS = (
         kv_bytes_per_token=28_672,
     ),
 )
-
-
-def names_gguf(model: str) -> bool:
-    """Return True for a GGUF file, or a repository whose name says that it holds such files."""
-    return model.lower().endswith((".gguf", "-gguf"))
-
-
-def gguf_refusal(model: str) -> str:
-    """Return the error message for a model in GGUF."""
-    examples = ", ".join(starter.repository for starter in STARTERS)
-    return f"{model}: GGUF is not read; name the safetensors repository, for example {examples}"

@@ -169,6 +169,8 @@ def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> Qua
     quantization = stored_quantization(config)
     if quantization is not None:
         return read_layout(_without_layers_beyond(config, checkpoint), quantization)
+    if checkpoint.gguf is not None:
+        return None  # its blocks are decoded to plain weights
     for tensor in checkpoint.tensors.values():
         _check_plain(tensor, checkpoint.tensors)
     return None
