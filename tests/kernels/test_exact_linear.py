@@ -36,7 +36,9 @@ class Layer:
         bias = module.bias.detach()
         self.bias = bias.double()
         if kind in ("int8", "int4"):
-            module = QuantizedLinear(quantize_weight(module.weight, kind), bias)
+            quantized = quantize_weight(module.weight, kind)
+            self.weight = quantized.dequantize(torch.float32).double()
+            module = QuantizedLinear(quantized, bias)
         self.packer = Packer(kernels, dtype, exact=exact)
         self.fields = self.packer.pack(LinearParts((module,)))
 

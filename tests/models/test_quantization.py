@@ -97,12 +97,18 @@ def test_a_layer_follows_its_model_to_another_device() -> None:
 
 
 def multiply_rounded(self: QuantizedLinear, x: torch.Tensor) -> torch.Tensor:
-    """Compute like the kernels: rows become bytes too, with a scale for each group."""
+    """Compute like the kernels: rows become bytes too, with a scale for each group.
+
+    int8 leaves the outliers of a row in floating point.
+    """
     assert self.quantized is not None
-    grouped = x.view(*x.shape[:-1], -1, self.quantized.group_size)
+    is_outlier = x.abs() > 4 * x.square().mean(-1, keepdim=True).sqrt()
+    outliers = torch.where(is_outlier & (self.quantized.bits == 8), x, 0.0)
+    grouped = (x - outliers).view(*x.shape[:-1], -1, self.quantized.group_size)
     peak = grouped.abs().amax(-1, keepdim=True).clamp_min(1e-30)
     rounded = ((grouped * (127 / peak)).round() * (peak / 127)).view(x.shape)
-    return nn.functional.linear(rounded, self.quantized.dequantize(x.dtype), self.bias)
+    weight = self.quantized.dequantize(x.dtype)
+    return nn.functional.linear(rounded + outliers, weight, self.bias)
 
 
 @needs_library

@@ -11,9 +11,9 @@
 // Padded inputs of int8 have weight 0.
 //
 // Scales are [panels][groups][kChunk]: floats of int8; bf16 of int4, whose scales are a relevant
-// part of the bytes read. Zero points are [panels][groups][kChunk] bytes. In int4 each group of a
-// row of x has its own scale too, so that an outlier elsewhere in the row does not add to the
-// errors of such coarse weights.
+// part of the bytes read. Zero points are [panels][groups][kChunk] bytes. Outliers of a row would
+// coarsen the steps of its other inputs: int8 keeps them apart (linear_outliers.inl), and in int4
+// each group of a row has its own scale.
 
 typedef int8_t SmallInt __attribute__((vector_size(kLanes)));
 typedef uint8_t Small __attribute__((vector_size(kLanes)));
@@ -184,13 +184,17 @@ struct NibbleTile {
     }
 };
 
+#include "linear_outliers.inl"
+
 // Not inlined, like `finish`.
 static __attribute__((noinline)) void finish_bytes(const Target& target, const YaieLinear& linear,
                                                    const RoundedRows& x, int64_t row, int64_t first,
                                                    const IntPair* sums, int count) {
     GroupScales scales = GroupScales::of_bytes(linear, first);
+    const char* panel = panel_at(linear, first / kChunk);
     for (int r = 0; r < count; ++r) {
-        Pair sum = add_scaled_sum(x, row + r, scales, sums[r], Pair{});
+        Pair outliers = outlier_sum(x.outliers, row + r, panel, scales);
+        Pair sum = add_scaled_sum(x, row + r, scales, sums[r], outliers);
         finish_row(target, linear, row + r, first, sum.a, sum.b);
     }
 }
@@ -278,17 +282,21 @@ struct RoundCall {
     RoundedRows to;
 };
 
-static void bytes_task(void* context, int64_t index, Scratch&) {
+static void bytes_task(void* context, int64_t index, Scratch& scratch) {
     const RoundCall& round = *static_cast<const RoundCall*>(context);
     const LinearCall& call = *round.call;
     const RoundedRows& to = round.to;
+    int64_t inputs = call.linear->num_inputs;
     int64_t end = min_of((index + 1) * kRowsInRound, call.rows);
-    for (int64_t row = index * kRowsInRound; row < end; ++row)
+    float* rest = to.outliers.entries ? (float*)scratch.get(inputs * sizeof(float)) : nullptr;
+    for (int64_t row = index * kRowsInRound; row < end; ++row) {
+        const float* x = call.x + row * call.x_stride;
+        if (rest) x = without_outliers(x, inputs, to.outliers, row, rest);
         for (int64_t group = 0; group < to.groups; ++group) {
             int64_t first = group * to.group_size;
-            round_group(call.x + row * call.x_stride + first,
-                        min_of(to.group_size, call.linear->num_inputs - first), to, row, group);
+            round_group(x + first, min_of(to.group_size, inputs - first), to, row, group);
         }
+    }
 }
 
 // Quantize all rows into memory that lasts until the next call. `tile_shift`: of the steps of
@@ -301,9 +309,17 @@ static RoundedRows round_to_bytes(Pool& pool, const LinearCall& call, int32_t ti
     to.groups = padded / to.group_size;
     place_rows(to, padded, tile_shift ? tile_shift : kStepShift, tile_shift != 0);
     int64_t scales = call.rows * to.groups;
-    to.bytes = pool.caller_memory().get(room * padded + scales * 8);
+    bool is_byte = linear.weights_kind == YAIE_WEIGHTS_INT8;
+    int64_t most = is_byte ? call.rows * most_outliers(linear.num_inputs) : 0;
+    int64_t counts = is_byte ? call.rows : 0;
+    to.bytes = pool.caller_memory().get(room * padded + scales * 8 + most * sizeof(Outlier) +
+                                        counts * sizeof(int32_t));
     to.scales = (float*)(to.bytes + room * padded);
     to.sums = (int32_t*)(to.scales + scales);
+    if (is_byte) {
+        Outlier* entries = (Outlier*)(to.sums + scales);
+        to.outliers = {entries, (int32_t*)(entries + most), most_outliers(linear.num_inputs)};
+    }
     RoundCall round{&call, to};
     pool.run(bytes_task, &round, (call.rows + kRowsInRound - 1) / kRowsInRound);
     return to;

@@ -1,5 +1,18 @@
 // Rows of inputs as linear layers read them, rounded to bf16 or to bytes: included by linear.inl.
 
+// An input of a row that its bytes leave out.
+struct Outlier {
+    int32_t input;
+    float value;
+};
+
+// Of each row up to `room` outliers: [rows, room].
+struct Outliers {
+    Outlier* entries;
+    int32_t* counts;  // [rows]
+    int64_t room;
+};
+
 // Rows as bf16, or as signed bytes for quantized weights.
 struct RoundedRows {
     char* bytes;
@@ -10,6 +23,7 @@ struct RoundedRows {
     int64_t groups, group_size;
     float* scales;  // [rows, groups]
     int32_t* sums;  // [rows, groups]: sums of the bytes
+    Outliers outliers;  // of int8 weights
 };
 
 constexpr int64_t kRowsInBlock = 16;

@@ -107,7 +107,9 @@ struct PendingEpilogue {
             IntPair products{(Int)load_bits(accumulators),
                              (Int)load_bits(accumulators + 2 * kChunk)};
             GroupScales scales = GroupScales::of_bytes(*call.linear, panel * kChunk);
-            sum = add_scaled_sum(call.rounded, row, scales, products, Pair{});
+            const char* weights = panel_at(*call.linear, panel);
+            Pair outliers = outlier_sum(call.rounded.outliers, row, weights, scales);
+            sum = add_scaled_sum(call.rounded, row, scales, products, outliers);
         } else {
             sum = load_chunk((const float*)accumulators);
         }
