@@ -111,6 +111,7 @@ class MessagesResponse(GenerationResponse):
     def opening(self) -> bytes:
         """Return the message without content, and a ping."""
         message = self._message([], {"stop_reason": None, "stop_sequence": None})
+        message["usage"]["output_tokens"] = 0  # clients may add up those of both events
         return _event("message_start", message=message) + _event("ping")
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:

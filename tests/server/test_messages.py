@@ -68,6 +68,7 @@ def test_a_stream(http: TestClient) -> None:
     whole = ask(http)
     message = start["message"]
     assert message["content"] == [] and message["stop_reason"] is None
+    assert message["usage"]["output_tokens"] == 0
     assert message["usage"]["input_tokens"] == whole["usage"]["input_tokens"]
     block = {"type": "text", "text": ""}
     assert opened == {"type": "content_block_start", "index": 0, "content_block": block}
