@@ -14,6 +14,7 @@ from starlette.responses import Response
 from server.bodies import read_body
 from server.openapi import REFERENCE
 from server.rendering import rendered
+from server.responses.background import make_whole
 from server.responses.base import GenerationResponse
 from server.responses.sse import DONE_MARK
 from server.schemas.base import RequestBody
@@ -115,20 +116,25 @@ class Endpoint(Generic[Body]):
     ) -> Response:
         headers = _ignored(call)
         generation = service.open(model, call, request.state.request_id, deadline)
-        is_streaming = False
+        is_handed_over = False
         try:
             response = self.response(generation, model.tokenizer)
+            if (begun := response.begun()) is not None:
+                is_handed_over = True
+                service.run_later(make_whole(generation, response, service.write_in_thread))
+                written = msgspec.json.encode(begun)
+                return Response(written, headers=headers, media_type="application/json")
             if not call.stream:
                 return await answer_whole(
                     request.receive, generation, response, headers, service.write_in_thread
                 )
             first = await unless_gone(request.receive, generation.next())
-            is_streaming = True
+            is_handed_over = True
             return EventStream(generation, response, first, headers, service.write_in_thread)
         except ClientGone:
             return Response(status_code=CLIENT_CLOSED)
         finally:
-            if not is_streaming:
+            if not is_handed_over:
                 generation.close()
 
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -63,6 +63,7 @@ class Service:
         self._on_fatal = on_fatal
         self._starting: list[asyncio.Task[None]] = []
         self._active: set[Generation] = set()
+        self._later: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
         self._threads = ThreadPoolExecutor(TEXT_THREADS, thread_name_prefix="yaie-text")
@@ -148,7 +149,7 @@ class Service:
             generation.fail(EngineDraining("the server was stopped"))
         for task in self._starting:
             task.cancel()
-        await asyncio.gather(*self._starting, return_exceptions=True)
+        await asyncio.gather(*self._starting, *self._later, return_exceptions=True)
         await asyncio.gather(*(model.close() for model in self.models.values()))
         for threads in (self._threads, self._writers):
             threads.shutdown(wait=False, cancel_futures=True)
@@ -241,6 +242,12 @@ class Service:
         for generation in found:
             generation.abort()
         return len(found)
+
+    def run_later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work without a waiting client. `stop` waits for its end."""
+        task = asyncio.create_task(work)
+        self._later.add(task)  # the event loop itself holds tasks weakly
+        task.add_done_callback(self._later.discard)
 
     async def run_in_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Run text work while the event loop goes on."""

@@ -59,16 +59,23 @@ async def answer_whole(
 ) -> Response:
     """Return the answer as one document. Raises the error that ended the call, or `ClientGone`."""
     pieces = await unless_gone(receive, generation.whole())
+    body = await whole_document(response, pieces, in_thread)
+    headers = {**headers, **response.headers(pieces)}
+    return WholeAnswer(body, headers=headers, media_type="application/json")
+
+
+async def whole_document(
+    response: GenerationResponse, pieces: Mapping[int, TextPiece], in_thread: InThread
+) -> bytes:
+    """Return the whole response as JSON; a large one is written in a thread."""
 
     def build() -> bytes:
         return msgspec.json.encode(response.reply(pieces))
 
     # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode.
-    sampling = generation.call.sampling
+    sampling = response.call.sampling
     is_large = sampling.logprobs is not None or sampling.prompt_logprobs is not None
-    body = await in_thread(build) if is_large else build()
-    headers = {**headers, **response.headers(pieces)}
-    return WholeAnswer(body, headers=headers, media_type="application/json")
+    return await in_thread(build) if is_large else build()
 
 
 # Time after which a client that reads nothing counts as gone, even with an open connection.

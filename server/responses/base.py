@@ -67,6 +67,14 @@ class GenerationResponse(ABC):
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response, with one piece for each choice."""
 
+    def begun(self) -> dict[str, Any] | None:
+        """Return the answer to a client that fetches the response later; None if it waits."""
+        return None
+
+    def failed(self, error: YaieError) -> None:
+        """Keep the error of a response without a waiting client."""
+        raise error
+
     def headers(self, pieces: Mapping[int, TextPiece]) -> dict[str, str]:
         """Return the headers of the whole response."""
         faults = [piece.parse_fault for piece in pieces.values() if piece.parse_fault]

@@ -36,6 +36,7 @@ class ResponseObject(GenerationResponse):
         self._num_events = 0
         self._finish_reason: str | None = None
         self._parse_fault = ""
+        self._is_over = False  # its last document has been made
         self._about_request = _about(self._turn)
         place = self._turn.body.place
         place.store.begin(place.tenant, self.call.response_id, self)
@@ -43,11 +44,22 @@ class ResponseObject(GenerationResponse):
     @property
     def is_running(self) -> bool:
         """True until the response ends, with or without its client."""
+        if self._turn.body.background:  # until it is stored, for clients that poll
+            return not self._is_over
         return self.generation.is_running
 
     def so_far(self) -> bytes:
         """Return the response as JSON, with the output so far."""
-        return msgspec.json.encode(self._document("in_progress", self._items.items()))
+        return msgspec.json.encode(self._unfinished())
+
+    def begun(self) -> dict[str, Any] | None:
+        """Return the queued response if the request wants it in the background."""
+        return self._unfinished() if self._turn.body.background else None
+
+    def failed(self, error: YaieError) -> None:
+        """Store the response with its error, unless it was cancelled."""
+        if not isinstance(error, ResponseCancelled):
+            self._store(self._failed(error))
 
     def cancel(self) -> bytes:
         """End the generation; return the cancelled response as JSON."""
@@ -75,8 +87,7 @@ class ResponseObject(GenerationResponse):
         if isinstance(error, ResponseCancelled):
             return self._ending(self._finished("cancelled"))
         shown = error_body(error)["error"]
-        document = self._document("failed", self._items.items())
-        document["error"] = {"code": _failure_code(error), "message": shown["message"]}
+        document = self._failed(error)
         about = {name: shown[name] for name in ("code", "message", "param")}
         return self._written(
             [{"type": "error", **about}, {"type": "response.failed", "response": document}]
@@ -84,6 +95,8 @@ class ResponseObject(GenerationResponse):
 
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response, after storing it."""
+        if self._is_over:  # cancelled while its last tokens were decoded
+            return self._unfinished()
         for piece in pieces.values():
             for _ in self._pushed(piece):
                 pass
@@ -118,12 +131,27 @@ class ResponseObject(GenerationResponse):
         if self._parse_fault:
             document["tool_parse_error"] = self._parse_fault
         document["usage"] = self._usage()
+        self._store(document)
+        return document
+
+    def _failed(self, error: YaieError) -> dict[str, Any]:
+        document = self._document("failed", self._items.items())
+        message = error_body(error)["error"]["message"]
+        document["error"] = {"code": _failure_code(error), "message": message}
+        return document
+
+    def _unfinished(self) -> dict[str, Any]:
+        is_queued = self._turn.body.background and not self.generation.usage.completion_tokens
+        return self._document("queued" if is_queued else "in_progress", self._items.items())
+
+    def _store(self, document: dict[str, Any]) -> None:
+        """Store the last document of the response, and note in it whether it is stored."""
         if self._turn.is_stored:
             place = self._turn.body.place
             link = Link(self._turn.before, self._turn.items, document["output"])
             raw = msgspec.json.encode(document)
             document["store"] = place.store.put(place.tenant, document["id"], raw, link)
-        return document
+        self._is_over = True
 
     def _document(self, status: str, output: list[Item]) -> dict[str, Any]:
         return {
@@ -174,7 +202,7 @@ def _about(turn: Turn) -> dict[str, Any]:
     effort = None if body.reasoning is None else body.reasoning.effort
     text = body.text
     return {
-        "background": False,
+        "background": bool(body.background),
         "completed_at": None,
         "error": None,
         "incomplete_details": None,

@@ -8,7 +8,7 @@ from server.schemas.answers import TokenLogprob
 from server.schemas.documented import Documented
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
-Status = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]
+Status = Literal["queued", "in_progress", "completed", "incomplete", "cancelled", "failed"]
 
 
 class OutputText(Documented):
@@ -148,7 +148,7 @@ class ResponseAnswer(Documented):
     status: Status
     model: str
     output: list[OutputItem]
-    background: Literal[False]
+    background: bool
     completed_at: int | None
     error: ResponseFailure | None
     incomplete_details: IncompleteDetails | None

@@ -109,6 +109,15 @@ class ResponsesBody(RequestBody):
     stream: Annotated[
         bool | None, Used("Server-sent events while tokens arrive.", "false", example=True)
     ] = None
+    background: Annotated[
+        bool | None,
+        Used(
+            "Answer at once with a response in progress; `GET /v1/responses/{id}` fetches its "
+            "end. Needs `store`, and excludes `stream`.",
+            "false",
+            example=True,
+        ),
+    ] = None
     text: Annotated[
         TextOptions | None,
         Used(

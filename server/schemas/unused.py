@@ -90,7 +90,6 @@ CHAT = (
 COMPLETION = (_refused("suffix", "text after the completion", ""),)
 
 _OF_RESPONSES = (
-    _refused("background", "an answer without a connection", False, advice="stream it instead"),
     _refused("conversation", "a stored conversation", advice="use previous_response_id"),
     _refused("echo", "the last message before the answer", False),
     _refused("messages", "the name of `input` in chats", advice="use input"),

@@ -26,6 +26,18 @@ ENCRYPTED = "reasoning.encrypted_content"
 def check_fields(body: ResponsesBody) -> None:
     """Raise for fields with values that this server does not support."""
     check_unused(body)
+    if body.background and (body.store is False or not body.place.store.is_on):
+        raise InvalidRequest(
+            "background can only be used when `store` is true: a response that is made in the "
+            "background is fetched from the store",
+            param="background",
+        )
+    if body.background and body.stream:
+        raise UnsupportedParameter(
+            "a response that is made in the background is not streamed here; leave out stream and "
+            "fetch the response by its id, or leave out background",
+            param="background",
+        )
     if body.truncation not in (None, "disabled", "auto"):
         raise InvalidRequest(
             f"truncation must be 'auto' or 'disabled', got {body.truncation[:40]!r}",

@@ -154,8 +154,23 @@ def test_errors_name_the_field(client: openai.OpenAI) -> None:
         client.responses.create(model="tiny", input="x", tools=[{"type": "web_search"}])
     assert wrong.value.param == "tools[0].type"
     with pytest.raises(openai.BadRequestError) as background:
-        client.responses.create(model="tiny", input="x", background=True)
+        client.responses.create(model="tiny", input="x", background=True, store=False)
     assert background.value.param == "background"
+
+
+def test_a_response_in_the_background_is_polled(client: openai.OpenAI, server: Server) -> None:
+    asked: Any = {"model": "tiny", "input": "the plan?", "max_output_tokens": 8}
+    begun = client.responses.create(**asked, background=True)
+    assert (begun.status, begun.output) == ("queued", [])
+    found = begun
+    while found.status in ("queued", "in_progress"):
+        found = client.responses.retrieve(begun.id)
+    assert found.output_text == client.responses.create(**asked).output_text
+    long = client.responses.create(
+        model="tiny", input="the plan?", background=True, max_output_tokens=120, extra_body=LONG
+    )
+    assert client.responses.cancel(long.id).status in ("cancelled", "incomplete")
+    server.wait_idle()
 
 
 WEATHER: Any = {"type": "function", **FUNCTION, "strict": True}

@@ -252,7 +252,7 @@ def test_items_of_one_turn_are_one_message() -> None:
         ({"max_output_tokens": "5"}, "max_output_tokens"),
         ({"temperature": -1}, "temperature"),
         ({"top_k": "5"}, "top_k"),
-        ({"background": True}, "background"),
+        ({"background": 1}, "background"),
         ({"conversation": "conv_1"}, "conversation"),
         ({"prompt": {"id": "p"}}, "prompt"),
         ({"n": 2}, "n"),

@@ -1,0 +1,27 @@
+"""Responses in the background: made to their end for clients that fetch them later."""
+
+from __future__ import annotations
+
+import logging
+
+from server.generation import Generation
+from server.responses.base import GenerationResponse
+from server.streaming import InThread, whole_document
+from yaie.errors import RequestFailed, YaieError
+
+logger = logging.getLogger(__name__)
+
+
+async def make_whole(
+    generation: Generation, response: GenerationResponse, in_thread: InThread
+) -> None:
+    """Wait for the end of the call, and have the response keep its document or its error."""
+    try:
+        await whole_document(response, await generation.whole(), in_thread)
+    except YaieError as error:
+        response.failed(error)
+    except Exception:
+        logger.exception("request %s failed in the background", generation.http_id)
+        response.failed(RequestFailed("the request failed inside the server; send it again"))
+    finally:
+        generation.close()
