@@ -33,6 +33,8 @@ def refusal(*typed: str) -> CommandFailed:
         ["list the planets"],
         ["list", "the", "planets"],
         ["show", "me", "a", "joke"],
+        ["rm", "-rf", "means", "what?"],
+        ["how"],
         ["stop that"],
         ["help", "me"],
         ["hello", "there"],
@@ -68,14 +70,12 @@ def test_the_version_flag_is_not_a_prompt() -> None:
 @pytest.mark.parametrize(
     ("typed", "advice"),
     [
-        (["pull"], "yaie serve"),
-        (["pull", "Qwen/Qwen3-0.6B"], "yaie serve"),
-        (["pull", "llama", "--insecure"], "yaie serve"),
-        (["list"], "yaie models"),
-        (["ls"], "yaie models"),
-        (["show", "builtin"], "yaie models"),
+        (["download"], "yaie pull"),
+        (["install", "Qwen/Qwen3-0.6B"], "yaie pull"),
+        (["install", "llama", "--insecure"], "yaie pull"),
+        (["ls"], "yaie list"),
         (["ps"], "yaie doctor"),
-        (["rm", "builtin"], "hf cache"),
+        (["remove", "builtin"], "yaie list"),
         (["stop"], "Ctrl-C"),
         (["embed", "word"], "yaie --help"),
     ],
@@ -88,8 +88,8 @@ def test_commands_of_other_programs_are_told_apart(typed: list[str], advice: str
     assert error.why.endswith(f"yaie run {' '.join(typed)}")
 
 
-def test_pull_says_how_models_are_downloaded() -> None:
-    assert "a model is downloaded by `yaie serve NAME`" in refusal("pull").message
+def test_install_says_how_models_are_downloaded() -> None:
+    assert "`yaie pull NAME` downloads a model" in refusal("install").message
 
 
 @pytest.mark.parametrize(

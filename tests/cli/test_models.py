@@ -60,10 +60,10 @@ def test_an_unreadable_folder_is_named(
 def test_models_to_start_with_have_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     models(as_json=False)
     shown = capsys.readouterr().out
-    assert "downloaded by: yaie serve NAME" in shown
+    assert "downloaded by: yaie pull NAME" in shown
     (line,) = [line for line in shown.splitlines() if "Qwen/Qwen3-0.6B" in line]
     assert "1.5 GB to download" in line and "3.1 GB of memory" in line
     models(as_json=True)
     listed = json.loads(capsys.readouterr().out)["to_start_with"]
-    assert len(listed) == 3
+    assert len(listed) == 4
     assert all(entry["weight_bytes"] < entry["memory_bytes"] for entry in listed)

@@ -47,7 +47,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         (("run", "--timeout", "nan", "--local", "hi"), "--timeout must be greater than 0"),
         (("serve", "--request-timeout-s", "nan"), "--request-timeout-s"),
         (("run", "--local", "--url", "http://x", "hi"), "--url and --local"),
-        (("pull", "Qwen/Qwen3-0.6B"), "no command 'pull'"),
+        (("install", "Qwen/Qwen3-0.6B"), "no command 'install'"),
     ],
 )
 def test_a_wrong_command_line_is_exit_code_2_and_one_error(

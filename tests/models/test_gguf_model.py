@@ -40,8 +40,8 @@ FAMILIES = {
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("yaie.models.gguf.folder.cache_folder", lambda: tmp_path / "cache")
-    return tmp_path / "cache"
+    monkeypatch.setattr("yaie.models.gguf.folder.cache_folder", lambda name: tmp_path / name)
+    return tmp_path / "gguf"
 
 
 def make_model(name: str, **changes: Any) -> Any:

@@ -2,10 +2,11 @@
 
 A prompt is best quoted: one argument with a space in it is always a prompt. Unquoted, the first
 word decides. It is taken for a mistyped command, and refused with advice, if
-- it is a command of similar programs (`pull`, `list`, `ps`, ...) followed by at most one more word;
+- it is a command of similar programs (`ls`, `ps`, `stop`, ...) followed by at most one more word;
 - it is nearly spelt like a command of YAIE and stands alone, or before flags, a path or a name;
 - it is one edit away from a command of YAIE and one more word follows.
-All other lines are prompts, in particular sentences of three words or more.
+`pull`, `list`, `show` and `rm` are commands if at most one more word follows. All other lines are
+prompts, in particular sentences of three words or more.
 """
 
 from __future__ import annotations
@@ -19,29 +20,27 @@ from yaie.cli.failures import CommandFailed, usage_error
 ROOT_FLAGS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 _HELP = ("help", "--help", "-h")
 
-_START = "a model is downloaded by `yaie serve NAME` or `yaie -m NAME`, at its first use"
-_LIST = "`yaie models` lists the models on this machine"
-_REMOVE = "models are in the Hugging Face cache; `hf cache rm model/NAME` removes one"
+STORAGE_COMMANDS = ("pull", "list", "show", "rm")  # words that also begin prompts
+
+_START = "`yaie pull NAME` downloads a model, as its first use does"
+_LIST = "`yaie list` lists the models on this machine"
+_REMOVE = "`yaie rm NAME` removes a model"
 _RUNNING = "`yaie doctor` finds a server on this machine; its /v1/models lists its model"
 _STOP = "Ctrl-C or SIGTERM stops `yaie serve`"
 _EMBED = "embeddings are not supported"
 
 # Commands of Ollama, llm, vLLM and git-like programs, with YAIE's way to the same end.
 _FOREIGN = {
-    "pull": (_START, "yaie serve Qwen/Qwen3-0.6B"),
-    "download": (_START, "yaie serve Qwen/Qwen3-0.6B"),
-    "install": (_START, "yaie serve Qwen/Qwen3-0.6B"),
+    "download": (_START, "yaie pull smollm2"),
+    "install": (_START, "yaie pull smollm2"),
     "start": ("`yaie serve` starts the server", "yaie serve"),
-    "list": (_LIST, "yaie models"),
-    "ls": (_LIST, "yaie models"),
-    "show": (_LIST, "yaie models"),
+    "ls": (_LIST, "yaie list"),
     "ps": (_RUNNING, "yaie doctor"),
     "status": (_RUNNING, "yaie doctor"),
-    "rm": (_REMOVE, "hf cache ls"),
-    "remove": (_REMOVE, "hf cache ls"),
+    "remove": (_REMOVE, "yaie list"),
     "stop": (_STOP, "Ctrl-C in the terminal of `yaie serve`"),
     "embed": (_EMBED, "yaie --help"),
-    "create": ("models are Hugging Face folders, used as they are", "yaie serve ./FOLDER"),
+    "create": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
     "push": ("models are not published from here", "yaie --help"),
     "logs": ("the server logs to standard error", "yaie serve 2> yaie.log"),
 }
@@ -61,13 +60,17 @@ def with_command(
     first, *rest = arguments
     if first in _HELP and (not rest or rest[0] in commands):
         return [*rest, "--help"]
-    if first in commands or first.split("=")[0] in ROOT_FLAGS:
-        return arguments
     words = [word for word in rest if not word.startswith("-")]
+    is_prompt = first in STORAGE_COMMANDS and len(words) > 1
+    if (first in commands and not is_prompt) or first.split("=")[0] in ROOT_FLAGS:
+        return arguments
     if first in _FOREIGN and len(words) <= 1:
         why, advice = _FOREIGN[first]
         raise _no_command(arguments, why, advice)
-    meant = min(commands, key=lambda name: edit_distance(first.lower(), name))
+    if is_prompt:
+        return ["run", *arguments]
+    near = [name for name in commands if name not in STORAGE_COMMANDS]  # `yaie how` is a prompt
+    meant = min(near, key=lambda name: edit_distance(first.lower(), name))
     if first.isalpha() and edit_distance(first.lower(), meant) <= _tolerance(rest, names):
         what = f"did you mean `yaie {meant}`?"
         raise _no_command(arguments, what, " ".join(["yaie", meant, *rest]))

@@ -19,8 +19,8 @@ FAILED, USAGE, SERVER_UNREACHABLE, TIMED_OUT, INTERRUPTED = 1, 2, 5, 124, 130
 
 # The next step for errors raised below the command line, by code.
 _ADVICE = {
-    "model_not_found": "yaie models    (models on this machine, and three to start with)",
-    "model_unsupported": "yaie models    (supported architectures, and three models to start with)",
+    "model_not_found": "yaie models    (models on this machine, and four to start with)",
+    "model_unsupported": "yaie models    (supported architectures, and four models to start with)",
     "model_damaged": "yaie models    (models on this machine)",
     "not_enough_memory": "a smaller --num-slots or --max-model-len",
     "context_length_exceeded": "a shorter prompt",

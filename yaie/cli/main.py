@@ -20,10 +20,11 @@ from yaie.cli import (
     models,
     run,
     serve,
+    storage,
     terminal,
     version,
 )
-from yaie.cli.dispatch import edit_distance, with_command
+from yaie.cli.dispatch import STORAGE_COMMANDS, edit_distance, with_command
 
 _GLOBAL_FLAGS = ("--debug", "--quiet", "-q")
 _NEAR = 2  # edits between an unknown flag and one that is suggested
@@ -46,8 +47,15 @@ app.command("demo")(demo.demo)
 app.add_typer(bench.app, name="bench")
 app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)
+app.command("pull")(storage.pull)
+app.command("list")(storage.list_models)
+app.command("show")(storage.show)
+app.command("rm")(storage.remove)
 app.command("version")(version.version)
-COMMANDS = ("run", "chat", "serve", "demo", "bench", "doctor", "models", "version")
+COMMANDS = (
+    *("run", "chat", "serve", "demo", "bench", "doctor", "models", "version"),
+    *STORAGE_COMMANDS,
+)
 # Bare words that may follow a command.
 _NAMES = ("builtin", *(each.name for each in bench.app.registered_commands))
 

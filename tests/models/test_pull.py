@@ -1,0 +1,138 @@
+"""Listed models: where they come from, and what is left behind if that fails."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from tests.models.gguf_files import llama_metadata, tensors_of, vocabulary_metadata, write_gguf
+from tests.models.test_folder import put_in_cache
+from tests.models.test_gguf_model import make_model
+from yaie.errors import ConfigError, ModelNotFound
+from yaie.models import catalogue, folder, pull
+from yaie.models.catalogue import CATALOGUE, ListedModel, Wheel
+from yaie.models.folder import nearest_models, open_folder, resolve_model_path
+
+MEMBER = "tiny_gguf/Tiny.Q8_0.gguf"
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use empty caches, and an index that is a folder; return that folder."""
+    for module in ("yaie.models.gguf.folder", "yaie.models.pull"):
+        monkeypatch.setattr(f"{module}.cache_folder", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "index").mkdir()
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def listed(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ListedModel:
+    """A small model in the catalogue, whose wheel is in the index."""
+    tensors = tensors_of(make_model("llama"), permutes=True)
+    data = write_gguf(tmp_path / "t", llama_metadata() | vocabulary_metadata(), tensors)
+    content = data.read_bytes()
+    data.unlink()
+    wheel = Wheel(
+        project="tiny-gguf",
+        version="1.0",
+        member=MEMBER,
+        sha256=hashlib.sha256(content).hexdigest(),
+        nbytes=len(content),
+    )
+    model = ListedModel(name="tiny", repository="someone/tiny", wheel=wheel, license="MIT")
+    monkeypatch.setitem(CATALOGUE, "tiny", model)
+    put_in_index(place, content)
+    return model
+
+
+def put_in_index(index: Path, content: bytes) -> None:
+    metadata = "Metadata-Version: 2.1\nName: tiny-gguf\nVersion: 1.0\nRequires-Dist: llm\n"
+    wheel = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    with zipfile.ZipFile(index / "tiny_gguf-1.0-py3-none-any.whl", "w") as archive:
+        archive.writestr(MEMBER, content)
+        archive.writestr("tiny_gguf-1.0.dist-info/METADATA", metadata)
+        archive.writestr("tiny_gguf-1.0.dist-info/WHEEL", wheel)
+        archive.writestr("tiny_gguf-1.0.dist-info/RECORD", "")
+
+
+def files_in(cache: Path) -> list[str]:
+    return [path.name for path in cache.rglob("*") if path.is_file()]
+
+
+@pytest.mark.integration  # pip in a process of its own
+def test_a_listed_model_is_downloaded_once(listed: ListedModel, place: Path) -> None:
+    opened = open_folder("tiny")
+    assert opened.checkpoint.files == (pull.pulled_file(listed),)
+    assert files_in(pull.models_folder()) == ["Tiny.Q8_0.gguf"]  # nothing else is left
+    next(place.iterdir()).unlink()
+    assert resolve_model_path("tiny") == opened.path
+    assert pull.pulled_models() == [("tiny", pull.pulled_file(listed))]
+    assert pull.remove_pulled("tiny") == listed.wheel.nbytes
+    assert not opened.path.exists() and not pull.pulled_models()
+
+
+@pytest.mark.integration
+def test_another_file_than_the_listed_one_is_refused(listed: ListedModel, place: Path) -> None:
+    put_in_index(place, b"GGUF but not ours")
+    with pytest.raises(ModelNotFound, match=r"not the listed tiny: its digest is \w+…; retry"):
+        resolve_model_path("tiny")
+    assert not files_in(pull.models_folder())
+
+
+@pytest.mark.integration
+def test_a_model_that_no_place_has_names_both(listed: ListedModel, place: Path) -> None:
+    next(place.iterdir()).unlink()
+    said = r"skipped: HF_HUB_OFFLINE is set.* · package index, tiny-gguf: No matching distribution"
+    with pytest.raises(ModelNotFound, match=said):
+        resolve_model_path("tiny")
+
+
+def test_the_hubs_cache_comes_first(
+    listed: ListedModel, tiny_model_dir: Path, tmp_path: Path
+) -> None:
+    expected = put_in_cache(tmp_path / "hub", "someone/tiny", tiny_model_dir)
+    assert resolve_model_path("tiny") == expected
+
+
+def test_a_folder_of_that_name_is_meant(
+    listed: ListedModel, tiny_model_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny").symlink_to(tiny_model_dir)
+    assert resolve_model_path("tiny") == tiny_model_dir.resolve()
+
+
+def test_without_pip_the_error_says_how_to_get_it(
+    listed: ListedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pull.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ModelNotFound, match="python -m ensurepip"):
+        resolve_model_path("tiny")
+
+
+def test_a_cache_that_cannot_be_written_is_named(listed: ListedModel, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(ConfigError, match=r"cannot be stored in .*XDG_CACHE_HOME"):
+        resolve_model_path("tiny")
+
+
+def test_a_misspelt_short_name_is_near(tmp_path: Path) -> None:
+    assert "smollm2" in nearest_models("smolm2")
+    with pytest.raises(ModelNotFound, match="near: smollm2"):
+        resolve_model_path("smolm2")
+
+
+def test_each_entry_names_a_file_and_a_digest() -> None:
+    for name, model in catalogue.CATALOGUE.items():
+        assert name == model.name and model.wheel.file_name.endswith(folder.GGUF)
+        assert len(bytes.fromhex(model.wheel.sha256)) == 32
+        assert dataclasses.asdict(model)["license"]

@@ -1,0 +1,132 @@
+"""`yaie pull`, `list`, `show` and `rm`: the models on this machine. Without torch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from yaie.cli import terminal
+from yaie.cli.completion import complete_model
+from yaie.cli.failures import CommandFailed
+from yaie.cli.models import LocalModel, describe, inspect_model, local_folders
+from yaie.config import BUILTIN_MODEL
+
+MODEL_EXIT_CODE = 3
+Name = Annotated[
+    str, typer.Argument(metavar="MODEL", show_default=False, autocompletion=complete_model)
+]
+
+
+def pull(name: Name) -> None:
+    """Download a model: a short name such as smollm2, or a Hugging Face repository."""
+    from yaie.models.folder import open_folder
+
+    folder = open_folder(name)
+    size = folder.checkpoint.nbytes / 1e6
+    place = folder.checkpoint.files[0].parent
+    print(f"{name}: {size:,.1f} MB in {place}")
+    terminal.note(f'try: yaie -m {name} "Name the capital of France."')
+
+
+def list_models(
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+) -> None:
+    """List the models on this machine."""
+    found = [inspect_model(name, folder) for name, folder in local_folders()]
+    if as_json:
+        print(json.dumps({"models": [asdict(model) for model in found]}))
+        return
+    for model in found:
+        print(f"{model.name:<38} {describe(model)}")
+
+
+def show(
+    name: Name,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+) -> None:
+    """Show what is known of a model on this machine."""
+    folder = _find(name)
+    facts = _facts(inspect_model(name, folder), folder)
+    if as_json:
+        print(json.dumps(facts))
+        return
+    for key, value in facts.items():
+        print(f"{key.replace('_', ' '):<16} {value}")
+
+
+def remove(name: Name) -> None:
+    """Remove a model that yaie pull stored in YAIE's own cache."""
+    from yaie.models.pull import pulled_models, remove_pulled
+
+    if name not in dict(pulled_models()):
+        raise _cannot_remove(name)
+    freed = remove_pulled(name)
+    print(f"{name}: {freed / 1e6:,.1f} MB removed")
+
+
+def _find(name: str) -> Path:
+    """Return the folder of a model on this machine; downloads nothing."""
+    from yaie.models.folder import resolve_model_path
+
+    found = dict(local_folders()).get(name)
+    if found is not None:
+        return found
+    if Path(name).expanduser().exists():
+        return resolve_model_path(name)
+    raise _absent(name)
+
+
+def _absent(name: str) -> CommandFailed:
+    return CommandFailed(
+        f"{name} is not on this machine",
+        why="yaie list has the names of those that are",
+        advice=f"yaie pull {name}",
+        code="model_not_found",
+        exit_code=MODEL_EXIT_CODE,
+    )
+
+
+def _cannot_remove(name: str) -> CommandFailed:
+    if name not in dict(local_folders()):
+        return _absent(name)
+    why, advice = "other programs share the cache of the hub", f"hf cache rm model/{name}"
+    if name == BUILTIN_MODEL:
+        why, advice = "it is a part of the package", "pip uninstall yaie"
+    return CommandFailed(
+        f"{name} is not in YAIE's own cache",
+        why=why,
+        advice=advice,
+        code="model_not_removed",
+        exit_code=MODEL_EXIT_CODE,
+    )
+
+
+def _facts(model: LocalModel, folder: Path) -> dict[str, Any]:
+    from yaie.models.catalogue import CATALOGUE
+    from yaie.models.checkpoint import read_config, read_json
+    from yaie.models.support import longest_context
+
+    facts: dict[str, Any] = {"name": model.name, "folder": model.folder}
+    if model.refused:
+        return facts | {"not_supported": model.refused}
+    context = longest_context(read_config(folder))
+    settings = folder / "tokenizer_config.json"
+    has_template = (folder / "chat_template.jinja").is_file() or bool(
+        settings.is_file() and read_json(settings).get("chat_template")
+    )
+    facts |= {
+        "architecture": model.architecture,
+        "parameters": f"{model.num_parameters / 1e6:,.1f} M",
+        "size": f"{model.nbytes / 1e6:,.1f} MB",
+        "weights": model.quantization or model.dtype,
+        "context": "unlimited" if context is None else f"{context:,} tokens",
+        "chat_template": "yes" if has_template else "no",
+    }
+    listed = CATALOGUE.get(model.name)
+    if listed is not None:
+        facts |= {"license": listed.license, "same_as": listed.repository}
+    return facts
