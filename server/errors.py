@@ -1,8 +1,8 @@
 """Errors of HTTP itself, and the forms of body for all errors.
 
 The body is OpenAI's: `{"error": {message, type, param, code}}`. Below `/v1/messages` it is
-Anthropic's: `{"type": "error", "error": {type, message}, "request_id"}`. The request's id is in the
-`X-Request-ID` header of both.
+Anthropic's: `{"type": "error", "error": {type, message}, "request_id"}`; below `/v1/models` with
+the header of its clients. The request's id is in the `X-Request-ID` header of both.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from yaie.errors import RequestError, YaieError
 
 MAX_MESSAGE_CHARS = 2000
 MESSAGES = "/v1/messages"  # the path of Anthropic's API
+MODELS = "/v1/models"
 # Anthropic's types of errors, by status.
 _MESSAGES_TYPES = {
     401: "authentication_error",
@@ -156,8 +157,13 @@ def route_path(scope: Scope) -> str:
 
 
 def is_of_messages(scope: Scope) -> bool:
-    """Return whether the path belongs to Anthropic's API."""
+    """Return whether the request is of Anthropic's API, by its path.
+
+    Models are listed by both APIs on one path; there the header of Anthropic's clients decides.
+    """
     path = route_path(scope)
+    if path == MODELS or path.startswith(f"{MODELS}/"):
+        return any(name == b"anthropic-version" for name, _ in scope["headers"])
     return path == MESSAGES or path.startswith(f"{MESSAGES}/")
 
 

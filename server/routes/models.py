@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from server.checks import MAX_STOPS
+from server.errors import is_of_messages
 from server.schemas.common import MAX_LISTED
-from server.schemas.models import ModelCapabilities, ModelCard, ModelLimits, ModelList
+from server.schemas.models import (
+    MessagesModelCard,
+    MessagesModelList,
+    ModelCapabilities,
+    ModelCard,
+    ModelLimits,
+    ModelList,
+)
 from server.served_model import ServedModel
 from server.service import Service
 from yaie.errors import InvalidRequest
@@ -15,6 +27,7 @@ from yaie.text.chat import MAX_MESSAGES, MAX_TOOLS
 from yaie.types import MAX_LOGPROBS, MAX_SEQUENCES_PER_REQUEST
 
 router = APIRouter(tags=["models"])
+MAX_PAGE = 1000
 
 
 def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
@@ -44,22 +57,63 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
     return card
 
 
+def _messages_card(model: ServedModel, name: str) -> MessagesModelCard:
+    created = datetime.fromtimestamp(model.created, UTC).isoformat()
+    card = MessagesModelCard(id=name, display_name=name, created_at=created)
+    if (info := model.info) is not None:
+        card.max_input_tokens = card.max_tokens = info.max_model_len - 1
+    return card
+
+
+def _messages_page(cards: list[MessagesModelCard], query: Mapping[str, str]) -> MessagesModelList:
+    """Return the page that `after_id`, `before_id` and `limit` ask for."""
+    limit = query.get("limit", "20")
+    if not re.fullmatch(r"[0-9]{1,4}", limit, re.ASCII) or not 1 <= int(limit) <= MAX_PAGE:
+        raise InvalidRequest(f"limit must be between 1 and {MAX_PAGE}", param="limit")
+    ids = [card.id for card in cards]
+    for name in ("after_id", "before_id"):
+        if query.get(name) and query[name] not in ids:
+            raise InvalidRequest(f"{name} must be the id of a served model", param=name)
+    first = ids.index(query["after_id"]) + 1 if query.get("after_id") else 0
+    last = ids.index(query["before_id"]) if query.get("before_id") else len(ids)
+    if query.get("before_id"):
+        first = max(first, last - int(limit))
+    shown = cards[first:last][: int(limit)]
+    is_more = first > 0 if query.get("before_id") else first + len(shown) < last
+    return MessagesModelList(
+        data=shown,
+        has_more=is_more,
+        first_id=shown[0].id if shown else None,
+        last_id=shown[-1].id if shown else None,
+    )
+
+
 @router.head("/v1/models", include_in_schema=False)
-@router.get("/v1/models", responses={200: {"model": ModelList}})
+@router.get("/v1/models", responses={200: {"model": ModelList | MessagesModelList}})
 async def list_models(request: Request) -> Response:
-    """List the served models; fields of a model are null while it loads."""
+    """List the served models; fields of a model are null while it loads.
+
+    With the header `anthropic-version` the list has the form of Anthropic's API.
+    """
     service: Service = request.app.state.service
-    models = service.models.values()
-    cards = [_card(service, model, name) for model in models for name in model.names]
+    named = [(model, name) for model in service.models.values() for name in model.names]
+    if is_of_messages(request.scope):
+        page = _messages_page(
+            [_messages_card(model, name) for model, name in named], request.query_params
+        )
+        return JSONResponse(page.model_dump())
+    cards = [_card(service, model, name) for model, name in named]
     return JSONResponse(ModelList(data=cards).model_dump())
 
 
 @router.head("/v1/models/{model_id:path}", include_in_schema=False)
-@router.get("/v1/models/{model_id:path}", responses={200: {"model": ModelCard}})
+@router.get("/v1/models/{model_id:path}", responses={200: {"model": ModelCard | MessagesModelCard}})
 async def get_model(request: Request, model_id: str) -> Response:
     """Describe one model; its name may contain slashes."""
     service: Service = request.app.state.service
     model = service.model(model_id)
+    if is_of_messages(request.scope):
+        return JSONResponse(_messages_card(model, model_id or model.name).model_dump())
     return JSONResponse(_card(service, model, model_id or model.name).model_dump())
 
 

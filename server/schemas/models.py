@@ -1,4 +1,4 @@
-"""Answers of `GET /v1/models` and `GET /v1/models/{id}`."""
+"""Answers of `GET /v1/models` and `GET /v1/models/{id}`, in the forms of two APIs."""
 
 from __future__ import annotations
 
@@ -62,3 +62,33 @@ class ModelList(Documented):
 
     object: Literal["list"] = "list"
     data: list[ModelCard]
+
+
+class MessagesModelCard(Documented):
+    """Description of one served model in the form of Anthropic's API."""
+
+    type: Literal["model"] = "model"
+    id: str
+    display_name: str
+    created_at: str
+    """Time of its start in RFC 3339."""
+    lifecycle: Literal["active"] = "active"
+    deprecated_at: None = None
+    retires_at: None = None
+    line: None = None
+    """Family of models that Anthropic names."""
+    capabilities: None = None
+    """Abilities of Anthropic's own models."""
+    max_input_tokens: int | None = None
+    """Longest prompt, with room for one token of the answer; null while the model loads."""
+    max_tokens: int | None = None
+    """Longest answer, to a prompt of one token."""
+
+
+class MessagesModelList(Documented):
+    """Page of the served models in the form of Anthropic's API."""
+
+    data: list[MessagesModelCard]
+    has_more: bool
+    first_id: str | None
+    last_id: str | None

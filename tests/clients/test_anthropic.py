@@ -125,3 +125,14 @@ def test_errors(client: anthropic.Anthropic) -> None:
         ask(client, user(TOO_LONG))
     with pytest.raises(anthropic.BadRequestError, match="temperature"):
         ask(client, user(HELLO), extra_body={"temperature": -1})
+
+
+def test_models(client: anthropic.Anthropic) -> None:
+    strict = client.with_options(max_retries=0)
+    strict._strict_response_validation = True
+    listed = list(strict.models.list(limit=1))
+    assert [each.id for each in listed] == [MODEL]
+    assert strict.models.retrieve(MODEL) == listed[0]
+    assert listed[0].max_input_tokens and listed[0].created_at.tzinfo
+    with pytest.raises(anthropic.NotFoundError):
+        strict.models.retrieve(UNKNOWN)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from starlette.testclient import TestClient
 
+from server.app import create_app
+from server.schemas.models import MessagesModelList
 from tests.server.conftest import MakeApp
-from tests.server.scripted_client import error_script
+from tests.server.scripted_client import ScriptedClient, error_script
 from tests.server.test_messages import MESSAGES, read_events
+from yaie.config import Settings
 from yaie.errors import EngineDied, Overloaded, RequestFailed
 from yaie.types import EngineState
 
@@ -50,6 +54,42 @@ def test_paths_methods_and_media_types(http: TestClient) -> None:
     sent = http.post("/v1/messages", content=b"x", headers={"content-type": "text/plain"})
     check(sent, 415, "invalid_request_error", "text/plain")
     assert "type" not in http.get("/v1/messagesx").json(), "another API's path"
+
+
+def test_models_have_the_form_of_the_header(tiny_model_dir: Any) -> None:
+    names = ["tiny", "claude-x", "org/c"]
+    settings = Settings(model=str(tiny_model_dir), served_model_name=",".join(names), api_key="k")
+    app = create_app(settings, make_client=lambda config: ScriptedClient([5]))
+    headers = {"anthropic-version": "2023-06-01", "x-api-key": "k"}
+    with TestClient(app, headers=headers) as http:
+        while http.get("/readiness").status_code != 200:
+            pass
+        page = http.get("/v1/models").json()
+        MessagesModelList.model_validate(page, strict=True)
+        assert (page["first_id"], page["last_id"], page["has_more"]) == ("tiny", "org/c", False)
+        card = page["data"][1]
+        assert card == http.get("/v1/models/claude-x").json()
+        assert (card["type"], card["display_name"], card["lifecycle"]) == (
+            "model",
+            "claude-x",
+            "active",
+        )
+        assert card["max_input_tokens"] == 255
+        assert datetime.fromisoformat(card["created_at"]).tzinfo is not None
+        for query, ids, has_more in (
+            ("limit=2", names[:2], True),
+            ("limit=2&after_id=claude-x", names[2:], False),
+            ("before_id=org/c", names[:2], False),
+            ("before_id=org/c&limit=1", names[1:2], True),
+            ("after_id=org/c", [], False),
+        ):
+            page = http.get(f"/v1/models?{query}").json()
+            assert ([card["id"] for card in page["data"]], page["has_more"]) == (ids, has_more)
+        check(http.get("/v1/models/other"), 404, "not_found_error", "'other' is not served")
+        check(http.get("/v1/models?limit=0"), 400, "invalid_request_error", "limit must be")
+        check(http.get("/v1/models?after_id=x"), 400, "invalid_request_error", "after_id must be")
+        wrong = http.get("/v1/models", headers={"x-api-key": "no"})
+        check(wrong, 401, "authentication_error", "key")
 
 
 def test_states_of_the_engine(make_app: MakeApp) -> None:
