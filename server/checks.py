@@ -88,6 +88,19 @@ def is_same(value: object, harmless: object) -> bool:
     return value == harmless and isinstance(value, bool) == isinstance(harmless, bool)
 
 
+def thinking_budget(body: ChatBody) -> int | None:
+    """Return the limit on the tokens of the reasoning; None without one."""
+    budget = body.thinking_token_budget
+    if budget is None or budget == -1:
+        return None
+    if not 0 <= budget < INT64:
+        raise InvalidRequest(
+            f"thinking_token_budget must be at least 0, or -1 for no limit, got {budget}",
+            param="thinking_token_budget",
+        )
+    return budget
+
+
 def chat_logprobs(body: ChatBody) -> int | None:
     """Return the requested number of top tokens; None without logprobs."""
     if body.top_logprobs is not None and not 0 <= body.top_logprobs <= MAX_LOGPROBS:

@@ -21,6 +21,7 @@ from server.checks import (
     first_given,
     ignored,
     prompt_logprobs,
+    thinking_budget,
 )
 from server.fingerprint import fingerprint
 from server.grammars import grammar_of
@@ -126,8 +127,18 @@ class Translator:
         parser, grammar = answer_format(
             tool_use, form, self.tokenizer, prompt, answer=request.grammar
         )
-        requests = (replace(request, grammar=grammar),)
-        return replace(call, requests=requests, make_parser=parser, echoes=echoed(body))
+        request = replace(request, grammar=grammar)
+        ignored = call.ignored
+        if (budget := thinking_budget(body)) is not None:
+            thinking = form.thinking_in(self.tokenizer, prompt)
+            limit = form.reasoning_limit(budget, self.tokenizer, thinking)
+            if limit is not None and limit.closer_id >= self._info.vocab_size:
+                limit = None  # without a logit
+            request = replace(request, reasoning_limit=limit)
+            ignored += ("thinking_token_budget",) if limit is None else ()
+        return replace(
+            call, requests=(request,), make_parser=parser, echoes=echoed(body), ignored=ignored
+        )
 
     def chat_prompt(self, body: ChatBody) -> list[int]:
         """Return the token ids of a conversation. Raises as `chat`."""

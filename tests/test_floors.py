@@ -81,6 +81,7 @@ PURE = (
     "yaie.engine.step",
     "yaie.engine.validation",
     "yaie.engine.sampling_state",
+    "yaie.engine.reasoning_budget",
     "yaie.engine.grammar",
     "yaie.engine.grammar_limits",
     "yaie.engine.masked_row",

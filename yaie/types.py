@@ -152,6 +152,16 @@ class Grammar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningLimit:
+    """Most tokens of the reasoning of an answer, and the tokens that open and close it."""
+
+    max_tokens: int
+    opener_id: int
+    closer_id: int
+    is_open: bool  # the prompt ends with the opener
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
     """One request to the engine."""
 
@@ -159,6 +169,7 @@ class GenerationRequest:
     prompt_token_ids: tuple[int, ...]
     sampling: SamplingParams = field(default_factory=SamplingParams)
     grammar: Grammar | None = None
+    reasoning_limit: ReasoningLimit | None = None
     tenant: str = ""  # tenants share the engine equally, or by their weights
     cache_salt: str = ""  # prefixes are shared among requests of equal salt
     priority: int = 0  # with the `priority` policy: lower runs first and is preempted last

@@ -24,6 +24,7 @@ _NAMES = {
     "response_format": "output_config.format",
     "reasoning_effort": "output_config.effort",
     "chat_template_kwargs.enable_thinking": "thinking",
+    "thinking_token_budget": "thinking.budget_tokens",
     "parallel_tool_calls": "tool_choice.disable_parallel_tool_use",
 }
 _PREFIXES = (
@@ -42,6 +43,7 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
         )
     fields = _chat_fields(translator, body)
     fields["stream"] = body.stream
+    fields["thinking_token_budget"] = _budget(body.thinking or {})
     fields["stop"] = body.stop_sequences or None
     fields.update({name: getattr(body, name) for name in _SAMPLING})
     try:
@@ -115,6 +117,19 @@ def _thinking(given: dict[str, Any] | None, variable: str) -> dict[str, Any]:
     return {variable: _THINKS[kind]}
 
 
+def _budget(thinking: dict[str, Any]) -> int | None:
+    """Return the limit on the tokens of the reasoning."""
+    budget = thinking.get("budget_tokens")
+    if budget is None or thinking.get("type") != "enabled":
+        return None
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 0:
+        raise InvalidRequest(
+            "thinking.budget_tokens must be a whole number of at least 0",
+            param="thinking.budget_tokens",
+        )
+    return budget
+
+
 def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
     """Return the fields for `output_config`."""
     fields: dict[str, Any] = {}
@@ -159,8 +174,6 @@ def _ignored(
 ) -> tuple[str, ...]:
     """Return the names of fields without effect; null counts as left out."""
     names = [_NAMES.get(name, name) for name in of_chat] + reported(body)
-    if (body.thinking or {}).get("budget_tokens") is not None:
-        names.append("thinking.budget_tokens")
     effort = (body.output_config or {}).get("effort")
     if effort is not None and not translator.reads("reasoning_effort"):
         names.append("output_config.effort")

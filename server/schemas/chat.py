@@ -101,6 +101,15 @@ class ChatBody(GenerationBody):
             example="low",
         ),
     ] = None
+    thinking_token_budget: Annotated[
+        WholeNumber | None,
+        Extension(
+            "Most tokens of the reasoning, from 0; its end mark is forced then. -1 is no limit. "
+            "Reported as ignored where the template shows no such mark, or the mark is several "
+            "tokens.",
+            example=64,
+        ),
+    ] = None
     add_generation_prompt: Annotated[
         bool | None,
         Extension("End the prompt with the beginning of an answer.", "true", example=False),

@@ -56,7 +56,8 @@ class CountedMessagesBody(RequestBody):
         dict[str, Any] | None,
         Used(
             "`enabled` and `adaptive` set the template's `enable_thinking` (or `thinking`), "
-            '`disabled` clears it; `display: "omitted"` hides the text.',
+            '`disabled` clears it; `display: "omitted"` hides the text. '
+            "`budget_tokens` with `enabled` is `thinking_token_budget` of a chat.",
             "the model's",
             example={"type": "disabled"},
         ),

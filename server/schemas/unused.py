@@ -60,7 +60,6 @@ COMMON = (
     _refused("structural_tag", _CONSTRAINT, ""),
     _refused("tfs", _SAMPLER, 1),
     _refused("tfs_z", _SAMPLER, 1),
-    _refused("thinking_token_budget", "a limit on the tokens of the reasoning", -1),
     _refused("top_a", _SAMPLER, 0),
     _refused("top_n_sigma", _SAMPLER, 0, -1),
     _refused("typical_p", _SAMPLER, 1),
@@ -87,7 +86,10 @@ CHAT = (
     _accepted("prediction", "an expected answer speeds up others' servers; the answer is the same"),
 )
 
-COMPLETION = (_refused("suffix", "text after the completion", ""),)
+COMPLETION = (
+    _refused("suffix", "text after the completion", ""),
+    _refused("thinking_token_budget", "a limit on the tokens of the reasoning", -1),
+)
 
 _OF_RESPONSES = (
     _refused("conversation", "a stored conversation", advice="use previous_response_id"),

@@ -152,6 +152,7 @@ class EngineCore:
             eos_token_ids=self.info.eos_token_ids,
             vocab_size=self.info.vocab_size,
             fallback_seed=secrets.randbits(63),
+            reasoning_limit=request.reasoning_limit,
         )
         others = (first.for_sequence(index) for index in range(1, request.sampling.n))
         return Request(

@@ -204,6 +204,29 @@ class BadWordsMask(SparseRule):
         return numbers
 
 
+class ReasoningEnd(LogitRule):
+    """Leave the token alone that ends the reasoning, beyond the limit on its tokens."""
+
+    def enabled(self, state: SamplingState) -> bool:
+        """Return True if the request has such a limit."""
+        return state.reasoning is not None
+
+    def applies(self, state: SamplingState) -> bool:
+        """Return True if the reasoning has to end."""
+        return state.reasoning is not None and state.reasoning.forced is not None
+
+    def keeps_best(self, state: SamplingState, best_id: int) -> bool:
+        """Return True if the best token is the one that ends it."""
+        return state.reasoning is not None and best_id == state.reasoning.forced
+
+    def apply(self, own: Tensor, rows: Rows) -> None:
+        """Set the logits of all other tokens to minus infinity, even if it was forbidden."""
+        for row, state in rows:
+            if state.reasoning is not None and state.reasoning.forced is not None:
+                own[row] = -math.inf
+                own[row, state.reasoning.forced] = 0.0
+
+
 class LogitBias(SparseRule):
     """Add `logit_bias` to the logits of its tokens."""
 
@@ -295,6 +318,7 @@ RULES: tuple[LogitRule, ...] = (
     RepetitionPenalty(),
     OutputPenalties(),
     Truncation(),
+    ReasoningEnd(),
 )
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from yaie.types import FinishReason, SamplingParams
+from yaie.engine.reasoning_budget import ReasoningBudget
+from yaie.types import FinishReason, ReasoningLimit, SamplingParams
 
 if TYPE_CHECKING:
     from yaie.engine.grammar import GrammarState
@@ -197,6 +198,7 @@ class SamplingState:
         "num_output",
         "output",
         "params",
+        "reasoning",
         "rules",
         "seen",
     )
@@ -210,6 +212,7 @@ class SamplingState:
         eos_token_ids: Sequence[int],
         vocab_size: int,
         fallback_seed: int,
+        reasoning_limit: ReasoningLimit | None = None,
     ) -> None:
         self.params = params
         self.index = index
@@ -237,6 +240,9 @@ class SamplingState:
         self.seen: SeenTokens | None = None  # in prompt and output
         if params.repetition_penalty != 1.0:
             self.seen = SeenTokens(DistinctTokens(np.array(prompt_token_ids, dtype=np.int32)))
+        self.reasoning: ReasoningBudget | None = None
+        if reasoning_limit is not None:
+            self.reasoning = ReasoningBudget(reasoning_limit)
         self.output: TokenCounts | None = None
         if params.presence_penalty != 0.0 or params.frequency_penalty != 0.0:
             self.output = TokenCounts()
@@ -248,6 +254,8 @@ class SamplingState:
         state.num_output = 0
         if self.bad_words is not None:
             state.bad_words = self.bad_words.fresh()
+        if self.reasoning is not None:
+            state.reasoning = self.reasoning.fresh()
         if self.seen is not None:
             state.seen = SeenTokens(self.seen.prompt)
         if self.output is not None:
@@ -278,6 +286,8 @@ class SamplingState:
             self.grammar.observe(token_id)
         if self.bad_words is not None:
             self.bad_words.add(token_id)
+        if self.reasoning is not None:
+            self.reasoning.add(token_id)
         if self.seen is not None:
             self.seen.add(token_id)
         if self.output is not None:

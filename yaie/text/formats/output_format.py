@@ -27,7 +27,7 @@ from yaie.text.formats.tagged_calls import GLM, MINIMAX, QWEN3_CODER, SEED
 from yaie.text.formats.tool import Tool
 from yaie.text.parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import Grammar
+from yaie.types import Grammar, ReasoningLimit
 
 # Signs in a chat template, all of which it shows, and the syntax. The first row that fits counts:
 # a template may show the sign of a later one too.
@@ -97,6 +97,27 @@ class OutputFormat:
             return PlainText
         return lambda: MarkupParser(
             syntax, self.thinking, is_thinking=thinking == "open", tools=tools, max_calls=max_calls
+        )
+
+    def reasoning_limit(
+        self, max_tokens: int, tokenizer: Tokenizer, thinking: ThinkingState
+    ) -> ReasoningLimit | None:
+        """Return the limit on the tokens of the reasoning.
+
+        None where the marks of the reasoning are no tokens of their own, or there are none.
+        """
+        if self.thinking is None:
+            return None
+        opener, closer = (
+            tokenizer.marker_ids.get(each) for each in (self.thinking.opener, self.thinking.closer)
+        )
+        if opener is None or closer is None:
+            return None
+        return ReasoningLimit(
+            max_tokens=max_tokens,
+            opener_id=opener,
+            closer_id=closer,
+            is_open=thinking == "open",
         )
 
     def grammar(
