@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jinja2 import TemplateError, TemplateSyntaxError
 
 from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.text.formats.json_calls import JsonCalls
+from yaie.text.formats.output_format import detect_format
+from yaie.text.past_calls import with_calls_as_text, with_short_ids, with_written_arguments
 from yaie.text.template_variables import free_variables
 from yaie.text.tokenizer import Tokenizer
 
@@ -33,6 +36,7 @@ _RESERVED = frozenset(
     )
 )  # fmt: skip
 
+_CALLED = "a_call_in_the_past"  # name of the function in the probe of a template
 
 # A template is a program and fails on unknown shapes of messages.
 _TEMPLATE_FAULTS = (
@@ -46,10 +50,11 @@ _TEMPLATE_FAULTS = (
 
 
 class ChatTemplate:
-    """Renderer of conversations for one tokenizer. Stateless; any thread may call it."""
+    """Renderer of conversations for one tokenizer; any thread may call it."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        self._hidden_calls: dict[str, JsonCalls | None] = {}  # by template
 
     def render(
         self,
@@ -118,11 +123,7 @@ class ChatTemplate:
                     "cannot be set by a request",
                     param=f"chat_template_kwargs.{name}",
                 )
-        conversation = [_plain_message(message, at) for at, message in enumerate(messages)]
-        if "thinking" in self.source:  # the name of some templates
-            for message in conversation:
-                if "reasoning_content" in message:
-                    message.setdefault("thinking", message["reasoning_content"])
+        conversation = self._conversation(messages)
         if continue_final_message and not conversation[-1]["content"]:
             raise InvalidRequest(
                 "continue_final_message needs a last message with text; add some, or leave the "
@@ -170,29 +171,63 @@ class ChatTemplate:
             )
         return text
 
+    def _conversation(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return the messages as the template reads them. Raises `InvalidRequest`."""
+        conversation = [_plain_message(message, at) for at, message in enumerate(messages)]
+        if "thinking" in self.source:  # the name of some templates
+            for message in conversation:
+                if "reasoning_content" in message:
+                    message.setdefault("thinking", message["reasoning_content"])
+        if any(message.get("tool_calls") for message in conversation):
+            syntax = self._syntax_of_hidden_calls()
+            if syntax is not None:
+                return [with_calls_as_text(message, syntax) for message in conversation]
+        return conversation
+
     def _apply(self, conversation: list[dict[str, Any]], **options: Any) -> str:
-        """Apply the template; one that cannot append objects to text gets arguments as text."""
+        """Apply the template; one that fails on past calls gets them in another form."""
         apply = self._tokenizer.hf.apply_chat_template
         try:
             return str(apply(conversation, **options))
-        except TypeError:
-            written = [_with_written_arguments(message) for message in conversation]
-            if written == conversation:
+        except (TypeError, TemplateError) as error:
+            rewrite = _rewriting(error)
+            rewritten = [rewrite(message) for message in conversation]
+            if rewritten == conversation:
                 raise
-            return str(apply(written, **options))
+            return str(apply(rewritten, **options))
+
+    def _syntax_of_hidden_calls(self) -> JsonCalls | None:
+        """Return the syntax in which calls must be text; None if the template shows calls.
+
+        The templates of LFM2 and Granite 3.3 show results of tools without the calls.
+        """
+        source = self.source
+        if source not in self._hidden_calls:
+            syntax = detect_format(source).syntax if self.reads("tools") else None
+            if not isinstance(syntax, JsonCalls) or self._shows_calls():
+                syntax = None
+            self._hidden_calls[source] = syntax
+        return self._hidden_calls[source]
+
+    def _shows_calls(self) -> bool:
+        """Return False only if the template renders a conversation with a call without it."""
+        function = {"name": _CALLED, "arguments": {}}
+        calls = [{"id": "call00001", "type": "function", "function": function}]
+        conversation: list[dict[str, Any]] = [
+            {"role": "user", "content": "x"},
+            {"role": "assistant", "content": "", "tool_calls": calls},
+        ]
+        try:
+            return _CALLED in self._apply(conversation, tokenize=False)
+        except (TemplateError, *_TEMPLATE_FAULTS):
+            return True
 
 
-def _with_written_arguments(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message with the arguments of its calls as JSON text."""
-    if "tool_calls" not in message:
-        return message
-    calls = []
-    for call in message["tool_calls"]:
-        function = dict(call["function"])
-        if not isinstance(function["arguments"], str):
-            function["arguments"] = json.dumps(function["arguments"], ensure_ascii=False)
-        calls.append({**call, "function": function})
-    return {**message, "tool_calls": calls}
+def _rewriting(error: Exception) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return the change of messages that may mend an error of a template."""
+    if isinstance(error, TypeError):  # arguments were appended to text
+        return with_written_arguments
+    return with_short_ids if "length 9" in str(error) else dict
 
 
 def _check_sizes(

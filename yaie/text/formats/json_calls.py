@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from yaie.text.formats.calls import Calls, JsonCall
@@ -61,6 +63,17 @@ class JsonCalls(CallSyntax):
         if is_parallel and layout.separator is not None:
             call = f"{call} ({lark.text(layout.separator)} {call})*"
         return " ".join(filter(None, (lark.text(layout.opening), call, lark.text(layout.closing))))
+
+    def text_of(self, calls: Iterable[tuple[str, str]]) -> str:
+        """Return calls as the model writes them: names, and arguments as JSON text."""
+        layout = self._layout
+        written = (
+            f'{layout.before}{{"{layout.name_key}": {json.dumps(name, ensure_ascii=False)}, '
+            f'"{layout.arguments_key}": {arguments}}}{layout.behind}'
+            for name, arguments in calls
+        )
+        separator = "\n" if layout.separator is None else layout.separator
+        return f"{layout.opening}{separator.join(written)}{layout.closing}"
 
 
 def read_json_calls(reader: Reader, calls: Calls, *, is_bare: bool = False) -> Steps[None]:

@@ -1,0 +1,129 @@
+"""Past tool calls reach the prompt through templates that cannot show them as they are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.text.test_chat import user
+from yaie.errors import InvalidRequest
+from yaie.text.chat import ChatTemplate
+from yaie.text.formats.json_calls import COMMAND, GRANITE, HERMES, JSON, JsonCalls
+from yaie.text.past_calls import with_short_ids
+from yaie.text.tokenizer import Tokenizer
+
+MARK = "<tool_call>"  # of Hermes
+SHOWS_TEXT = "{% for m in messages %}({{ m.role }}: {{ m.content }}){% endfor %}{# tools #}"
+
+
+def call(call_id: str | None = "call_5f0c2d", **arguments: Any) -> dict[str, Any]:
+    function = {"name": "add", "arguments": json.dumps(arguments)}
+    named = {} if call_id is None else {"id": call_id}
+    return {**named, "type": "function", "function": function}
+
+
+def said(*calls: dict[str, Any], content: str | None = None) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, "tool_calls": list(calls)}
+
+
+def result(call_id: str = "call_5f0c2d") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": "3"}
+
+
+@pytest.fixture
+def chat(byte_level: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def with_template(source: str) -> ChatTemplate:
+        monkeypatch.setattr(byte_level.hf, "chat_template", source)
+        return ChatTemplate(byte_level)
+
+    return with_template
+
+
+@pytest.mark.parametrize("content", [None, "", "I add."])
+def test_hidden_calls_become_text_as_the_model_writes_it(chat: Any, content: str | None) -> None:
+    template = chat("{% if tools %}Write " + MARK + ".{% endif %}" + SHOWS_TEXT)
+    messages = [user("1 + 2?"), said(call(a=1, b=2), call(a=3), content=content), result()]
+    written = (
+        '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>\n'
+        '<tool_call>\n{"name": "add", "arguments": {"a": 3}}\n</tool_call>'
+    )
+    text = f"{content}\n{written}" if content else written
+    shown = f"(user: 1 + 2?)(assistant: {text})(tool: 3)"
+    for _ in range(2):  # the second time the template is known
+        assert template.render_text(messages) == shown
+
+
+def test_a_template_that_shows_calls_gets_none_as_text(chat: Any) -> None:
+    source = (
+        "{% if tools %}"
+        + MARK
+        + "{% endif %}"
+        + SHOWS_TEXT.replace(
+            "{{ m.content }}",
+            "{{ m.content }}{% for c in m.tool_calls %}{{ c.function.name }}{% endfor %}",
+        )
+    )
+    assert chat(source).render_text([user("x"), said(call(a=1))]) == "(user: x)(assistant: add)"
+
+
+def test_a_template_without_tools_stays_as_it_is(chat: Any) -> None:
+    assert chat(SHOWS_TEXT).render_text([user("x"), said(call(a=1))]) == "(user: x)(assistant: )"
+
+
+def test_broken_arguments_are_written_as_they_are(chat: Any) -> None:
+    template = chat("{{ tools }}" + MARK + SHOWS_TEXT)
+    broken = call(a=1)
+    broken["function"]["arguments"] = '{"a": '
+    assert '"arguments": {"a": }' in template.render_text([user("x"), said(broken)])
+
+
+@pytest.mark.parametrize(
+    ("syntax", "text"),
+    [
+        (HERMES, '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n' * 2),
+        (GRANITE, '<|tool_call|>[{"name": "f", "arguments": {}}, {"name": "f", "arguments": {}}]'),
+        (JSON, '{"name": "f", "arguments": {}}\n' * 2),
+        (
+            COMMAND,
+            '<|START_ACTION|>[{"tool_name": "f", "parameters": {}}, '
+            '{"tool_name": "f", "parameters": {}}]<|END_ACTION|>',
+        ),
+    ],
+    ids=lambda each: getattr(each, "name", ""),
+)
+def test_the_text_of_calls(syntax: JsonCalls, text: str) -> None:
+    assert syntax.text_of([("f", "{}"), ("f", "{}")]) == text.strip()
+
+
+NINE = """{% for m in messages %}
+{%- for c in m.tool_calls or [] %}
+{%- if c.id|length != 9 %}{{ raise_exception('Tool call IDs should be ... length 9!') }}{% endif %}
+{{- c.id }} {% endfor %}
+{%- if m.role == 'tool' %}{% if m.tool_call_id|length != 9 %}
+{{- raise_exception('Tool call IDs should be ... length 9!') }}{% endif %}
+{{- m.tool_call_id }}{% endif %}
+{%- endfor %}"""
+
+
+def test_ids_of_other_servers_fit_templates_of_mistral(chat: Any) -> None:
+    template = chat(NINE)
+    first, second = template.render_text([user("x"), said(call(a=1)), result()]).split()
+    assert first == second and len(first) == 9 and first.isalnum()
+    own = [user("x"), said(call("abcDEF123", a=1)), result("abcDEF123")]
+    assert template.render_text(own) == "abcDEF123 abcDEF123"
+
+
+def test_a_refusal_that_no_change_mends_is_told(chat: Any) -> None:
+    with pytest.raises(InvalidRequest, match="length 9"):
+        chat(NINE).render_text([user("x"), said(call(None, a=1))])
+    with pytest.raises(InvalidRequest, match="no"):
+        chat("{{ raise_exception('no') }}").render_text([user("x"), said(call(a=1))])
+
+
+def test_short_ids_differ_and_keep_those_that_fit() -> None:
+    ids = [with_short_ids(result(f"call_{number}"))["tool_call_id"] for number in range(100)]
+    assert len(set(ids)) == 100
+    assert with_short_ids(result("abcDEF123"))["tool_call_id"] == "abcDEF123"
+    assert with_short_ids(user("x")) == user("x")
