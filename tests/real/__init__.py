@@ -1,0 +1,1 @@
+"""Tests on real weights: `make test-real` downloads them."""
