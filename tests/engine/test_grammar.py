@@ -111,6 +111,30 @@ def test_forced_tokens_have_no_step_of_their_own(make_core: MakeCore, tokenizer:
     assert text_of(answers, tokenizer).startswith('{"name": "')
 
 
+def test_forced_tokens_of_several_rows_join_the_steps_of_the_others(
+    make_core: MakeCore, tokenizer: Tokenizer
+) -> None:
+    """Each delta is a step of its sequence; the forced text divides as the tokenizer does it."""
+    core = make_core()
+    grammars = [SCHEMA, Grammar.regex("(plan|tree): the tree is the cache, the batch"), CODE]
+    for grammar in grammars:
+        core.check_grammar(grammar)
+    requests = [under(grammar, f"r{at}", n=2) for at, grammar in enumerate(grammars)]
+    plain = ask("plain", PROMPT, max_tokens=12)
+    answers = run(core, *requests, plain)
+    num_forced = 0
+    for at, grammar in enumerate(grammars):
+        assert answers.tokens(f"r{at}") == run(make_core(), under(grammar)).tokens("r")
+        for index in range(2):
+            for delta in answers.deltas[f"r{at}", index]:
+                _, *forced = delta.token_ids
+                num_forced += len(forced)
+                assert tokenizer.encode(tokenizer.decode(forced)) == forced
+    assert answers.tokens("plain") == run(make_core(), plain).tokens("plain")
+    assert core.stats.forced_tokens == num_forced > 40
+    assert core.stats.num_steps == max(map(len, answers.deltas.values()))
+
+
 def test_logprobs_are_those_of_samples_without_forced_tokens(make_core: MakeCore) -> None:
     core = make_core()
     answers = run(core, under(SCHEMA, logprobs=2))
@@ -299,13 +323,15 @@ def test_a_masked_sample_is_allowed_and_the_best_one_greedy(
     seed: int, temperature: float | None
 ) -> None:
     rng = np.random.default_rng(seed)
-    logits = rng.normal(scale=4, size=75).astype(np.float32)
-    logits[rng.random(75) < 0.3] = -math.inf
-    allowed = rng.random(75) < rng.choice([0.05, 0.5, 1.0])
-    padded = np.zeros(96, bool)
-    padded[:75] = allowed
+    size = int(rng.choice([75, 1500, 3000]))
+    logits = rng.normal(scale=4, size=size).astype(np.float32)
+    logits[rng.random(size) < 0.3] = -math.inf
+    allowed = rng.random(size) < rng.choice([0.002, 0.05, 0.5, 0.998, 1.0])
+    padded = np.zeros(-(-size // 32) * 32, bool)
+    padded[:size] = allowed
     mask = np.packbits(padded, bitorder="little").view(np.uint32)
     usable = np.flatnonzero(allowed & np.isfinite(logits))
+    given_logits = logits.copy()
     for uniform in (0.0, rng.random(), 1 - 2**-53):
         token = sample_masked(logits, mask, temperature=temperature, uniform=uniform)
         if not len(usable):
@@ -313,4 +339,10 @@ def test_a_masked_sample_is_allowed_and_the_best_one_greedy(
         elif temperature is None:
             assert token == usable[logits[usable].argmax()]
         else:
+            exponents = (logits[usable] - logits[usable].max()) / np.float64(temperature)
+            running = np.cumsum(np.exp(exponents)) / np.exp(exponents).sum()
             assert token in usable
+            at = int(np.searchsorted(usable, token))
+            assert running[at] - np.exp(exponents[at]) / np.exp(exponents).sum() <= uniform + 1e-5
+            assert running[at] >= uniform - 1e-5
+    assert np.array_equal(logits, given_logits)

@@ -70,7 +70,7 @@ class GrammarState:
     def allows(self, token_id: int) -> bool:
         """Return True if `token_id` may come next; cheaper than a mask."""
         if self._mask is None and token_id not in self._end_token_ids:
-            return bool(self._matcher.validate_tokens([token_id]))
+            return self._matcher.validate_tokens([token_id]) == 1
         return bool(int(self.mask()[token_id // _BITS]) >> token_id % _BITS & 1)
 
     def mask(self) -> Mask:
@@ -102,16 +102,16 @@ class GrammarState:
         if token_id in self._end_token_ids:
             self.is_over = True
             return
-        self._matcher.consume_token(token_id)
-        self._check()
-        self.is_over = bool(self._matcher.is_stopped())
+        if not self._matcher.consume_token(token_id):
+            self._check()
+        self.is_over = self._matcher.is_stopped()
 
     def forced(self) -> list[int]:
         """Return the tokens that must come next, whatever the model says; often none.
 
         They are the tokens into which the tokenizer itself divides that text.
         """
-        return [] if self.is_over else list(self._matcher.compute_ff_tokens())
+        return [] if self.is_over else self._matcher.compute_ff_tokens()
 
     def _without_ends(self, mask: Mask) -> Mask:
         """Return the mask without end tokens."""

@@ -1,4 +1,8 @@
-"""A token from one row of logits under the mask of a grammar, in numpy. Pure."""
+"""A token from one row of logits under the mask of a grammar, in numpy. Pure.
+
+Masks are read by words of 32 tokens: a grammar mostly allows a few tokens, or all but a few. Either
+way no step but the maximum and the sum of a wide mask has the length of the vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,10 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+
+_BITS = 32
+_ALL = np.uint32(0xFFFFFFFF)
+_BLOCK = 512  # tokens whose weights are summed before the running sum
 
 
 def sample_masked(
@@ -20,19 +28,48 @@ def sample_masked(
     Only tokens with their bit in `mask` [ceil(vocabulary / 32)] count. Without a temperature it is
     the most likely of them, the lowest among equals.
     """
-    bits = np.unpackbits(mask.view(np.uint8), count=len(logits), bitorder="little")
-    allowed = np.flatnonzero(bits)
-    if not len(allowed):
+    token_ids: NDArray[np.int64] | None = None
+    words = np.flatnonzero(mask)
+    if 4 * len(words) <= len(mask):
+        token_ids = _tokens(mask, words, len(logits))
+        if not len(token_ids):
+            return None
+        values = logits[token_ids]
+    else:
+        values = logits.copy()  # other sequences may share the row
+        values[_tokens(~mask, np.flatnonzero(mask != _ALL), len(logits))] = -math.inf
+    place = int(values.argmax())
+    if not math.isfinite(values[place]):
         return None
-    values = logits[allowed]
-    best = int(values.argmax())
-    if not math.isfinite(values[best]):
-        return None
-    if temperature is None:
-        return int(allowed[best])
-    # Subtract the maximum first: then no temperature overflows, and the largest weight is 1.
-    running = np.cumsum(np.exp((values - values[best]) / np.float32(temperature)), dtype=np.float64)
-    place = int(running.searchsorted(uniform * running[-1], side="right"))
-    # Rounding may put the target at the last sum: the last token with a weight is the first there.
+    if temperature is not None:
+        # Subtract the maximum first: then no temperature overflows, and the largest weight is 1.
+        values -= values[place]
+        values /= np.float32(temperature)
+        place = _select(np.exp(values, out=values), uniform)
+    return place if token_ids is None else int(token_ids[place])
+
+
+def _tokens(
+    mask: NDArray[np.uint32], words: NDArray[np.int64], vocab_size: int
+) -> NDArray[np.int64]:
+    """Return the tokens with a bit in these words of the mask, in ascending order."""
+    bits = np.flatnonzero(np.unpackbits(mask[words].view(np.uint8), bitorder="little"))
+    token_ids = words[bits // _BITS] * _BITS + bits % _BITS
+    return token_ids[token_ids < vocab_size]
+
+
+def _select(weights: NDArray[np.float32], uniform: float) -> int:
+    """Return the first place whose running sum exceeds `uniform` of the total."""
+    sums = np.add.reduceat(weights, np.arange(0, len(weights), _BLOCK), dtype=np.float64)
+    running = np.cumsum(sums)
+    target = uniform * running[-1]
+    block = _first_above(running, target)
+    before = running[block - 1] if block else 0.0
+    inside = np.cumsum(weights[block * _BLOCK : (block + 1) * _BLOCK], dtype=np.float64)
+    return block * _BLOCK + _first_above(inside, target - before)
+
+
+def _first_above(running: NDArray[np.float64], target: float) -> int:
+    # Rounding may put the target at the last sum: the last part with a weight is the first there.
     last = int(running.searchsorted(running[-1]))
-    return int(allowed[min(place, last)])
+    return min(int(running.searchsorted(target, side="right")), last)

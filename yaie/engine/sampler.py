@@ -125,28 +125,29 @@ class Sampler:
                 if not math.isfinite(best[row]):
                     results[i] = _non_finite(state)
                     continue
-                rules = []
-                keeps_best, is_changed = True, False
-                for rule in self._rules_of(state) if state.rules is None else state.rules:
-                    if rule.applies(state):
-                        rules.append(rule)
-                        keeps_best = keeps_best and rule.keeps_best(state, best_ids[row])
-                        is_changed = is_changed or not rule.after_temperature
-                if keeps_best and state.params.is_greedy:
-                    results[i] = best_ids[row]
-                    continue
-                if self._kernels is not None and [*map(type, rules)] == [GrammarMask]:
+                rules = self._rules_of(state) if state.rules is None else state.rules
+                if rules:
+                    rules = tuple(rule for rule in rules if rule.applies(state))
+                is_masked_alone = len(rules) == 1 and type(rules[0]) is GrammarMask
+                if is_masked_alone and self._kernels is not None:
                     routes.tried.append(i)
                     if state.params.is_greedy:
                         results[i] = best_ids[row]
                     else:
                         routes.in_place.append((i, NO_TOKENS))
                     continue
+                keeps_best = not rules or all(
+                    rule.keeps_best(state, best_ids[row]) for rule in rules
+                )
+                if keeps_best and state.params.is_greedy:
+                    results[i] = best_ids[row]
+                    continue
                 if keeps_best and self._kernels is not None:
                     forbidden = joined_forbidden(rules, state)
                     if forbidden is not None:
                         routes.in_place.append((i, forbidden))
                         continue
+                is_changed = any(not rule.after_temperature for rule in rules)
                 (routes.changed if is_changed else routes.copied).append(i)
             except Exception as error:
                 results[i] = _failed(error)
@@ -201,9 +202,10 @@ class Sampler:
         """Replace the result of a task if its grammar excludes it, by a sample under the mask."""
         first, state = results[i], task.state
         try:
-            if not isinstance(first, int) or state.grammar_allows(first):
+            if not isinstance(first, int) or state.grammar is None:
                 return
-            assert state.grammar is not None
+            if state.grammar.allows(first):
+                return
             temperature = max(state.params.temperature, _LEAST_TEMPERATURE)
             results[i] = sample_masked(
                 logits[task.logit_row].numpy(),
