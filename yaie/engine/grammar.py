@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 from llguidance import LLMatcher
-from llguidance.numpy import fill_next_token_bitmask
 from numpy.typing import NDArray
 
 from yaie.errors import InvalidRequest, first_line
@@ -29,7 +28,7 @@ class GrammarState:
         "_keeps_going",
         "_mask",
         "_matcher",
-        "_num_words",
+        "_no_ends",
         "is_over",
         "param",
     )
@@ -39,8 +38,10 @@ class GrammarState:
     ) -> None:
         """`param` is the caller's field, for errors; `end_token_ids` are those of the model."""
         self._matcher = matcher
-        self._num_words = -(-vocab_size // _BITS)
         self._end_token_ids = end_token_ids
+        self._no_ends: Mask = np.full(-(-vocab_size // _BITS), 2**_BITS - 1, dtype=np.uint32)
+        for token_id in end_token_ids:
+            self._no_ends[token_id // _BITS] &= ~np.uint32(1 << token_id % _BITS)
         self._mask: Mask | None = None  # of the next token, once computed
         self.param = param
         self._keeps_going = False
@@ -50,8 +51,8 @@ class GrammarState:
         """Return an independent state at the same place."""
         twin = object.__new__(GrammarState)
         twin._matcher = self._matcher.deep_copy()
-        twin._num_words = self._num_words
         twin._end_token_ids = self._end_token_ids
+        twin._no_ends = self._no_ends
         twin._mask = self._mask
         twin.param = self.param if param is None else param
         twin._keeps_going = self._keeps_going
@@ -79,18 +80,18 @@ class GrammarState:
         Raises `InvalidRequest` if the grammar is too complex at this place.
         """
         if self._mask is None:
-            mask = np.zeros((1, self._num_words), dtype=np.uint32)
-            fill_next_token_bitmask(self._matcher, mask.view(np.int32))
+            filled = self._matcher.compute_bitmask()  # a word longer than needed
+            mask = np.frombuffer(filled, dtype=np.uint32, count=len(self._no_ends))
             self._check()
-            self._mask = mask[0]
-            if self._keeps_going and (growing := self._without_ends(mask[0])).any():
+            self._mask = mask
+            if self._keeps_going and (growing := mask & self._no_ends).any():
                 self._mask = growing
         return self._mask
 
     def must_end(self) -> bool:
         """Return True if only end tokens may come next."""
         return self.is_over or (
-            self._matcher.is_accepting() and not self._without_ends(self.mask()).any()
+            self._matcher.is_accepting() and not (self.mask() & self._no_ends).any()
         )
 
     def observe(self, token_id: int) -> None:
@@ -112,13 +113,6 @@ class GrammarState:
         They are the tokens into which the tokenizer itself divides that text.
         """
         return [] if self.is_over else self._matcher.compute_ff_tokens()
-
-    def _without_ends(self, mask: Mask) -> Mask:
-        """Return the mask without end tokens."""
-        fewer = mask.copy()
-        for token_id in self._end_token_ids:
-            fewer[token_id // _BITS] &= ~np.uint32(1 << token_id % _BITS)
-        return fewer
 
     def _check(self) -> None:
         if self._matcher.is_error():

@@ -17,6 +17,7 @@ from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from yaie.engine.grammar import GrammarState
 from yaie.engine.grammar_limits import check_size, check_values
+from yaie.engine.grammar_tokens import make_tokenizer
 from yaie.errors import InvalidRequest, YaieError
 from yaie.types import Grammar
 
@@ -120,10 +121,10 @@ class GrammarCompiler:
         with self._tokenizer_lock:
             if self._tokenizer is None:
                 try:
-                    self._tokenizer = LLTokenizer(
-                        self._read_tokenizer().fast.to_str(),
-                        n_vocab=self._vocab_size,
-                        eos_token=self._end_token_ids or None,
+                    self._tokenizer = make_tokenizer(
+                        self._read_tokenizer(),
+                        vocab_size=self._vocab_size,
+                        end_token_ids=self._end_token_ids,
                     )
                 except Exception as error:
                     raise InvalidRequest(

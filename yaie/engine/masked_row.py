@@ -1,7 +1,7 @@
 """A token from one row of logits under the mask of a grammar, in numpy. Pure.
 
-Masks are read by words of 32 tokens: a grammar mostly allows a few tokens, or all but a few. Either
-way no step but the maximum and the sum of a wide mask has the length of the vocabulary.
+The mask of a long row is read by words of 32 tokens: a grammar mostly allows a few tokens, or all
+but a few. For a short row the number of calls counts, not their length.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 _BITS = 32
 _ALL = np.uint32(0xFFFFFFFF)
+_SHORT = 4096  # tokens
 _BLOCK = 512  # tokens whose weights are summed before the running sum
 
 
@@ -29,15 +30,18 @@ def sample_masked(
     the most likely of them, the lowest among equals.
     """
     token_ids: NDArray[np.int64] | None = None
-    words = np.flatnonzero(mask)
-    if 4 * len(words) <= len(mask):
+    if len(logits) <= _SHORT:
+        bits = np.unpackbits(mask.view(np.uint8), count=len(logits), bitorder="little")
+        token_ids = bits.nonzero()[0]
+    elif 4 * len(words := np.flatnonzero(mask)) <= len(mask):
         token_ids = _tokens(mask, words, len(logits))
-        if not len(token_ids):
-            return None
-        values = logits[token_ids]
-    else:
+    if token_ids is None:
         values = logits.copy()  # other sequences may share the row
         values[_tokens(~mask, np.flatnonzero(mask != _ALL), len(logits))] = -math.inf
+    elif len(token_ids):
+        values = logits[token_ids]
+    else:
+        return None
     place = int(values.argmax())
     if not math.isfinite(values[place]):
         return None
@@ -60,6 +64,9 @@ def _tokens(
 
 def _select(weights: NDArray[np.float32], uniform: float) -> int:
     """Return the first place whose running sum exceeds `uniform` of the total."""
+    if len(weights) <= _SHORT:
+        running = weights.cumsum(dtype=np.float64)
+        return _first_above(running, uniform * running[-1])
     sums = np.add.reduceat(weights, np.arange(0, len(weights), _BLOCK), dtype=np.float64)
     running = np.cumsum(sums)
     target = uniform * running[-1]

@@ -118,10 +118,11 @@ class Tokenizer:
         """Return one token's part of the text as bytes; empty for an unknown id."""
         found = self._bytes.get(token_id)
         if found is None:
-            found = self._bytes[token_id] = self._bytes_of(token_id)
+            found = self._bytes[token_id] = self.bytes_of(token_id)
         return found
 
-    def _bytes_of(self, token_id: int) -> bytes:
+    def bytes_of(self, token_id: int) -> bytes:
+        """Return the same as `token_bytes`, without keeping it."""
         token = self.fast.id_to_token(token_id)
         if token is None:
             return b""
