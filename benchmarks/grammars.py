@@ -1,9 +1,10 @@
 """Cost of grammars: steps of 32 sequences with a schema and without, in turns; large schemas.
 
-`python -m benchmarks.grammars --model FOLDER` prints JSON. A ratio is the median of the turns' own
-ratios: a slow period slows both. Steps are in processor seconds of the process, all threads
-included, so that other programs do not count. Steps with forced tokens have more rows and are left
-out, so that both sides compute the same.
+`python -m benchmarks.grammars --model FOLDER` prints JSON. Two engines hold the model and step in
+turns: one with schemas, one without. A ratio is the median of the ratios of neighbouring steps,
+since a slow period slows both. Steps are in processor seconds of the process, all threads included,
+so that other programs do not count. Steps with forced tokens have more rows and are left out, so
+that both sides compute the same.
 """
 
 from __future__ import annotations
@@ -39,50 +40,56 @@ LARGE_SCHEMA_BYTES = 64 * 1024
 
 def measure_grammars(model: str, *, threads: int | None, repeats: int) -> dict[str, Any]:
     """Time steps with a schema for none, one and all of 32 sequences; then first uses."""
-    core = EngineCore(EngineConfig(model=model, device="cpu", threads=threads, num_slots=2**14))
+    config = EngineConfig(model=model, device="cpu", threads=threads, num_slots=2**13)
+    cores = [EngineCore(config) for _ in range(2)]
     grammar = Grammar.json_schema(SCHEMA)
-    core.check_grammar(grammar)
+    for core in cores:
+        core.check_grammar(grammar)
     report = {
         "benchmark": "grammars",
         "machine": describe_machine(),
         "model": model,
         "repeats": repeats,
         "steps": [
-            _compare(core, grammar, num_with, temperature, repeats)
+            _compare(cores, grammar, num_with, temperature, repeats)
             for temperature in (0.0, 1.0)
             for num_with in (1, BATCH)
         ],
-        "first_use": [_first_use(core, size) for size in (1024, 8 * 1024, LARGE_SCHEMA_BYTES)],
+        "first_use": [_first_use(cores[0], size) for size in (1024, 8 * 1024, LARGE_SCHEMA_BYTES)],
     }
-    core.close()
+    for core in cores:
+        core.close()
     return report
 
 
 def _compare(
-    core: EngineCore, grammar: Grammar, num_with: int, temperature: float, repeats: int
+    cores: Sequence[EngineCore], grammar: Grammar, num_with: int, temperature: float, repeats: int
 ) -> dict[str, Any]:
-    turns: dict[str, list[float]] = {"without": [], "with": []}
     none: list[Grammar | None] = [None] * BATCH
-    grammars = {"without": none, "with": [grammar] * num_with + none[num_with:]}
+    some = [grammar] * num_with + none[num_with:]
+    pairs: list[tuple[float, float]] = []
     for turn in range(repeats + 1):
-        for name in list(turns)[:: 1 if turn % 2 else -1]:
-            step_s = _median_step(core, grammars[name], temperature, seed=turn)
-            if turn:  # the first one warms up
-                turns[name].append(step_s)
-    ratios = [two / one for one, two in zip(turns["without"], turns["with"], strict=True)]
+        for core, grammars in zip(cores, (none, some), strict=True):
+            _fill(core, grammars, temperature, seed=turn)
+        found = _step_in_turns(cores)
+        pairs += found if turn else []  # the first turn warms up
+    without, with_schema = zip(*pairs, strict=True)
     return {
         "sequences": BATCH,
         "with_schema": num_with,
         "temperature": temperature,
-        "milliseconds": {name: round(statistics.median(t) * 1e3, 3) for name, t in turns.items()},
-        "ratio": round(statistics.median(ratios), 4),
+        "pairs": len(pairs),
+        "milliseconds": {
+            "without": round(statistics.median(without) * 1e3, 3),
+            "with": round(statistics.median(with_schema) * 1e3, 3),
+        },
+        "ratio": round(statistics.median(two / one for one, two in pairs), 4),
     }
 
 
-def _median_step(
+def _fill(
     core: EngineCore, grammars: Sequence[Grammar | None], temperature: float, seed: int
-) -> float:
-    """Return the processor seconds of the median step with one row of each sequence."""
+) -> None:
     for index, grammar in enumerate(grammars):
         prompt = [7 + (seed * 31 + index * 17 + place) % 200 for place in range(PROMPT_LEN)]
         core.add(
@@ -95,15 +102,27 @@ def _median_step(
                 grammar=grammar,
             )
         )
-    times = []
-    while core.has_work:
-        rows = core.stats.rows_computed
-        began = time.process_time()
-        core.step()
-        step_s = time.process_time() - began
-        if core.stats.rows_computed - rows == len(grammars):
-            times.append(step_s)
-    return statistics.median(times)
+
+
+def _step_in_turns(cores: Sequence[EngineCore]) -> list[tuple[float, float]]:
+    """Return the processor seconds of neighbouring steps with one row of each sequence."""
+    pairs = []
+    turn = 0
+    while any(core.has_work for core in cores):
+        turn += 1
+        times = {}
+        for at in (0, 1) if turn % 2 else (1, 0):
+            core = cores[at]
+            rows = core.stats.rows_computed
+            began = time.process_time()
+            if core.has_work:
+                core.step()
+            step_s = time.process_time() - began
+            if core.stats.rows_computed - rows == BATCH:
+                times[at] = step_s
+        if len(times) == len(cores):
+            pairs.append((times[0], times[1]))
+    return pairs
 
 
 def _first_use(core: EngineCore, num_bytes: int) -> dict[str, Any]:
