@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.attention.test_cpu import LOADED, kernels
 from tests.kernels.test_exact_linear import Layer
+from tests.kernels.test_quantized_linear import rounded
 from yaie.kernels import loader
 from yaie.kernels.library import Library
 
@@ -16,7 +17,7 @@ __all__ = ["kernels"]
 
 pytestmark = pytest.mark.skipif(LOADED is None, reason=loader.status().reason)
 
-INPUTS, OUTPUTS, FACTOR = 576, 70, 4.0
+INPUTS, OUTPUTS = 576, 70
 
 
 @pytest.fixture
@@ -25,13 +26,9 @@ def layer(kernels: Library) -> Layer:
 
 
 def twin(layer: Layer, x: torch.Tensor, *, keeps_outliers: bool = True) -> torch.Tensor:
-    """Multiply rounded rows, with their outliers in float64."""
-    limit = FACTOR * x.double().square().mean(-1, keepdim=True).sqrt()
-    outliers = torch.where((x.double().abs() > limit) & keeps_outliers, x.double(), 0.0)
-    rest = x.double() - outliers
-    scale = rest.abs().amax(-1, keepdim=True) / 127
-    rounded = torch.where(scale > 0, (rest / scale).round() * scale, 0.0)
-    return (rounded + outliers) @ layer.weight.T + layer.bias
+    """Multiply rounded rows in float64."""
+    rows = rounded(x, x.shape[1], keeps_outliers=keeps_outliers)
+    return rows @ layer.weight.T + layer.bias
 
 
 def error(found: torch.Tensor, expected: torch.Tensor) -> float:

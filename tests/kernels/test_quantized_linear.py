@@ -48,12 +48,18 @@ def random_weight(
     )
 
 
-def rounded(x: torch.Tensor, group: int) -> torch.Tensor:
-    """Return x [rows, inputs] as the kernels quantize it: bytes times a scale for each group."""
-    grouped = x.view(x.shape[0], -1, group)
+def rounded(x: torch.Tensor, group: int, *, keeps_outliers: bool) -> torch.Tensor:
+    """Return x [rows, inputs] as the kernels quantize it: bytes times a scale for each group.
+
+    `keeps_outliers`: inputs beyond 4 times the RMS of their row stay as they are, as in int8.
+    """
+    limit = 4 * x.square().mean(-1, keepdim=True).sqrt()
+    outliers = torch.where((x.abs() > limit) & keeps_outliers, x, 0.0)
+    grouped = (x - outliers).view(x.shape[0], -1, group)
     peak = grouped.abs().amax(-1, keepdim=True)
     factor = torch.where(peak > 0, 127.0 / peak, torch.zeros(()))
-    return ((grouped * factor).round().double() * (peak / 127.0).double()).view(x.shape)
+    bytes_ = ((grouped * factor).round().double() * (peak / 127.0).double()).view(x.shape)
+    return bytes_ + outliers.double()
 
 
 def compute(
@@ -95,7 +101,7 @@ def test_products_equal_those_of_dequantized_weights(
     bias = torch.randn(outputs)
     y = compute(library, weight, x, torch.empty(rows, outputs), bias=bias)
     wide = weight.dequantize(torch.float32).double()
-    expected = rounded(x, group or inputs) @ wide.T + bias.double()
+    expected = rounded(x, group or inputs, keeps_outliers=bits == 8) @ wide.T + bias.double()
     assert torch.allclose(y.double(), expected, atol=1e-5 * float(expected.abs().max()), rtol=1e-5)
 
 
@@ -138,7 +144,9 @@ def test_results_can_be_added_to_the_output(library: Library) -> None:
     weight = random_weight(40, 64, 4, 32)
     x, before = torch.randn(5, 64), torch.randn(5, 40)
     y = compute(library, weight, x, before.clone(), store=ADD, factor=0.5)
-    expected = before + 0.5 * (rounded(x, 32) @ weight.dequantize(torch.float32).double().T)
+    expected = before + 0.5 * (
+        rounded(x, 32, keeps_outliers=False) @ weight.dequantize(torch.float32).double().T
+    )
     assert torch.allclose(y.double(), expected, atol=1e-4)
 
 
@@ -147,7 +155,10 @@ def test_gates_and_values_share_panels(library: Library, bits: int) -> None:
     weight = random_weight(2 * 50, 64, bits, 32 if bits == 4 else None)
     x = torch.randn(7, 64)
     y = compute(library, weight, x, torch.empty(7, 50), store=GATED_SILU)
-    both = rounded(x, 32 if bits == 4 else 64) @ weight.dequantize(torch.float32).double().T
+    both = (
+        rounded(x, 32 if bits == 4 else 64, keeps_outliers=bits == 8)
+        @ weight.dequantize(torch.float32).double().T
+    )
     expected = nn.functional.silu(both[:, :50]) * both[:, 50:]
     assert torch.allclose(y.double(), expected, atol=1e-5 * float(expected.abs().max()), rtol=1e-5)
 
