@@ -41,6 +41,7 @@ class DecoderLayer(ctypes.Structure):
         ("query_norm", ctypes.c_void_p),
         ("key_norm", ctypes.c_void_p),
         ("qkv", Linear),
+        ("value", Linear),
         ("output", Linear),
         ("gate_up", Linear),
         ("down", Linear),

@@ -112,7 +112,8 @@ struct YaieDecoderLayer {
     const float* mlp_norm;        // [hidden]
     const float* query_norm;      // [key_width] for each head, or null
     const float* key_norm;
-    YaieLinear qkv;  // all query heads, then key heads, then value heads
+    YaieLinear qkv;    // all query heads, then key heads, then value heads
+    YaieLinear value;  // the value heads, if their weights are quantized in another way: else empty
     YaieLinear output;
     YaieLinear gate_up;  // gate and up interleaved: see linear.inl
     YaieLinear down;

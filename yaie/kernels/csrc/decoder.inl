@@ -45,7 +45,8 @@ static void norm_task(void* context, int64_t index, Scratch& scratch) {
 }
 
 // Run a linear layer on normalized rows of x, which are `linear.num_inputs` wide, times a factor.
-static void normed_linear(Pool& pool, DecoderBuffers& buffers, const YaieLinear& linear,
+// Return these rows, or null if they were rounded to bf16.
+static const float* normed_linear(Pool& pool, DecoderBuffers& buffers, const YaieLinear& linear,
                           const float* x, int64_t count, const float* weight, float epsilon,
                           const Target& target, float factor = 1.0f) {
     int64_t width = linear.num_inputs;
@@ -58,6 +59,7 @@ static void normed_linear(Pool& pool, DecoderBuffers& buffers, const YaieLinear&
     if (!call.rounded.bytes) call.y = buffers.floats(DecoderBuffers::kNormed, count * width);
     pool.run(norm_task, &call, (count + kRowsInTask - 1) / kRowsInTask);
     run_linear(pool, linear, call.y, width, count, target, call.rounded);
+    return call.y;
 }
 
 YAIE_INLINE float upcast(float x) { return x; }
@@ -148,7 +150,7 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
     int widest = width > at.value_width ? width : at.value_width;
     float* spare = (float*)scratch.get(3 * widest * sizeof(float));
     float *rotated = spare + widest, *upcasted = rotated + widest;
-    int64_t qkv_width = layer.qkv.num_outputs;
+    int64_t qkv_width = layer.qkv.num_outputs + layer.value.num_outputs;
     int64_t rotary_width = call.decoder->rotary_width;
     int rotary = layer.rotates ? static_cast<int>(rotary_width) : 0;
     int64_t end =
@@ -308,12 +310,19 @@ static void run_layer(Decoding& d, const YaieDecoderLayer& layer, float*& hidden
     int64_t query_width = (int64_t)at.num_heads * at.key_width;
     int64_t output_width = (int64_t)at.num_heads * at.value_width;
     Halves halves = which_halves(d, layer, is_last);
-    int64_t qkv_width = layer.qkv.num_outputs;
+    int64_t value_at = layer.qkv.num_outputs, qkv_width = value_at + layer.value.num_outputs;
     char* qkv = d.buffers.bytes(DecoderBuffers::kQkv, rows * qkv_width * (int64_t)sizeof(float));
     Target to_qkv{(float*)qkv, qkv_width, YAIE_SET, 0.0f};
     if (halves.qkv) to_qkv.halves = qkv;
-    normed_linear(d.pool, d.buffers, layer.qkv, hidden, rows, layer.attention_norm, layer.epsilon,
-                  to_qkv);
+    const float* normed = normed_linear(d.pool, d.buffers, layer.qkv, hidden, rows,
+                                        layer.attention_norm, layer.epsilon, to_qkv);
+    to_qkv.y += value_at;
+    if (to_qkv.halves) to_qkv.halves += value_at * (int64_t)sizeof(Bf16);
+    if (layer.value.num_outputs && normed)
+        run_linear(d.pool, layer.value, normed, width, rows, to_qkv);
+    else if (layer.value.num_outputs)
+        normed_linear(d.pool, d.buffers, layer.value, hidden, rows, layer.attention_norm,
+                      layer.epsilon, to_qkv);
 
     float* queries = d.buffers.floats(DecoderBuffers::kQueries, rows * query_width);
     int64_t half_bytes = d.decoder.rotary_width / 2 * (int64_t)sizeof(float);

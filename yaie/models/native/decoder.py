@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from yaie.attention.cpu import CpuBackend, pool_layer
 from yaie.attention.plan import StepPlan
-from yaie.kernels.decoder import GATED, Decoder, DecoderCall, DecoderLayer
+from yaie.kernels.decoder import GATED, Decoder, DecoderCall, DecoderLayer, Linear
 from yaie.kernels.library import Library
 from yaie.kernels.structures import DTYPES, Layer
 from yaie.kvcache.pool import KVPool
@@ -161,6 +161,7 @@ def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderL
         query_norm=query_norm,
         key_norm=key_norm,
         qkv=packer.pack(parts.qkv),
+        value=Linear() if parts.value is None else packer.pack(parts.value),
         output=packer.pack(parts.output),
         gate_up=packer.pack(parts.gate_up, gated=True),
         down=packer.pack(parts.down),

@@ -46,6 +46,11 @@ class LinearParts:
         return join(weights) if len(weights) == len(parts) else None
 
     @property
+    def are_quantized(self) -> bool:
+        """True if all parts are quantized, each in its own format."""
+        return all(isinstance(module, QuantizedLinear) for module in self.modules)
+
+    @property
     def num_quantized(self) -> int:
         """Number of quantized weights."""
         parts = [getattr(module, "quantized", None) for module in self.modules]
@@ -88,6 +93,7 @@ class LayerParts:
     query_norm: NormParts | None
     key_norm: NormParts | None
     qkv: LinearParts
+    value: LinearParts | None  # the value heads, if they are quantized in a way of their own
     output: LinearParts
     gate_up: LinearParts
     down: LinearParts
@@ -166,12 +172,14 @@ def _layer(layer: Any) -> LayerParts:
     gate_up = _linears(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
     if gate_up.bias() is not None:  # gates and values are interleaved; so would the bias have to be
         raise NotRecognised(f"the gate of {type(mlp).__name__} has a bias")
+    qkv, value = _without_value(_linears(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj")))
     parts = LayerParts(
         attention_norm=_norm(layer.input_layernorm),
         mlp_norm=_norm(layer.post_attention_layernorm),
         query_norm=_head_norm(attention, "q_norm"),
         key_norm=_head_norm(attention, "k_norm"),
-        qkv=_linears(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj")),
+        qkv=qkv,
+        value=value,
         output=_linears(attention, ("o_proj",)),
         gate_up=gate_up,
         down=_linears(mlp, ("down_proj",)),
@@ -209,6 +217,14 @@ def _linears(module: Any, *choices: Sequence[str]) -> LinearParts:
             return LinearParts(parts)
     wanted = " or ".join("+".join(names) for names in choices)
     raise NotRecognised(f"{type(module).__name__} has no plain {wanted}")
+
+
+def _without_value(qkv: LinearParts) -> tuple[LinearParts, LinearParts | None]:
+    """Split off the value projection if only the other two share a quantized format."""
+    if len(qkv.modules) != 3 or not qkv.are_quantized or qkv.quantized() is not None:
+        return qkv, None
+    others = LinearParts(qkv.modules[:2])
+    return (qkv, None) if others.quantized() is None else (others, LinearParts(qkv.modules[2:]))
 
 
 def _norm(module: nn.Module) -> NormParts:

@@ -1,8 +1,9 @@
 """Quantization of a loaded model's linear layers: `--quantization int8` or `int4`.
 
-Rounding to nearest, without calibration. int8 has a scale for each output. int4 has a scale for
-every 64 inputs, the candidate with the least squared error; it leaves the head at int8, whose
-errors affect the logits directly. Called by the loader.
+Rounding to nearest, without calibration. int8 has a scale for each output. int4 has a scale and a
+zero point for every 64 inputs, the candidates with the least squared error. It leaves the head and
+the value projections at int8: their errors cost the most, and they are a small part of the weights.
+Called by the loader.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 INT4_GROUP_SIZE = 64
 _LEAST = {8: -127, 4: -8}  # int8 is symmetric; with 16 steps, -8 is worth using
 _MOST = {8: 127, 4: 7}
-# The step of a group's largest weight: a smaller magnitude clips it, to the others' benefit.
-_INT4_PEAKS = (-8.0, -8.8, -7.4)
+_SENSITIVE = "v_proj"  # suffix of the layers that int4 leaves at int8
+_INT4_STEPS = 15
+# Shares of a group's range: less than all of it clips the extremes, to the others' benefit.
+_INT4_SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
 _ROWS_AT_ONCE = 1024  # bounds the memory of intermediate float32 values
 _PART_BYTES = 16  # per weight of these rows, in four copies
 
@@ -31,8 +34,12 @@ def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
     """
     bits, group = _grouping(int(weight.shape[1]), kind)
     parts = [_round(part, bits, group) for part in torch.split(weight.detach(), _ROWS_AT_ONCE)]
-    values = torch.cat([values for values, _ in parts])
-    return QuantizedWeight(bits, values, torch.cat([scales for _, scales in parts]), None)
+    return QuantizedWeight(
+        bits,
+        values=torch.cat([part.values for part in parts]),
+        scales=torch.cat([part.scales for part in parts]),
+        zero_points=torch.cat([part.zero_points for part in parts]) if bits == 4 else None,
+    )
 
 
 def _grouping(inputs: int, kind: str) -> tuple[int, int]:
@@ -41,27 +48,60 @@ def _grouping(inputs: int, kind: str) -> tuple[int, int]:
     return (4, groups[0]) if kind == "int4" and groups else (8, inputs)
 
 
-def _round(weight: torch.Tensor, bits: int, group: int) -> tuple[torch.Tensor, torch.Tensor]:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some rows of a `QuantizedWeight`."""
+
+    values: torch.Tensor
+    scales: torch.Tensor
+    zero_points: torch.Tensor  # of int8: unused zeros
+
+
+def _round(weight: torch.Tensor, bits: int, group: int) -> _Part:
     grouped = weight.float().view(weight.shape[0], -1, group)
     if bits == 8:
         scales = grouped.abs().amax(-1) / _MOST[8]
-        return _values(grouped, scales, bits).view_as(weight), scales
-    at = grouped.abs().argmax(-1, keepdim=True)
-    peak = grouped.gather(-1, at)[..., 0]  # with its sign: it becomes the most negative value
-    best_scales = torch.zeros_like(peak)
-    best_errors = torch.full_like(peak, torch.inf)
-    for step in _INT4_PEAKS:
-        scales = (peak / step).bfloat16().float()  # as stored, so that the values fit them
-        error = (_values(grouped, scales, bits) * scales[..., None] - grouped).square().sum(-1)
-        is_better = error < best_errors
-        best_scales = torch.where(is_better, scales, best_scales)
-        best_errors = torch.where(is_better, error, best_errors)
-    return _values(grouped, best_scales, bits).view_as(weight), best_scales
+        return _Part(_values(grouped, scales, None, bits).view_as(weight), scales, scales)
+    # Zero is among the values, so that the zero point is a nibble too.
+    least, most = grouped.amin(-1).clamp(max=0), grouped.amax(-1).clamp(min=0)
+    best: _Part | None = None
+    best_errors = torch.full_like(least, torch.inf)
+    for share in _INT4_SHARES:
+        # As stored, so that the values fit it.
+        scales = ((most - least) * (share / _INT4_STEPS)).bfloat16().float()
+        nearest = _divide(-least * share, scales).round_()
+        for shift in (0, -1, 1):
+            points = (nearest + shift).clamp_(0, _INT4_STEPS).add_(_LEAST[4])
+            values = _values(grouped, scales, points, bits)
+            found = (values.float() - points[..., None]) * scales[..., None]
+            error = (found - grouped).square_().sum(-1)
+            part = _Part(values, scales, points.to(torch.int8))
+            best = part if best is None else _choose(error < best_errors, part, best)
+            best_errors = torch.minimum(error, best_errors)
+    assert best is not None
+    return _Part(best.values.view_as(weight), best.scales, best.zero_points)
 
 
-def _values(grouped: torch.Tensor, scales: torch.Tensor, bits: int) -> torch.Tensor:
-    factors = torch.where(scales != 0, 1 / scales, torch.zeros(()))
-    return (grouped * factors[..., None]).round_().clamp_(_LEAST[bits], _MOST[bits]).to(torch.int8)
+def _choose(is_first: torch.Tensor, first: _Part, second: _Part) -> _Part:
+    """Take each group [outputs, groups] from one of two parts."""
+    return _Part(
+        torch.where(is_first[..., None], first.values, second.values),
+        torch.where(is_first, first.scales, second.scales),
+        torch.where(is_first, first.zero_points, second.zero_points),
+    )
+
+
+def _divide(numerator: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+    return torch.where(scales != 0, numerator / scales, torch.zeros(()))
+
+
+def _values(
+    grouped: torch.Tensor, scales: torch.Tensor, points: torch.Tensor | None, bits: int
+) -> torch.Tensor:
+    steps = _divide(grouped, scales[..., None]).round_()
+    if points is not None:
+        steps += points[..., None]
+    return steps.clamp_(_LEAST[bits], _MOST[bits]).to(torch.int8)
 
 
 def _is_rounded(module: nn.Module) -> bool:
@@ -69,8 +109,8 @@ def _is_rounded(module: nn.Module) -> bool:
     return type(module) is nn.Linear
 
 
-def _kind_for(linear: nn.Module, head: nn.Module | None, kind: str) -> str:
-    return "int8" if linear is head else kind
+def _kind_for(name: str, linear: nn.Module, head: nn.Module | None, kind: str) -> str:
+    return "int8" if linear is head or name.endswith(_SENSITIVE) else kind
 
 
 def quantize_model(model: nn.Module, kind: str, device: torch.device | None = None) -> int:
@@ -87,7 +127,7 @@ def quantize_model(model: nn.Module, kind: str, device: torch.device | None = No
     named = [(name, m) for name, m in model.named_modules() if _is_rounded(m)]
     for name, linear in named:
         is_head = linear is head
-        weight = quantize_weight(linear.weight.to(device), _kind_for(linear, head, kind))
+        weight = quantize_weight(linear.weight.to(device), _kind_for(name, linear, head, kind))
         bias = None if linear.bias is None else linear.bias.detach()
         replacement = QuantizedLinear(weight, bias, is_tied=is_head and tied)
         if is_head and tied:
@@ -104,11 +144,12 @@ def quantize_model(model: nn.Module, kind: str, device: torch.device | None = No
 def kind_of(model: nn.Module) -> str | None:
     """Return the kind of the quantized layers: "int8", "int4", "int4+int8", or None.
 
-    The head counts only if it is the sole quantized layer: with int4 it is always int8.
+    The head and value projections count only if all layers are of them: int4 has them in int8.
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
-    held = [m for m in model.modules() if isinstance(m, QuantizedLinear)]
-    shown = [m for m in held if m is not head] or held
+    named = [(n, m) for n, m in model.named_modules() if isinstance(m, QuantizedLinear)]
+    shown = [m for n, m in named if m is not head and not n.endswith(_SENSITIVE)]
+    shown = shown or [m for _, m in named]
     bits = sorted({m.quantized.bits for m in shown if m.quantized is not None})
     return "+".join(f"int{each}" for each in bits) or None
 
@@ -131,7 +172,8 @@ class RoundedLayer:
     def nbytes(self, *, packed: bool) -> int:
         """Return its bytes in memory; unpacked 4-bit weights take a byte each."""
         groups = self.num_outputs * (self.num_inputs // self.group_size)
-        scales = groups * scale_nbytes(self.bits, packed=packed)
+        points = 1 if self.bits == 4 else 0
+        scales = groups * (scale_nbytes(self.bits, packed=packed) + points)
         return self.num_weights * (self.bits if packed else 8) // 8 + scales
 
     @property
@@ -189,11 +231,11 @@ def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
     head = model.get_output_embeddings()  # type: ignore[operator]
     stays = {id(parameter): parameter.numel() for parameter in model.parameters()}
     layers = []
-    for linear in model.modules():
+    for name, linear in model.named_modules():
         if not isinstance(linear, nn.Linear) or not _is_rounded(linear):
             continue
         outputs, inputs = linear.weight.shape
-        bits, group = _grouping(inputs, _kind_for(linear, head, kind))
+        bits, group = _grouping(inputs, _kind_for(name, linear, head, kind))
         is_tied = linear.weight is embedding
         layers.append(RoundedLayer(outputs, inputs, bits, group, is_tied))
         if not is_tied:

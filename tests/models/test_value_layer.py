@@ -1,0 +1,41 @@
+"""Value projections with a format of their own beside queries and keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.models.test_native_decoder import load_case, needs_library
+from yaie.engine.choose_executor import choose_executor
+from yaie.models.native.agreement import comparison_plan
+from yaie.models.native.structure import recognise
+from yaie.models.quantization.quantize import kind_of
+from yaie.models.quantization.weights import QuantizedLinear
+
+
+@needs_library
+def test_int4_computes_values_in_int8(tmp_path: Path) -> None:
+    loaded = load_case("qwen3", tmp_path, quantization="int4")
+    assert kind_of(loaded.model) == "int4"
+    for layer in recognise(loaded.model).layers:
+        assert layer.value is not None
+        (value,) = layer.value.modules
+        assert isinstance(value, QuantizedLinear)
+        assert value.quantized is not None
+        assert value.quantized.bits == 8
+        assert len(layer.qkv.modules) == 2
+    expected = choose_executor(loaded, may_pack=False).execute(comparison_plan(loaded))
+    executor = choose_executor(load_case("qwen3", tmp_path, quantization="int4"))
+    assert executor.name == "native"
+    found = executor.execute(comparison_plan(loaded))
+    assert (found - expected).norm() / expected.norm() < 0.2
+
+
+@pytest.mark.parametrize("kind", [None, "int8"])
+def test_equal_formats_stay_together(tmp_path: Path, kind: str | None) -> None:
+    settings = {} if kind is None else {"quantization": kind}
+    loaded = load_case("qwen3", tmp_path, **settings)
+    for layer in recognise(loaded.model).layers:
+        assert layer.value is None
+        assert len(layer.qkv.modules) == 3
