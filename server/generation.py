@@ -79,6 +79,7 @@ class Generation:
         self._first_at: float | None = None
         self._reasons: set[str] = set()
         self._closed = False
+        self.at_close: list[Callable[[], None]] = []
 
     def start(self) -> None:
         """Send the requests to the engine. Raises `AnswerTooLarge`, before anything is computed."""
@@ -182,6 +183,9 @@ class Generation:
         # Cycles: the traceback of a raised error holds frames with this generation.
         self._submissions, self._error = [], None
         self._on_close(self)
+        for call in self.at_close:
+            call()
+        self.at_close = []
 
     def _close_submissions(self) -> None:
         for submission in self._submissions:

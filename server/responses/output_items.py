@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,6 +13,14 @@ from yaie.text.parts import Part, ReasoningPart, TextPart, ToolCallPart
 
 Event = dict[str, Any]
 Status = Literal["in_progress", "completed", "incomplete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """Sizes of the deltas of each item, in characters and logprobs; the first items have ended."""
+
+    deltas: list[list[tuple[int, int]]]
+    num_ended: int
 
 
 @dataclass(slots=True)
@@ -26,6 +34,7 @@ class _Open:
     call_id: str = ""
     texts: list[str] = field(default_factory=list)
     logprobs: list[Any] = field(default_factory=list)
+    cuts: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -36,20 +45,21 @@ class _Open:
         """The fields of its events that name the item."""
         return {"item_id": self.item_id, "output_index": self.output_index}
 
-    def content(self, text: str) -> Item:
-        """Return the one content part of a message or a thought."""
+    def content(self) -> Item:
+        """Return the one content part of a message or a thought, as it is so far."""
+        text = self.text
         if self.kind == "reasoning":
             return {"type": "reasoning_text", "text": text}
         return {
             "type": "output_text",
             "annotations": [],
-            "logprobs": self.logprobs if text else [],
+            "logprobs": list(self.logprobs),
             "text": text,
         }
 
     def item(self, status: Status) -> Item:
         """Return the item; in progress it is still without content."""
-        content = [] if status == "in_progress" else [self.content(self.text)]
+        content = [] if status == "in_progress" else [self.content()]
         item: Item = {"id": self.item_id, "type": self.kind, "status": status}
         if self.kind == "reasoning":
             return item | {"summary": [], "content": content}
@@ -63,10 +73,12 @@ class _Open:
 class OutputItems:
     """Items of one response. Parts come in; events go out, and finished items stay.
 
-    The items do not depend on the size of the parts.
+    The items do not depend on the size of the parts. `make_id` takes the prefix of an id.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, make_id: Callable[[str], str] = new_id) -> None:
+        self._make_id = make_id
+        self._ended_cuts: list[list[tuple[int, int]]] = []
         self._done: list[Item] = []
         self._open: _Open | None = None
         self._logprobs: list[Any] = []  # of tokens without text so far
@@ -100,6 +112,11 @@ class OutputItems:
             return list(self._done)
         return [*self._done, self._open.item("incomplete")]
 
+    def cuts(self) -> Cuts:
+        """Return the sizes of all deltas so far."""
+        growing = [] if self._open is None else [list(self._open.cuts)]
+        return Cuts([*self._ended_cuts, *growing], len(self._ended_cuts))
+
     def _opened(
         self,
         kind: Literal["message", "reasoning", "function_call"],
@@ -111,7 +128,7 @@ class OutputItems:
             return
         yield from self._closed("completed")
         prefix = {"message": "msg", "reasoning": "rs", "function_call": "fc"}[kind]
-        new = self._open = _Open(kind, new_id(prefix), len(self._done), call)
+        new = self._open = _Open(kind, self._make_id(prefix), len(self._done), call)
         if call is not None:
             new.call_id = call.call_id or f"call_{uuid.uuid4().hex[:24]}"
         yield {
@@ -124,7 +141,7 @@ class OutputItems:
                 "type": "response.content_part.added",
                 **new.place,
                 "content_index": 0,
-                "part": new.content(""),
+                "part": new.content(),
             }
 
     def _text_delta(self, text: str) -> Event:
@@ -132,6 +149,7 @@ class OutputItems:
         logprobs, self._logprobs = self._logprobs, []
         self._open.texts.append(text)
         self._open.logprobs += logprobs
+        self._open.cuts.append((len(text), len(logprobs)))
         return {
             "type": "response.output_text.delta",
             **self._open.place,
@@ -143,6 +161,7 @@ class OutputItems:
     def _reasoning_delta(self, text: str) -> Event:
         assert self._open is not None
         self._open.texts.append(text)
+        self._open.cuts.append((len(text), 0))
         return {
             "type": "response.reasoning_text.delta",
             **self._open.place,
@@ -153,6 +172,7 @@ class OutputItems:
     def _arguments_delta(self, text: str) -> Event:
         assert self._open is not None
         self._open.texts.append(text)
+        self._open.cuts.append((len(text), 0))
         return {
             "type": "response.function_call_arguments.delta",
             **self._open.place,
@@ -182,9 +202,10 @@ class OutputItems:
                 "text": last.text,
                 **({"logprobs": last.logprobs} if is_text else {}),
             }
-            yield {"type": "response.content_part.done", **part, "part": last.content(last.text)}
+            yield {"type": "response.content_part.done", **part, "part": last.content()}
         item = last.item(status)
         self._done.append(item)
+        self._ended_cuts.append(last.cuts)
         self._open = None
         yield {
             "type": "response.output_item.done",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,8 +13,11 @@ import msgspec
 from server.errors import ResponseCancelled, error_body
 from server.generation import Generation
 from server.responses.base import GenerationResponse
+from server.responses.followers import Follower
 from server.responses.logprobs import token_logprobs
 from server.responses.output_items import Event, OutputItems
+from server.responses.replay import replayed
+from server.responses.sse import named_event
 from server.schemas.response_answers import ResponseAnswer, ResponseEvent
 from server.turns.store import Item, Link
 from server.turns.translate import Turn
@@ -36,7 +41,10 @@ class ResponseObject(GenerationResponse):
         self._num_events = 0
         self._finish_reason: str | None = None
         self._parse_fault = ""
-        self._is_over = False  # its last document has been made
+        self._last: dict[str, Any] | None = None  # document, once it is over
+        self._followers: list[Follower] = []
+        self._lock = threading.Lock()  # events are written in threads too
+        generation.at_close.append(self._end_followers)
         self._about_request = _about(self._turn)
         place = self._turn.body.place
         place.store.begin(place.tenant, self.call.response_id, self)
@@ -45,7 +53,7 @@ class ResponseObject(GenerationResponse):
     def is_running(self) -> bool:
         """True until the response ends, with or without its client."""
         if self._turn.body.background:  # until it is stored, for clients that poll
-            return not self._is_over
+            return self._last is None
         return self.generation.is_running
 
     def so_far(self) -> bytes:
@@ -66,6 +74,28 @@ class ResponseObject(GenerationResponse):
         self.generation.fail(ResponseCancelled("the response was cancelled by a request"))
         return msgspec.json.encode(self._finished("cancelled"))
 
+    def follow(self, after: int) -> Follower:
+        """Return a reader of the events with numbers above `after`, those to come included."""
+        with self._lock:
+            document = self._document("in_progress", self._items.items())
+            events = replayed(document, self._items.cuts())
+            written = list(numbered(itertools.islice(events, self._num_events)))
+            follower = Follower(written[after + 1 :], skip=max(0, after + 1 - len(written)))
+            self._followers.append(follower)
+        return follower
+
+    def _end_followers(self) -> None:
+        """Send followers the rest of a response that was not streamed, or that had no end."""
+        if not self._followers:
+            return
+        if self._last is None:
+            message = "the response was ended before its end was written; send the request again"
+            about = {"code": "response_ended", "message": message, "param": None}
+            self._written([{"type": "error", **about}], is_end=True)
+        else:
+            events = replayed(self._last, self._items.cuts())
+            self._written(itertools.islice(events, self._num_events, None), is_end=True)
+
     def opening(self) -> bytes:
         """Return the events `response.created` and `response.in_progress`."""
         document = self._document("in_progress", [])
@@ -76,7 +106,8 @@ class ResponseObject(GenerationResponse):
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
         """Return the events of items that begin, grow and end."""
-        return b"".join(self._written(self._pushed(piece)) for piece in pieces.values())
+        with self._lock:
+            return b"".join(self._written(self._pushed(piece)) for piece in pieces.values())
 
     def closing(self) -> bytes:
         """Return the last event, with the whole response, after storing it."""
@@ -90,16 +121,16 @@ class ResponseObject(GenerationResponse):
         document = self._failed(error)
         about = {name: shown[name] for name in ("code", "message", "param")}
         return self._written(
-            [{"type": "error", **about}, {"type": "response.failed", "response": document}]
+            [{"type": "error", **about}, {"type": "response.failed", "response": document}],
+            is_end=True,
         )
 
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response, after storing it."""
-        if self._is_over:  # cancelled while its last tokens were decoded
+        if self._last is not None:  # cancelled while its last tokens were decoded
             return self._unfinished()
         for piece in pieces.values():
-            for _ in self._pushed(piece):
-                pass
+            self._pushed(piece)
         return self._finished(self._status)
 
     def _pushed(self, piece: TextPiece) -> Sequence[Event]:
@@ -119,7 +150,7 @@ class ResponseObject(GenerationResponse):
     def _ending(self, document: dict[str, Any]) -> bytes:
         """Return the last event of a stream with this response."""
         name = "completed" if document["status"] == "completed" else "incomplete"
-        return self._written([{"type": f"response.{name}", "response": document}])
+        return self._written([{"type": f"response.{name}", "response": document}], is_end=True)
 
     def _finished(self, status: str) -> dict[str, Any]:
         """Return the document of a response that has ended with a status, and store it."""
@@ -150,8 +181,9 @@ class ResponseObject(GenerationResponse):
             place = self._turn.body.place
             link = Link(self._turn.before, self._turn.items, document["output"])
             raw = msgspec.json.encode(document)
-            document["store"] = place.store.put(place.tenant, document["id"], raw, link)
-        self._is_over = True
+            cuts = msgspec.json.encode(self._items.cuts())
+            document["store"] = place.store.put(place.tenant, document["id"], raw, link, cuts)
+        self._last = document
 
     def _document(self, status: str, output: list[Item]) -> dict[str, Any]:
         return {
@@ -184,16 +216,21 @@ class ResponseObject(GenerationResponse):
             return []
         return token_logprobs(self.tokenizer, given)
 
-    def _written(self, events: Any) -> bytes:
-        body = b""
-        for each in events:
-            numbered = {"type": each["type"], "sequence_number": self._num_events, **each}
-            self._num_events += 1
-            body += b"event: %b\ndata: %b\n\n" % (
-                each["type"].encode(),
-                msgspec.json.encode(numbered),
-            )
-        return body
+    def _written(self, events: Iterable[Event], *, is_end: bool = False) -> bytes:
+        written = list(numbered(events, self._num_events))
+        self._num_events += len(written)
+        for follower in self._followers:
+            follower.send(written, is_end=is_end)
+        if is_end:
+            self._followers = []
+        return b"".join(written)
+
+
+def numbered(events: Iterable[Event], first: int = 0) -> Iterator[bytes]:
+    """Return events as they are sent, with their numbers from `first` on."""
+    for number, each in enumerate(events, first):
+        named = {"type": each["type"], "sequence_number": number, **each}
+        yield named_event(each["type"], msgspec.json.encode(named))
 
 
 def _about(turn: Turn) -> dict[str, Any]:

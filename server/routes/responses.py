@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from server.endpoint import Endpoint
 from server.errors import NotFound
-from server.responses.response_object import ResponseObject
+from server.openapi import EVENTS
+from server.responses.output_items import Cuts
+from server.responses.replay import replayed
+from server.responses.response_object import ResponseObject, numbered
 from server.schemas.response_answers import DeletedResponse, InputItems, ResponseAnswer
 from server.schemas.responses import Place, ResponsesBody
 from server.schemas.tokens import ResponseInputTokens
@@ -20,7 +24,7 @@ from server.service import Service
 from server.token_endpoint import TokenEndpoint
 from server.turns.store import Item
 from server.turns.translate import count_response_tokens, respond
-from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.errors import InvalidRequest
 
 router = APIRouter(tags=["responses"])
 MAX_PAGE = 100
@@ -97,24 +101,42 @@ async def refuse_compaction(request: Request) -> Response:
 @router.head("/v1/responses/{response_id}", include_in_schema=False)
 @router.get(
     "/v1/responses/{response_id}",
-    openapi_extra=_query(stream="boolean"),
-    responses={200: {"model": ResponseAnswer}},
+    openapi_extra=_query(stream="boolean", starting_after="integer"),
+    responses=RESPONSES.answers,
 )
 async def get_response(request: Request, response_id: str) -> Response:
-    """Return a stored response, or one in progress."""
-    if request.query_params.get("stream", "false").lower() not in ("", "0", "false"):
-        raise UnsupportedParameter(
-            "stream is not supported here; a response is streamed by the request that creates it",
-            param="stream",
-        )
+    """Return a stored response, or one in progress; with `stream` as the events of its stream.
+
+    A stream begins behind the event with the number `starting_after`.
+    """
     place = _place(request)
+    after = _streamed_after(request.query_params)
     document = place.store.document(place.tenant, response_id)
-    if document is None:
-        running = place.store.running(place.tenant, response_id)
-        if running is None:
-            raise _no_such_response(response_id)
-        document = running.so_far()
-    return _json(document)
+    running = place.store.running(place.tenant, response_id) if document is None else None
+    if document is not None:
+        if after is None:
+            return _json(document)
+        cuts = msgspec.json.decode(place.store.cuts(place.tenant, response_id), type=Cuts)
+        events = numbered(replayed(msgspec.json.decode(document), cuts))
+        return StreamingResponse(islice(events, after + 1, None), media_type=EVENTS)
+    if running is None:
+        raise _no_such_response(response_id)
+    if after is None:
+        return _json(running.so_far())
+    return StreamingResponse(running.follow(after), media_type=EVENTS)
+
+
+def _streamed_after(query: Mapping[str, str]) -> int | None:
+    """Return the number of the event before the stream, -1 for a whole one; None without one."""
+    if query.get("stream", "false").lower() in ("", "0", "false"):
+        return None
+    after = query.get("starting_after", "")
+    if not re.fullmatch(r"[0-9]{0,9}", after, re.ASCII):
+        raise InvalidRequest(
+            f"starting_after must be the number of an event, got {after[:40]!r}",
+            param="starting_after",
+        )
+    return int(after) if after else -1
 
 
 @router.delete("/v1/responses/{response_id}", responses={200: {"model": DeletedResponse}})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, Sequence
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -71,19 +71,23 @@ class RunningResponse(Protocol):
     def cancel(self) -> bytes:
         """End the generation; return the cancelled response as JSON."""
 
+    def follow(self, after: int) -> AsyncIterable[bytes]:
+        """Return the events with numbers above `after`, those to come included."""
+
 
 class _Stored:
-    """One response: its document as JSON, and the conversation up to its end."""
+    """One response: its document and the cuts of its stream as JSON, and the conversation."""
 
-    __slots__ = ("document", "link")
+    __slots__ = ("cuts", "document", "link")
 
-    def __init__(self, document: bytes, link: Link) -> None:
+    def __init__(self, document: bytes, link: Link, cuts: bytes) -> None:
         self.document = document
         self.link = link
+        self.cuts = cuts
 
     @property
     def num_bytes(self) -> int:
-        return len(self.document) + OVERHEAD_BYTES
+        return len(self.document) + len(self.cuts) + OVERHEAD_BYTES
 
 
 class ResponseStore:
@@ -115,9 +119,14 @@ class ResponseStore:
         found = self._running.get((tenant, response_id))
         return found if found is not None and found.is_running else None
 
-    def put(self, tenant: str, response_id: str, document: bytes, link: Link) -> bool:
-        """Store a response, or replace it; return False if it exceeds the whole store."""
-        stored = _Stored(document, link)
+    def put(
+        self, tenant: str, response_id: str, document: bytes, link: Link, cuts: bytes = b""
+    ) -> bool:
+        """Store a response, or replace it; return False if it exceeds the whole store.
+
+        `cuts`: the sizes of its deltas as JSON, for streams of it.
+        """
+        stored = _Stored(document, link, cuts)
         if stored.num_bytes + link.total_bytes > self.max_bytes:
             return False
         with self._lock:
@@ -134,6 +143,11 @@ class ResponseStore:
         """Return a response as JSON, or None."""
         stored = self._find(tenant, response_id)
         return None if stored is None else stored.document
+
+    def cuts(self, tenant: str, response_id: str) -> bytes:
+        """Return the sizes of a stored response's deltas as JSON; empty without a response."""
+        stored = self._find(tenant, response_id)
+        return b"" if stored is None else stored.cuts
 
     def link(self, tenant: str, response_id: str) -> Link | None:
         """Return the conversation up to the end of a response, or None."""

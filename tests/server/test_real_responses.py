@@ -84,6 +84,26 @@ def test_a_stream_is_the_whole_response(client: openai.OpenAI) -> None:
     assert client.responses.retrieve(last.response.id) == last.response
 
 
+def test_a_stream_is_read_again_by_its_id(client: openai.OpenAI) -> None:
+    own = list(
+        client.responses.create(
+            model="tiny", input="the plan?", max_output_tokens=12, stream=True, extra_body=LONG
+        )
+    )
+    begun: Any = own[0]
+    again = client.responses.retrieve(begun.response.id, stream=True)
+    assert list(again) == own
+    rest = client.responses.retrieve(begun.response.id, stream=True, starting_after=5)
+    assert list(rest) == own[6:]
+
+
+def test_input_tokens_are_counted(client: openai.OpenAI) -> None:
+    answer = client.responses.create(model="tiny", input="the plan?", max_output_tokens=4)
+    counted = client.responses.input_tokens.count(model="tiny", input="the plan?")
+    assert answer.usage is not None
+    assert counted.input_tokens == answer.usage.input_tokens
+
+
 def test_logprobs(client: openai.OpenAI) -> None:
     answer = client.responses.create(
         model="tiny",

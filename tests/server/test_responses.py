@@ -346,8 +346,8 @@ def test_input_items_are_listed_in_pages(http: TestClient) -> None:
 
 
 def test_a_response_is_not_streamed_twice(http: TestClient) -> None:
-    wrong = http.get(f"{URL}/{ask(http)['id']}", params={"stream": "true"})
-    assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "stream")
+    wrong = http.get(f"{URL}/{ask(http)['id']}", params={"stream": "true", "starting_after": "x"})
+    assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "starting_after")
 
 
 @pytest.mark.parametrize(

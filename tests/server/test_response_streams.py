@@ -1,0 +1,160 @@
+"""Streams of a response by its id: of stored ones, and of ones that other requests began."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from server.responses.output_items import OutputItems
+from server.responses.replay import replayed
+from tests.server.conftest import MakeApp
+from tests.server.scripted_client import error_script
+from tests.server.test_background import begin, hold
+from tests.server.test_responses import EVENT, URL, ask, events_of
+from yaie.errors import RequestError
+from yaie.text.parts import Part, ReasoningPart, TextPart, ToolCallPart
+
+Events = list[dict[str, Any]]
+
+
+def read(text: str) -> Events:
+    events = []
+    for block in text.strip().split("\n\n"):
+        name, data = block.split("\n")
+        events.append(json.loads(data.removeprefix("data: ")))
+        assert name == f"event: {events[-1]['type']}"
+        EVENT.validate_python(events[-1])
+    return events
+
+
+def stream(http: TestClient, response_id: str, **query: Any) -> Events:
+    answer = http.get(f"{URL}/{response_id}", params={"stream": "true", **query})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    return read(answer.text) if answer.text else []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"include": ["message.output_text.logprobs"], "top_logprobs": 2},
+        {"max_output_tokens": 2},
+    ],
+)
+def test_a_stored_stream_is_repeated_from_any_event(http: TestClient, fields: Any) -> None:
+    events = events_of(http, **fields)
+    response_id = events[0]["response"]["id"]
+    assert stream(http, response_id) == events
+    for after in (0, 3, len(events) - 2):
+        assert stream(http, response_id, starting_after=after) == events[after + 1 :]
+    assert stream(http, response_id, starting_after=99) == []
+
+
+def test_a_whole_response_has_a_stream_too(http: TestClient) -> None:
+    whole = ask(http)
+    events = stream(http, whole["id"])
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    assert events[0]["type"] == "response.created"
+    assert (events[-1]["type"], events[-1]["response"]) == ("response.completed", whole)
+
+
+@pytest.mark.parametrize("after", [None, 0, 4])
+def test_a_stream_in_progress_is_followed(make_app: MakeApp, after: int | None) -> None:
+    http, engine = make_app()
+    goes_on = hold(engine, 3)
+    query = {} if after is None else {"starting_after": after}
+    with ThreadPoolExecutor() as threads:
+        own = threads.submit(events_of, http)
+        store = http.app.state.service.stored_responses  # type: ignore[attr-defined]
+        while not (running := list(store._running.values())) or not running[0]._num_events:
+            pass
+        response_id = running[0].call.response_id
+        followed = threads.submit(stream, http, response_id, **query)
+        while not running[0]._followers:
+            pass
+        goes_on.set()
+        events = own.result()
+    first = 0 if after is None else after + 1
+    assert followed.result() == events[first:] == stream(http, response_id, **query)
+
+
+@pytest.mark.parametrize("after", [None, 2])
+def test_a_response_in_the_background_is_followed(make_app: MakeApp, after: int | None) -> None:
+    http, engine = make_app()
+    goes_on = hold(engine, 1)
+    begun = begin(http)
+    query = {} if after is None else {"starting_after": after}
+    with ThreadPoolExecutor() as threads:
+        followed = threads.submit(stream, http, begun["id"], **query)
+        store = http.app.state.service.stored_responses  # type: ignore[attr-defined]
+        while not store.running("", begun["id"])._followers:
+            pass
+        goes_on.set()
+    events = followed.result()
+    assert events == stream(http, begun["id"], **query)
+    assert events[-1]["response"]["status"] == "completed"
+
+
+def test_other_ends_reach_the_followers(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    hold(engine, 1)
+    begun = begin(http)
+    store = http.app.state.service.stored_responses  # type: ignore[attr-defined]
+    with ThreadPoolExecutor() as threads:
+        followed = threads.submit(stream, http, begun["id"])
+        while not store.running("", begun["id"])._followers:
+            pass
+        cancelled = http.post(f"{URL}/{begun['id']}/cancel").json()
+        assert followed.result()[-1] == {
+            "type": "response.incomplete",
+            "sequence_number": followed.result()[-1]["sequence_number"],
+            "response": cancelled,
+        }
+    engine.script = error_script(RequestError("it broke", 500, "request_failed"))
+    begun = begin(http)
+    while http.get(f"{URL}/{begun['id']}").json()["status"] != "failed":
+        pass
+    *_, error, failed = stream(http, begun["id"])
+    assert (error["type"], error["code"]) == ("error", "server_error")
+    assert failed["response"]["status"] == "failed"
+
+
+parts = st.lists(
+    st.one_of(
+        st.text("ab🙂", max_size=3).map(TextPart),
+        st.text("ab", max_size=3).map(ReasoningPart),
+        st.builds(
+            ToolCallPart,
+            index=st.integers(0, 1),
+            name=st.just("f"),
+            arguments=st.text("{}", max_size=2),
+            call_id=st.just("c"),
+        ),
+    ),
+    max_size=8,
+)
+
+
+@given(
+    pushed=st.lists(st.tuples(parts, st.integers(0, 2)), max_size=5),
+    status=st.sampled_from(["completed", "incomplete", None]),
+)
+def test_the_events_of_items_are_put_together_once_more(
+    pushed: list[tuple[list[Part], int]], status: Any
+) -> None:
+    made = OutputItems()
+    events = []
+    for given_parts, num_logprobs in pushed:
+        events += made.push(given_parts, [{"logprob": -1.0}] * num_logprobs)
+    if status is not None:
+        events += made.end(status)
+    document = {"id": "r", "status": "in_progress", "output": made.items()}
+    again = list(replayed(document, made.cuts()))[2:]
+    assert again == events
