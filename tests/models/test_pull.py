@@ -13,7 +13,7 @@ from huggingface_hub import constants
 from tests.models.gguf_files import llama_metadata, tensors_of, vocabulary_metadata, write_gguf
 from tests.models.test_folder import put_in_cache
 from tests.models.test_gguf_model import make_model
-from yaie.errors import ConfigError, ModelNotFound
+from yaie.errors import ConfigError, ModelNotFound, ModelUnsupported
 from yaie.models import catalogue, folder, pull
 from yaie.models.catalogue import CATALOGUE, ListedModel, Wheel
 from yaie.models.folder import nearest_models, open_folder, resolve_model_path
@@ -67,6 +67,18 @@ def put_in_index(index: Path, content: bytes) -> None:
 
 def files_in(cache: Path) -> list[str]:
     return [path.name for path in cache.rglob("*") if path.is_file()]
+
+
+@pytest.mark.integration  # pip in a process of its own
+def test_a_folder_of_that_name_without_a_model_is_no_model(
+    listed: ListedModel, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny").mkdir()
+    opened = open_folder("tiny")
+    assert opened.checkpoint.files == (pull.pulled_file(listed),)
+    (tmp_path / "tiny" / "config.json").write_text("{")
+    with pytest.raises(ModelUnsupported, match=r"config\.json"):
+        open_folder("tiny")
 
 
 @pytest.mark.integration  # pip in a process of its own

@@ -70,6 +70,8 @@ def names_repository(model: str) -> bool:
     """Return True if the name is a repository id, and neither a folder nor the built-in model."""
     looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
     looks_like_path = looks_like_path or model.lower().endswith(GGUF)
+    if _is_listed(model):
+        return True
     if looks_like_path or model == BUILTIN_MODEL or Path(model).exists():
         return False
     try:
@@ -77,6 +79,11 @@ def names_repository(model: str) -> bool:
     except HFValidationError:
         return False
     return True
+
+
+def _is_listed(model: str) -> bool:
+    """Return True for a short name, unless it is a model in the working directory as well."""
+    return model in CATALOGUE and not (Path(model) / "config.json").exists()
 
 
 def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
@@ -91,11 +98,11 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
     folder = Path(model).expanduser()
     if folder.is_file() and folder.suffix.lower() == GGUF:
         return folder_of_gguf(folder)
+    if _is_listed(model):
+        return _listed(CATALOGUE[model], with_weights=with_weights)
     if folder.is_dir():
         read_config(folder)
         return folder.resolve()
-    if model in CATALOGUE and not folder.exists():
-        return _listed(CATALOGUE[model], with_weights=with_weights)
     if folder.is_file():
         raise ModelNotFound(
             f"{model} is a file; name the folder that holds it and config.json, or a {GGUF} file"
