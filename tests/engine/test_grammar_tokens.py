@@ -107,6 +107,21 @@ def test_a_tokenizer_without_byte_level_tokens_is_read_from_json(tmp_path: Path)
     assert len(token_ids) == 2 and made.decode_str(token_ids) == "the is"
 
 
+def test_tokens_behind_a_gap_of_the_vocabulary_have_their_text(tmp_path: Path) -> None:
+    folder = write_byte_level(tmp_path)
+    read = json.loads((folder / "tokenizer.json").read_text())
+    vocab = read["model"]["vocab"]
+    last = max(vocab, key=lambda token: vocab[token])
+    vocab[last] += 7
+    (folder / "tokenizer.json").write_text(json.dumps(read))
+    tokenizer = load_tokenizer(folder)
+    moved = vocab[last]
+    assert tokenizer.vocab_size < moved
+    made = make_tokenizer(tokenizer, vocab_size=moved + 3, end_token_ids=[1])
+    assert made.decode_bytes([moved]) == tokenizer.token_bytes(moved) != b""
+    assert made.dbg_tokens([moved - 1]) == f"⟦<[{moved - 1}]>⟧"
+
+
 def test_more_tokens_than_logits_are_refused(tokenizer: Tokenizer) -> None:
     with pytest.raises(ValueError, match="logits of 300"):
         make_tokenizer(tokenizer, vocab_size=300, end_token_ids=[1])

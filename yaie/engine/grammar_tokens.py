@@ -25,7 +25,8 @@ _SLICE = 512  # tokens read at a time: a fraction of a millisecond
 _SLICES = [r'[^"\\\x00-\x1F\x7F]{1,30}', r'[^"\\\x00-\x1F\x7F]+']
 
 _PAUSE_S = 1e-4  # long enough for a thread that waits for the interpreter lock
-_LONG_PAUSE_S = 0.02  # for steps between two long calls
+_LONG_PAUSE_S = 0.02  # for steps between two long calls, of a large vocabulary
+_LARGE = 2**15
 
 
 def _pause() -> None:
@@ -49,8 +50,8 @@ class TokenTable:
     ) -> None:
         """Read the tokens; `pause` lets other threads run and is called every few hundred tokens.
 
-        `vocab_size` is that of the logits: places beyond the tokenizer's get a name that is no
-        text. Raises `ValueError` if the tokenizer has more tokens.
+        `vocab_size` is that of the logits: ids without a token get a name that is no text. Raises
+        `ValueError` if the tokenizer has more tokens.
         """
         if tokenizer.vocab_size > vocab_size:
             raise ValueError(
@@ -69,10 +70,8 @@ class TokenTable:
             for token_id in range(start, min(start + _SLICE, vocab_size)):
                 if token_id in special:
                     tokens.append(_SPECIAL + special[token_id].encode())
-                elif token_id < tokenizer.vocab_size:
-                    tokens.append(tokenizer.bytes_of(token_id))
-                else:
-                    tokens.append(_SPECIAL + b"<[%d]>" % token_id)
+                else:  # also of a vocabulary with gaps
+                    tokens.append(tokenizer.bytes_of(token_id) or _SPECIAL + b"<[%d]>" % token_id)
             pause()
         self.tokens: Sequence[bytes] = tokens
 
@@ -98,7 +97,8 @@ def make_tokenizer(
             eos_token=list(end_token_ids) or None,
             slices=_SLICES,
         )
-    time.sleep(_LONG_PAUSE_S)  # `tokenizer` may have been read just now
+    pause_s = _LONG_PAUSE_S if vocab_size > _LARGE else 0.0
+    time.sleep(pause_s)  # `tokenizer` may have been read just now
     table = TokenTable(tokenizer, vocab_size=vocab_size, eos_token_id=end_token_ids[0])
     unsliced = LLTokenizer(
         cast("TokenizerWrapper", table),
@@ -107,5 +107,5 @@ def make_tokenizer(
         slices=[],
     )
     table.forget()
-    time.sleep(_LONG_PAUSE_S)
+    time.sleep(pause_s)
     return unsliced.with_slices(_SLICES)
