@@ -182,6 +182,22 @@ def test_calls_are_found(family: Family) -> None:
             assert rest == expected_text
 
 
+@pytest.mark.parametrize("name", ["kimi", "deepseek", "deepseek_v3"])
+@pytest.mark.parametrize("wrong", ['{"city": "Bad", "is": fasle', '{"a": 1]'])
+def test_a_broken_call_ends_at_its_mark(name: str, wrong: str) -> None:
+    family = next(each for each in FAMILIES if each.name == name)
+    form = detect_format(family.template)
+    broken = family.two.replace(ARGUMENTS, wrong, 1)
+    parts, fault = parse_for(form, [broken])
+    first, second = parts
+    # The code block of V3 is part of what the model wrote.
+    assert first["arguments"].removesuffix("\n```") == wrong and "call 0" in fault
+    assert (second["name"], json.loads(second["arguments"])) == ("add", {"a": -5})
+    assert parse_for(form, list(broken)) == (parts, fault)
+    alone, _ = parse_for(form, [family.one.replace(ARGUMENTS, wrong, 1)])
+    assert alone == parts[:1]
+
+
 @each_family
 @given(data=st.data())
 def test_the_parts_do_not_depend_on_the_cuts(family: Family, data: st.DataObject) -> None:

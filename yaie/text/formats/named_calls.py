@@ -69,6 +69,7 @@ class DeepSeek(CallSyntax):
     openers = ("<｜tool▁calls▁begin｜>",)
     closers = ("<｜tool▁calls▁end｜>",)
     other_markers = ("<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>")
+    ends = other_markers[2:]
 
     def __init__(self, name: str, *, has_block: bool) -> None:
         self.name = name
@@ -135,6 +136,7 @@ class Kimi(CallSyntax):
     openers = ("<|tool_calls_section_begin|>",)
     closers = ("<|tool_calls_section_end|>",)
     other_markers = ("<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>")
+    ends = other_markers[2:]
 
     def read(self, reader: Reader, calls: Calls, opener: str) -> Steps[None]:
         """Read the calls up to the closer."""

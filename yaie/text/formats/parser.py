@@ -149,32 +149,45 @@ class MarkupParser(StepParser):
     def _call(self, syntax: CallSyntax, opener: str) -> Steps[None]:
         """Read the calls behind an opener; without a name it is text."""
         num_before = self._calls.num_begun
-        self._reader.record()
-        try:
-            yield from syntax.read(self._reader, self._calls, opener)
-        except Malformed as error:
-            markup = self._reader.recorded()
-            if not self._calls.is_open:
-                is_answer = syntax.is_bare and not opener
-                if not is_answer:
-                    self._calls.note(f"the markup of a tool call was left as text: {error}")
-                is_first = num_before == self._calls.num_begun
-                self._show(opener + markup if is_first else markup)
-                return
-            yield from self._abandon(syntax, str(error))
+        may_follow = True
+        while may_follow and not self._calls.is_full:
+            self._reader.record()
+            try:
+                yield from syntax.read(self._reader, self._calls, opener)
+                may_follow = False
+            except Malformed as error:
+                markup = self._reader.recorded()
+                if not self._calls.is_open:
+                    is_answer = syntax.is_bare and not opener
+                    if not is_answer:
+                        self._calls.note(f"the markup of a tool call was left as text: {error}")
+                    is_first = num_before == self._calls.num_begun
+                    self._show(opener + markup if is_first else markup)
+                    return
+                may_follow = yield from self._abandon(syntax, str(error))
         self._reader.recorded()
         self._space = ""
         self._is_behind_marker = True
 
-    def _abandon(self, syntax: CallSyntax, reason: str) -> Steps[None]:
-        """End a call with broken arguments; they stay as the model wrote them."""
+    def _abandon(self, syntax: CallSyntax, reason: str) -> Steps[bool]:
+        """End a call with broken arguments; they stay as the model wrote them.
+
+        Return whether another call may follow.
+        """
         self._calls.note(f"the arguments of call {self._calls.num_begun - 1}: {reason}")
         while True:
-            text, closer = yield from self._reader.before(syntax.closers)
+            text, end = yield from self._reader.before((*syntax.closers, *syntax.ends))
             self._calls.add(text)
-            if closer is not None or not text:
+            if end is not None or not text:
                 break
         self._calls.end()
+        if end not in syntax.ends:
+            return False
+        yield from self._reader.skip()
+        for closer in syntax.closers:
+            if (yield from self._reader.accept(closer)):
+                return False
+        return bool((yield from self._reader.peek()))
 
     def _show(self, text: str) -> None:
         text = self._space + text

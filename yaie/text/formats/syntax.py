@@ -34,6 +34,7 @@ class CallSyntax(ABC):
     openers: tuple[str, ...] = ()  # begin calls; none is the beginning of another
     closers: tuple[str, ...] = ()  # end a call that is not what it should be
     other_markers: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()  # among them: ends of one call, behind which another may begin
     is_bare = False  # a call may stand at the beginning of an answer without a marker
 
     @property
