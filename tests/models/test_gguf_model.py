@@ -21,6 +21,7 @@ from tests.models.gguf_files import (
     vocabulary_metadata,
     write_gguf,
 )
+from tests.server.real_server import Server
 from yaie import LLM, SamplingParams
 from yaie.errors import ModelNotFound, ModelUnsupported
 from yaie.models.folder import open_folder, resolve_model_path
@@ -173,6 +174,28 @@ def test_a_file_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:
     write_model(tmp_path / "small-q8.gguf", "llama", make_model("llama"))
     with pytest.raises(ModelNotFound, match=r"no model .*small-q4\.gguf.*near: .*small-q8\.gguf"):
         open_folder(str(tmp_path / "small-q4.gguf"))
+
+
+def test_a_folder_of_one_file_stands_for_it(tmp_path: Path) -> None:
+    folder = tmp_path / "download"
+    folder.mkdir()
+    path = write_model(folder / "small.gguf", "llama", make_model("llama"))
+    assert open_folder(str(folder)).checkpoint.files == (path,)
+    (folder / "other.gguf").write_bytes(path.read_bytes())
+    with pytest.raises(ModelNotFound, match=r"2 GGUF files \(other\.gguf, small\.gguf\); name one"):
+        open_folder(str(folder))
+
+
+@pytest.mark.integration
+def test_a_file_is_served(tmp_path: Path) -> None:
+    path = write_model(tmp_path / "small.gguf", "qwen3", make_model("qwen3"))
+    server = Server(path, tmp_path / "log", XDG_CACHE_HOME=str(tmp_path), YAIE_KERNELS="off")
+    try:
+        server.wait_ready()
+        answer = server.post("/v1/completions", {"model": "tiny", "prompt": "Hi", "max_tokens": 3})
+        assert answer.json()["usage"]["completion_tokens"] == 3
+    finally:
+        server.stop()
 
 
 def test_llama3_rope_is_recognised(tmp_path: Path) -> None:

@@ -101,6 +101,9 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
     if _is_listed(model):
         return _listed(CATALOGUE[model], with_weights=with_weights)
     if folder.is_dir():
+        gguf = None if (folder / "config.json").exists() else _only_gguf(folder)
+        if gguf is not None:
+            return folder_of_gguf(gguf)
         read_config(folder)
         return folder.resolve()
     if folder.is_file():
@@ -117,6 +120,18 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
     if not names_repository(model):
         raise _not_found(model, [str(folder)])
     return _from_hub(model, with_weights=with_weights)
+
+
+def _only_gguf(folder: Path) -> Path | None:
+    """Return the GGUF file of a folder. Raises `ModelNotFound` if it holds several."""
+    files = sorted(path for path in folder.iterdir() if path.suffix.lower() == GGUF)
+    if len(files) > 1:
+        names = ", ".join(path.name for path in files[:5])
+        raise ModelNotFound(
+            f"{folder} holds {len(files)} GGUF files ({names}); name one of them, such as "
+            f"{files[0]}"
+        )
+    return files[0] if files else None
 
 
 def _builtin_folder() -> Path:

@@ -353,10 +353,11 @@ def _estimate_peak(checkpoint: Checkpoint, target: _Target) -> int:
         return 0
     if isinstance(quantized, QuantizedLayout):
         return quantized.loading_nbytes(wide)
-    # A converted tensor is no longer backed by the file's mmap; on a GPU each layer moves over
-    # after it is quantized.
+    # A converted tensor is no longer backed by the file's mmap, and GGUF is copied; on a GPU each
+    # layer moves over after it is quantized.
     stored = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
-    mapped = target.device.type != "cpu" or stored == {_name(target.dtype)}
+    is_kept = stored == {_name(target.dtype)} and checkpoint.gguf is None
+    mapped = target.device.type != "cpu" or is_kept
     return quantized.loading_nbytes(wide, mapped=mapped)
 
 
