@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from server.bodies import read_body
-from server.openapi import REFERENCE
+from server.openapi import EVENTS, REFERENCE
 from server.rendering import rendered
 from server.responses.background import make_whole
 from server.responses.base import GenerationResponse
@@ -121,7 +121,10 @@ class Endpoint(Generic[Body]):
             response = self.response(generation, model.tokenizer)
             if (begun := response.begun()) is not None:
                 is_handed_over = True
+                events = response.follow(-1) if call.stream else None
                 service.run_later(make_whole(generation, response, service.write_in_thread))
+                if events is not None:
+                    return StreamingResponse(events, headers=headers, media_type=EVENTS)
                 written = msgspec.json.encode(begun)
                 return Response(written, headers=headers, media_type="application/json")
             if not call.stream:

@@ -150,9 +150,16 @@ class EventStream(Response):
         await _send_pieces(send, body, more_body=False)
 
     async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:
-        if self._response.num_logprobs(pieces) <= MAX_LOGPROBS_ON_THE_LOOP:
-            return self._response.events(pieces)
-        return await self._in_thread(lambda: self._response.events(pieces))
+        return await written_events(self._response, pieces, self._in_thread)
+
+
+async def written_events(
+    response: GenerationResponse, pieces: Mapping[int, TextPiece], in_thread: InThread
+) -> bytes:
+    """Return the events of pieces; those with many logprobs are written in a thread."""
+    if response.num_logprobs(pieces) <= MAX_LOGPROBS_ON_THE_LOOP:
+        return response.events(pieces)
+    return await in_thread(lambda: response.events(pieces))
 
 
 def _with_timeout(send: Send) -> Send:

@@ -6,7 +6,7 @@ import logging
 
 from server.generation import Generation
 from server.responses.base import GenerationResponse
-from server.streaming import InThread, whole_document
+from server.streaming import InThread, whole_document, written_events
 from yaie.errors import RequestFailed, YaieError
 
 logger = logging.getLogger(__name__)
@@ -15,9 +15,18 @@ logger = logging.getLogger(__name__)
 async def make_whole(
     generation: Generation, response: GenerationResponse, in_thread: InThread
 ) -> None:
-    """Wait for the end of the call, and have the response keep its document or its error."""
+    """Wait for the end of the call, and have the response keep its document or its error.
+
+    Readers of a stream get its events while tokens arrive.
+    """
     try:
-        await whole_document(response, await generation.whole(), in_thread)
+        if not response.call.stream:
+            await whole_document(response, await generation.whole(), in_thread)
+            return
+        response.opening()
+        while not generation.is_done:
+            await written_events(response, await generation.next(), in_thread)
+        response.closing()
     except YaieError as error:
         response.failed(error)
     except Exception:

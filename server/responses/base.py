@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -70,6 +70,10 @@ class GenerationResponse(ABC):
     def begun(self) -> dict[str, Any] | None:
         """Return the answer to a client that fetches the response later; None if it waits."""
         return None
+
+    def follow(self, after: int) -> AsyncIterable[bytes]:
+        """Return the events with numbers above `after` of a response that `begun` has begun."""
+        raise NotImplementedError
 
     def failed(self, error: YaieError) -> None:
         """Keep the error of a response without a waiting client."""

@@ -111,6 +111,8 @@ class ResponseObject(GenerationResponse):
 
     def closing(self) -> bytes:
         """Return the last event, with the whole response, after storing it."""
+        if self._last is not None:  # cancelled while its last tokens were decoded
+            return b""
         return self._ending(self._finished(self._status))
 
     def failure(self, error: YaieError) -> bytes:

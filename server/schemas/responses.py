@@ -113,7 +113,7 @@ class ResponsesBody(RequestBody):
         bool | None,
         Used(
             "Answer at once with a response in progress; `GET /v1/responses/{id}` fetches its "
-            "end. Needs `store`, and excludes `stream`.",
+            "end. Needs `store`.",
             "false",
             example=True,
         ),

@@ -32,12 +32,6 @@ def check_fields(body: ResponsesBody) -> None:
             "background is fetched from the store",
             param="background",
         )
-    if body.background and body.stream:
-        raise UnsupportedParameter(
-            "a response that is made in the background is not streamed here; leave out stream and "
-            "fetch the response by its id, or leave out background",
-            param="background",
-        )
     if body.truncation not in (None, "disabled", "auto"):
         raise InvalidRequest(
             f"truncation must be 'auto' or 'disabled', got {body.truncation[:40]!r}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -100,6 +101,47 @@ def test_a_response_in_the_background_is_followed(make_app: MakeApp, after: int 
     events = followed.result()
     assert events == stream(http, begun["id"], **query)
     assert events[-1]["response"]["status"] == "completed"
+
+
+def test_a_stream_in_the_background_outlives_its_client(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    events = events_of(http, background=True)
+    assert events[-1]["response"]["status"] == "completed"
+    assert events[-1]["response"]["background"] is True
+    assert stream(http, events[0]["response"]["id"]) == events
+    goes_on = hold(engine, 3)
+    body = {"input": "the plan?", "background": True, "stream": True}
+
+    async def first_event() -> Any:
+        """Read the first event as a client that disconnects then."""
+        sent: list[bytes] = []
+        asked = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
+
+        async def receive() -> Any:
+            while not asked and not b"".join(sent).count(b"\n\n"):
+                await asyncio.sleep(0)
+            return asked.pop() if asked else {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message.get("body", b""))
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": URL,
+            "query_string": b"",
+            "headers": [(b"content-type", b"application/json")],
+            "http_version": "1.1",
+        }
+        await http.app(scope, receive, send)
+        return read(b"".join(sent).decode())[0]
+
+    begun = http.portal.call(first_event)  # type: ignore[union-attr]
+    assert begun["type"] == "response.created"
+    goes_on.set()
+    rest = stream(http, begun["response"]["id"], starting_after=0)
+    assert rest[-1]["response"]["status"] == "completed"
+    assert [event["sequence_number"] for event in rest] == list(range(1, len(rest) + 1))
 
 
 def test_other_ends_reach_the_followers(make_app: MakeApp) -> None:
