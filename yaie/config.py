@@ -59,6 +59,10 @@ class EngineConfig:
     quantization: Annotated[
         Quantization | None, About("quantize the weights at load", unset="as they are")
     ] = None
+    calibrate: Annotated[
+        str | None,
+        About("text file in UTF-8 by whose tokens int4 rounds weights, to lose less"),
+    ] = None
     kv_dtype: Annotated[KVDtype, About("numeric type of the KV pool", unset="as the model")] = (
         "auto"
     )
@@ -143,6 +147,12 @@ class EngineConfig:
             raise ConfigError(
                 f"no model is named; give a folder, a repository id or {BUILTIN_MODEL!r}",
                 param="model",
+            )
+        if self.calibrate is not None and self.quantization != "int4":
+            raise ConfigError(
+                f"calibrate is {self.calibrate!r}, but only int4 is calibrated; add --quantization "
+                "int4, or leave --calibrate out",
+                param="calibrate",
             )
         parse_weights(self.tenant_weights)
 

@@ -168,23 +168,13 @@ class _GeometryProbe:
                 f"{type(module).__name__} has {queries.shape[1]} query, {keys.shape[1]} key and "
                 f"{values.shape[1]} value heads, which do not divide"
             )
-        spec = AttentionSpec(
-            layer=len(self.specs),
-            num_heads=queries.shape[1],
-            num_kv_heads=keys.shape[1],
-            key_width=keys.shape[3],
-            value_width=values.shape[3],
-            scale=float(arguments.scale),
-            sliding_window=arguments.sliding_window,
-            softcap=arguments.softcap,
-            has_sinks=arguments.sinks is not None,
-            kv_layer=self._producer_of(keys),
-        )
+        producer = self._producer_of(keys)
+        spec = spec_of(len(self.specs), queries, keys, values, arguments, kv_layer=producer)
         setattr(module, _LAYER, spec.layer)
         self.specs.append(spec)
         self._modules.append(module)
         self._keys.append(keys)
-        step = ReferenceBackend().prepare(_probe_plan(), queries.device)
+        step = ReferenceBackend().prepare(whole_sequence_plan(_PROBE_TOKENS), queries.device)
         rows = queries[0].transpose(0, 1)
         pool_keys, pool_values = keys[0].transpose(0, 1), values[0].transpose(0, 1)
         return step.attend(spec, rows, pool_keys, pool_values, arguments.sinks)[None]
@@ -201,15 +191,40 @@ def _is_whole_group(num_heads: int, num_kv_heads: int, num_value_heads: int) -> 
     return num_kv_heads == num_value_heads and num_heads % num_kv_heads == 0
 
 
-def _probe_plan() -> StepPlan:
-    tokens = np.arange(_PROBE_TOKENS, dtype=np.int64)
+def spec_of(
+    layer: int,
+    queries: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    arguments: LayerArguments,
+    *,
+    kv_layer: int | None = None,
+) -> AttentionSpec:
+    """Return the spec of a layer by its tensors [1, heads, rows, width]."""
+    return AttentionSpec(
+        layer=layer,
+        num_heads=queries.shape[1],
+        num_kv_heads=keys.shape[1],
+        key_width=keys.shape[3],
+        value_width=values.shape[3],
+        scale=float(arguments.scale),
+        sliding_window=arguments.sliding_window,
+        softcap=arguments.softcap,
+        has_sinks=arguments.sinks is not None,
+        kv_layer=kv_layer,
+    )
+
+
+def whole_sequence_plan(num_tokens: int) -> StepPlan:
+    """Return the plan of one sequence that is computed in a single step."""
+    tokens = np.arange(num_tokens, dtype=np.int64)
     return StepPlan(
         token_ids=tokens,
         positions=tokens,
         slots=tokens,
         written_rows=tokens,
         logit_rows=tokens,
-        segments=(Segment(tokens, 0, 0, _PROBE_TOKENS, level=0),),
-        kv_tokens_read=_PROBE_TOKENS,
-        kv_tokens_unshared=_PROBE_TOKENS,
+        segments=(Segment(tokens, 0, 0, num_tokens, level=0),),
+        kv_tokens_read=num_tokens,
+        kv_tokens_unshared=num_tokens,
     )

@@ -7,7 +7,7 @@ weights are read. A model whose packed weights are cached is described from its 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ from yaie.models.memory import free_bytes
 from yaie.models.memory_plan import MemoryPlan, fit_to_pool, plan_for, shown
 from yaie.models.metadata import ModelMetadata, ModelSizes
 from yaie.models.native.packing import KINDS
+from yaie.models.quantization.calibration import calibrate_model, calibrating_nbytes
+from yaie.models.quantization.calibration_text import CalibrationText, read_calibration
 from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
 from yaie.models.quantization.quantize import (
     Rounding,
@@ -91,6 +93,7 @@ class _Source:
     hf_config: Any
     settings: dict[str, Any]  # of the config, with the defaults of its class filled in
     layout: QuantizedLayout | None  # of a quantized checkpoint
+    calibration: CalibrationText | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,13 @@ def _open(config: EngineConfig) -> _Source:
     hf_config = read_hf_config(folder.path)
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
-    return _Source(folder, architecture, hf_config, settings, layout)
+    text = None if config.calibrate is None else read_calibration(config.calibrate, folder.path)
+    if text is not None and layout is not None:
+        raise ConfigError(
+            "calibrate is set, but the checkpoint is quantized already; leave --calibrate out",
+            param="calibrate",
+        )
+    return _Source(folder, architecture, hf_config, settings, layout, text)
 
 
 def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> _Target:
@@ -187,7 +196,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     context_len = _resolve_context_len(config, source.settings)
     quantized: QuantizedLayout | Rounding | None = source.layout
     if quantized is None:
-        quantized = _estimate_rounding(config, source)
+        quantized = _estimate_rounding(config, source, dtype)
     return _Target(
         device=device,
         dtype=dtype,
@@ -229,6 +238,8 @@ def _build(config: EngineConfig, source: _Source, target: _Target) -> torch.nn.M
     model = build_model(
         source.architecture, source.folder, source.hf_config, target.dtype, source.layout
     )
+    if source.calibration is not None:
+        calibrate_model(model, source.calibration.sequences(target.context_len))
     if config.quantization is not None:
         quantize_model(model, config.quantization, target.device)
     return model.to(target.device)
@@ -317,12 +328,16 @@ def _resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
     )
 
 
-def _estimate_rounding(config: EngineConfig, source: _Source) -> Rounding | None:
+def _estimate_rounding(
+    config: EngineConfig, source: _Source, dtype: torch.dtype
+) -> Rounding | None:
     """Estimate what `--quantization` makes of a plain checkpoint; warn if most of it stays."""
     if config.quantization is None:
         return None
     model = build_without_weights(source.architecture, source.hf_config)
     rounding = estimate_rounding(model, config.quantization)
+    if source.calibration is not None:
+        rounding = replace(rounding, calibrating_nbytes=calibrating_nbytes(model, dtype.itemsize))
     if rounding.share_left > _LARGE_SHARE_LEFT:
         log.warning(
             "--quantization %s leaves %.0f %% of the weights unquantized (the embedding not "

@@ -38,6 +38,7 @@ from yaie.config import EngineConfig
 from yaie.kernels.build import BuildFailed, source_digest
 from yaie.kernels.build import cache_folder as kernels_folder
 from yaie.models.checkpoint import read_checkpoint
+from yaie.models.quantization.calibration_text import calibration_digest
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,7 @@ _UNRELATED = {
     *("served_model_name", "model", "num_slots", "max_step_rows", "max_running", "max_waiting"),
     *("policy", "eviction", "prefix_cache", "threads", "audit"),
     *("weights_cache", "weights_cache_bytes"),
+    "calibrate",  # the text counts, not its place
 }
 
 
@@ -223,7 +225,8 @@ def open_cache(config: EngineConfig) -> PackedCache | None:
 def cache_key(config: EngineConfig, folder: Path, instruction_set: str) -> str:
     """Hash everything that packed weights depend on: the checkpoint, the settings, the code.
 
-    Weight files are identified by path, size, time of change and samples of their content.
+    Weight files are identified by path, size, time of change and samples of their content. Raises
+    `ConfigError` if the text for calibration cannot be read.
     """
     parts: dict[str, Any] = {
         "format": FORMAT,
@@ -232,6 +235,7 @@ def cache_key(config: EngineConfig, folder: Path, instruction_set: str) -> str:
             for name, value in dataclasses.asdict(config).items()
             if name not in _UNRELATED
         },
+        "calibration": calibration_digest(config.calibrate),
         "kernels": [source_digest(), instruction_set],
         "code": _code_digest(),
         "versions": [version("torch"), version("transformers")],

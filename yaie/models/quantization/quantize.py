@@ -20,9 +20,9 @@ INT4_GROUP_SIZE = 64
 _LEAST = {8: -127, 4: -8}  # int8 is symmetric; with 16 steps, -8 is worth using
 _MOST = {8: 127, 4: 7}
 _SENSITIVE = "v_proj"  # suffix of the layers that int4 leaves at int8
-_INT4_STEPS = 15
+INT4_STEPS = 15
 # Shares of a group's range: less than all of it clips the extremes, to the others' benefit.
-_INT4_SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
+INT4_SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
 _ROWS_AT_ONCE = 1024  # bounds the memory of intermediate float32 values
 _PART_BYTES = 16  # per weight of these rows, in four copies
 
@@ -66,12 +66,12 @@ def _round(weight: torch.Tensor, bits: int, group: int) -> _Part:
     least, most = grouped.amin(-1).clamp(max=0), grouped.amax(-1).clamp(min=0)
     best: _Part | None = None
     best_errors = torch.full_like(least, torch.inf)
-    for share in _INT4_SHARES:
+    for share in INT4_SHARES:
         # As stored, so that the values fit it.
-        scales = ((most - least) * (share / _INT4_STEPS)).bfloat16().float()
+        scales = ((most - least) * (share / INT4_STEPS)).bfloat16().float()
         nearest = _divide(-least * share, scales).round_()
         for shift in (0, -1, 1):
-            points = (nearest + shift).clamp_(0, _INT4_STEPS).add_(_LEAST[4])
+            points = (nearest + shift).clamp_(0, INT4_STEPS).add_(_LEAST[4])
             values = _values(grouped, scales, points, bits)
             found = (values.float() - points[..., None]) * scales[..., None]
             error = (found - grouped).square_().sum(-1)
@@ -191,6 +191,7 @@ class Rounding:
     layers: tuple[RoundedLayer, ...]
     num_embedded: int  # weights of the embedding, which stays plain
     num_left: int  # other weights that stay plain
+    calibrating_nbytes: int = 0  # of inputs and copies, besides the weights
 
     @property
     def share_left(self) -> float:
@@ -222,7 +223,7 @@ class Rounding:
             rounded = layer.nbytes(packed=False)
             peak = max(peak, held + rounded + layer.rounding_nbytes)
             held += rounded - (0 if layer.is_tied else layer.num_weights * originals)
-        return max(peak, held + self.dequantizing_nbytes)
+        return max(peak + self.calibrating_nbytes, held + self.dequantizing_nbytes)
 
 
 def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
@@ -242,3 +243,10 @@ def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
             del stays[id(linear.weight)]
     num_embedded = stays.pop(id(embedding))
     return Rounding(tuple(layers), num_embedded, sum(stays.values()))
+
+
+def is_calibrated(name: str, module: nn.Module) -> bool:
+    """Return whether a part of a decoder layer is one that int4 rounds to 4 bits."""
+    if not isinstance(module, nn.Linear) or not _is_rounded(module):
+        return False
+    return _grouping(int(module.weight.shape[1]), _kind_for(name, module, None, "int4"))[0] == 4
