@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from yaie.cli import terminal
-from yaie.cli.failures import usage_error
+from yaie.cli.failures import CommandFailed, usage_error
 from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
 
 app = typer.Typer(help="Measure YAIE on this machine.", rich_markup_mode=None)
@@ -31,25 +31,39 @@ def tree(
     show_report(measure_tree(quick=quick, note=terminal.note), as_json, tree_lines)
 
 
-@app.command(
-    "schedule",
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "help_option_names": [],
-    },
-)
+_PASSED_ON = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],
+}
+
+
+@app.command("schedule", context_settings=_PASSED_ON)
 def schedule(context: typer.Context) -> None:
     """Simulate the scheduler and the tree under load (in a source tree; --help has its options)."""
     try:
         from benchmarks.schedule.command import app as simulation
     except ModuleNotFoundError as error:
-        raise usage_error(
-            "the simulation is not in the installed package",
-            why="it is part of the source tree",
-            advice="yaie bench schedule in a checkout, after `make setup`",
-        ) from error
+        raise _outside_a_source_tree("schedule", "the simulation") from error
     simulation(context.args, prog_name="yaie bench schedule", standalone_mode=False)
+
+
+@app.command("quality", context_settings=_PASSED_ON)
+def quality(context: typer.Context) -> None:
+    """Measure perplexity and answers by kind (in a source tree; --help has its options)."""
+    try:
+        from benchmarks.quality.command import app as measurement
+    except ModuleNotFoundError as error:
+        raise _outside_a_source_tree("quality", "the measurement") from error
+    measurement(context.args, prog_name="yaie bench quality", standalone_mode=False)
+
+
+def _outside_a_source_tree(command: str, subject: str) -> CommandFailed:
+    return usage_error(
+        f"{subject} is not in the installed package",
+        why="it is part of the source tree",
+        advice=f"yaie bench {command} in a checkout, after `make setup`",
+    )
 
 
 Requests = Annotated[int, typer.Option(parser=parse_count, metavar="N", help="requests at once")]
