@@ -99,7 +99,7 @@ class Prompts:
         if length >= longest:
             raise ContextLengthExceeded(
                 f"{context_limit(self._info)}, but {tokens_of(name, length)} and the completion "
-                "needs at least one; shorten the prompt",
+                "needs at least one, so the prompt is too long; shorten it",
                 param=name,
             )
         room = longest - length
@@ -119,7 +119,10 @@ class Prompts:
 
 
 def context_limit(info: EngineInfo) -> str:
-    """Return the fact in OpenAI's words: client libraries recognize the error by them."""
+    """Return the fact in OpenAI's words: client libraries recognize the error by them.
+
+    Others look for Anthropic's words, "prompt is too long".
+    """
     return f"this model's maximum context length is {info.max_model_len} tokens"
 
 

@@ -66,7 +66,7 @@ class Tokenizer:
         if max_tokens is not None and (least := self._least_tokens(text)) > max_tokens:
             raise ContextLengthExceeded(
                 f"this model's maximum context length is {max_tokens} tokens, but "
-                f"{tokens_of(name, f'at least {least}')}; shorten the prompt",
+                f"{tokens_of(name, f'at least {least}')}, so the prompt is too long; shorten it",
                 param=name,
             )
         # The call for a single text would keep the interpreter lock.
