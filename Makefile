@@ -5,6 +5,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CLIENTS := .venv-clients
 CLIENTS_STAMP := $(CLIENTS)/.installed
+# Environments of client libraries, and their locks: the newest openai, and an older one that some need.
+NEWEST := $(CLIENTS)/newest
+NEWEST_LOCK := tests/clients/requirements.txt
+OPENAI_2 := $(CLIENTS)/openai_2
+OPENAI_2_LOCK := tests/clients/openai_2/requirements.txt
+CLIENT_TESTS := -c tests/clients/pytest.ini --rootdir . --numprocesses 2 --dist worksteal
+UV := uv==0.13.9
 HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
@@ -19,7 +26,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup serve demo test test-integration test-openapi test-training test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup serve demo test test-integration test-openapi test-clients test-training test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,14 +57,20 @@ test-openapi: setup  ## schemathesis (network of the package index) against the 
 	SCHEMATHESIS=build/schemathesis/bin/schemathesis EXAMPLES=$(EXAMPLES) \
 	  $(BIN)/python -m pytest -m integration tests/server/test_schemathesis.py
 
-test-clients: setup $(CLIENTS_STAMP)  ## client libraries against a real server; writes the table of docs/clients.md (npm, 10 minutes)
-	$(CLIENTS)/bin/python -m pytest -c tests/clients/pytest.ini --rootdir . tests/clients
-	$(CLIENTS)/bin/python -m tests.clients.document
+test-clients: setup $(CLIENTS_STAMP)  ## client libraries against a real server; writes the table of docs/clients.md (npm)
+	$(NEWEST)/bin/python -m pytest $(CLIENT_TESTS) --ignore tests/clients/openai_2 tests/clients
+	$(OPENAI_2)/bin/python -m pytest $(CLIENT_TESTS) tests/clients/openai_2 tests/clients/test_cookbook.py
+	$(NEWEST)/bin/python -m tests.clients.document
 
-$(CLIENTS_STAMP): tests/clients/requirements.txt tests/clients/js/package-lock.json
-	$(PYTHON) -m venv $(CLIENTS)
-	$(CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/clients/requirements.txt
-	npm ci --silent --prefix tests/clients/js
+$(CLIENTS_STAMP): $(NEWEST_LOCK) $(OPENAI_2_LOCK) tests/clients/js/package-lock.json
+	rm -rf $(CLIENTS)
+	$(PYTHON) -m venv $(CLIENTS)/uv
+	$(CLIENTS)/uv/bin/python -m pip install --quiet --disable-pip-version-check '$(UV)'
+	$(CLIENTS)/uv/bin/uv venv --quiet --python $(PYTHON) $(NEWEST)
+	$(CLIENTS)/uv/bin/uv pip sync --quiet --python $(NEWEST) $(NEWEST_LOCK)
+	$(CLIENTS)/uv/bin/uv venv --quiet --python $(PYTHON) $(OPENAI_2)
+	$(CLIENTS)/uv/bin/uv pip sync --quiet --python $(OPENAI_2) $(OPENAI_2_LOCK)
+	npm ci --silent --prefer-offline --prefix tests/clients/js
 	@touch $(CLIENTS_STAMP)
 
 test-training: setup  ## the tests of the built-in model's training text (several minutes)

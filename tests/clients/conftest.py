@@ -1,15 +1,25 @@
-"""Fixtures of the client tests: one real server with the built-in model, and the table's record."""
+"""Fixtures of the client tests: real servers with the built-in model, and the table's record.
+
+The first process starts the servers; workers of pytest-xdist inherit their addresses.
+"""
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.clients import matrix
-from tests.server.real_server import Server
+from tests.clients.questions import KEY
+from tests.clients.servers import two_servers
 
+READY, DRAINING = "CLIENT_TESTS_READY", "CLIENT_TESTS_DRAINING"
+_servers = ExitStack()
 _outcomes: dict[str, matrix.Outcome] = {}
 
 
@@ -21,38 +31,62 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.fixture(scope="session")
-def server(
-    pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    class ServerElsewhere(Server):
-        python = pytestconfig.getoption("--server-python")
-        wait_s = 200.0  # the first start compiles kernels
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
 
-    log = tmp_path_factory.mktemp("log") / "server.log"
-    running = ServerElsewhere(
-        Path("builtin"), log, YAIE_SERVED_MODEL_NAME="builtin", YAIE_AUDIT="false"
-    )
-    try:
-        running.wait_ready()
-        yield running
-    finally:
-        running.stop()
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start the servers before the workers."""
+    config = session.config
+    if _is_worker(config) or config.option.collectonly:
+        return
+    logs = Path(_servers.enter_context(tempfile.TemporaryDirectory()))
+    both = two_servers(config.getoption("--server-python"), logs)
+    os.environ[READY], os.environ[DRAINING] = _servers.enter_context(both)
 
 
 @pytest.fixture(scope="session")
-def base_url(server: Server) -> str:
-    return f"{server.url}/v1"
+def server_python(pytestconfig: pytest.Config) -> str:
+    return str(pytestconfig.getoption("--server-python"))
+
+
+@pytest.fixture(scope="session")
+def url() -> str:
+    """Return the address of the server."""
+    return os.environ[READY]
+
+
+@pytest.fixture(scope="session")
+def base_url(url: str) -> str:
+    return f"{url}/v1"
+
+
+@pytest.fixture(scope="session")
+def draining_url() -> str:
+    """Return the address of a server that shuts down, and refuses each request with 503."""
+    return os.environ[DRAINING]
 
 
 @pytest.fixture(autouse=True)
-def environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def environment(base_url: str, draining_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Set the address where libraries look for one by default; keep them off other hosts."""
-    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", base_url)
+    monkeypatch.setenv("DRAINING_BASE_URL", f"{draining_url}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
+
+
+def _outcome(report: Any, call: pytest.CallInfo[None]) -> matrix.Outcome | None:
+    expected = getattr(report, "wasxfail", "")
+    if report.failed:
+        return "fails", repr(call.excinfo.value).split(r"\n")[0] if call.excinfo else ""
+    if report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        return ("expected", expected) if expected else ("skipped", reason)
+    return ("ok", "") if report.when == "call" else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,22 +95,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     given = item.callspec.params if hasattr(item, "callspec") else {}
     client = given.get("client") or item.path.stem.removeprefix("test_")
     feature = given.get("feature") or item.name.removeprefix("test_").partition("[")[0]
-    if client in matrix.CLIENTS and feature in matrix.FEATURES:
-        expected = getattr(report, "wasxfail", "")
-        outcome = None
-        if report.failed:
-            outcome = ("fails", str(call.excinfo.value).splitlines()[0] if call.excinfo else "")
-        elif report.skipped:
-            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
-            outcome = ("expected", expected) if expected else ("skipped", reason)
-        elif report.when == "call":
-            outcome = ("ok", "")
-        before = _outcomes.get(f"{client}/{feature}", ("ok", ""))
-        if outcome and before[0] != "fails":
-            _outcomes[f"{client}/{feature}"] = outcome
+    outcome = _outcome(report, call)
+    if outcome and client in matrix.CLIENTS and feature in matrix.FEATURES:
+        report.user_properties.append((f"{client}/{feature}", outcome))
     return report
 
 
-def pytest_sessionfinish() -> None:
-    if _outcomes:
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note the outcome of a cell; of several tests the worst counts."""
+    for cell, outcome in report.user_properties:
+        if _outcomes.get(cell, ("ok",))[0] == "ok":
+            _outcomes[cell] = tuple(outcome)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _outcomes and not _is_worker(session.config):
         matrix.save(_outcomes)
+
+
+def pytest_unconfigure() -> None:
+    _servers.close()

@@ -11,7 +11,9 @@ from pathlib import Path
 from tests.clients import matrix
 
 PAGE = matrix.ROOT / "docs/clients.md"
-LOCKS = Path(__file__).parent
+FOLDER = Path(__file__).parent
+# The newest openai is in the first one.
+LOCKS = [FOLDER / "requirements.txt", FOLDER / "openai_2/requirements.txt"]
 BEGIN, END = "<!-- clients: begin -->", "<!-- clients: end -->"
 
 # Package of a client, where its module has another name.
@@ -32,10 +34,10 @@ def version_of(client: str) -> str:
     """Return the locked version of a client's package."""
     package = PACKAGES.get(client, client)
     if package.startswith("npm:"):
-        text = (LOCKS / "js/package.json").read_text(encoding="utf-8")
+        text = (FOLDER / "js/package.json").read_text(encoding="utf-8")
         pattern = rf'"{package.removeprefix("npm:")}": "([\d.]+)"'
     else:
-        text = (LOCKS / "requirements.txt").read_text(encoding="utf-8")
+        text = "\n".join(lock.read_text(encoding="utf-8") for lock in LOCKS)
         pattern = rf"^{package}==(\S+)"
     found = re.search(pattern, text, re.MULTILINE)
     assert found, f"{package} is not in the lock file"

@@ -8,8 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 
 MODEL = "builtin"
+KEY = "none"  # the key of the examples in `docs/clients.md`
+WRONG_KEY = "wrong"
 HELLO = "Say hello."
 WEATHER = "What is the weather in Paris?"
+BOTH = "What is the weather in Paris and in Rome?"
 UNKNOWN = "nowhere-1"
 # More than the 4,096 tokens that the built-in model takes.
 TOO_LONG = "word " * 9000
@@ -27,6 +30,9 @@ TOOL: dict[str, Any] = {
 }
 NAMED = {"type": "function", "function": {"name": "get_weather"}}
 RESULT = '{"temperature": 21}'
+RESULTS = (RESULT, '{"temperature": 17}')
+# With a required choice: one call is shorter, so the grammar leaves only a second one.
+TWO_CALLS: dict[str, Any] = {"min_tokens": 40}
 
 PERSON: dict[str, Any] = {
     "type": "object",
@@ -45,6 +51,23 @@ class Person(BaseModel):
 def user(text: str) -> dict[str, Any]:
     """Return a message of the user."""
     return {"role": "user", "content": text}
+
+
+class Weather:
+    """Function that counts its calls and returns the results one after the other."""
+
+    def __init__(self) -> None:
+        self.num_calls = 0
+
+    def result(self) -> str:
+        """Return the next result."""
+        self.num_calls += 1
+        return RESULTS[(self.num_calls - 1) % len(RESULTS)]
+
+
+def check_both(text: object) -> None:
+    """Check that an answer has the results of both calls."""
+    assert "21" in str(text) and "17" in str(text), text
 
 
 def check_call(name: str, arguments: str | dict[str, Any], city: str | None = "Paris") -> None:

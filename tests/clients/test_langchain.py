@@ -10,17 +10,23 @@ from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
-from openai import BadRequestError, NotFoundError
+from openai import AuthenticationError, BadRequestError, InternalServerError, NotFoundError
+from pydantic import SecretStr
 
 from tests.clients.questions import (
+    BOTH,
     HELLO,
     MODEL,
     PERSON_QUESTION,
     RESULT,
+    RESULTS,
     TOO_LONG,
+    TWO_CALLS,
     UNKNOWN,
     WEATHER,
+    WRONG_KEY,
     Person,
+    check_both,
     check_call,
 )
 
@@ -74,8 +80,14 @@ def test_tools_named(chat: ChatOpenAI) -> None:
 
 
 def test_tools_parallel(chat: ChatOpenAI) -> None:
-    bound = chat.bind_tools([get_weather], parallel_tool_calls=False)
-    answer = bound.invoke(WEATHER)
+    forced: Any = {"tool_choice": "any", "extra_body": TWO_CALLS}
+    first = chat.bind_tools([get_weather], **forced).invoke(BOTH)
+    assert isinstance(first, AIMessage) and len(first.tool_calls) == 2
+    turns: list[Any] = [HumanMessage(BOTH), first]
+    for call, result in zip(first.tool_calls, RESULTS, strict=True):
+        turns.append(ToolMessage(result, tool_call_id=call["id"]))
+    check_both(chat.bind_tools([get_weather]).invoke(turns).content)
+    answer = chat.bind_tools([get_weather], parallel_tool_calls=False, **forced).invoke(BOTH)
     assert isinstance(answer, AIMessage) and len(answer.tool_calls) == 1
 
 
@@ -97,10 +109,14 @@ def test_async_16(chat: ChatOpenAI) -> None:
     assert all(answer.content for answer in answers)
 
 
-def test_errors(chat: ChatOpenAI) -> None:
+def test_errors(chat: ChatOpenAI, draining_url: str) -> None:
     with pytest.raises(NotFoundError):
         ChatOpenAI(model=UNKNOWN, max_retries=0).invoke(HELLO)
     with pytest.raises(ContextOverflowError):
         chat.invoke(TOO_LONG)
     with pytest.raises(BadRequestError, match="temperature"):
         chat.invoke(HELLO, temperature=-1)
+    with pytest.raises(AuthenticationError):
+        ChatOpenAI(model=MODEL, max_retries=0, api_key=SecretStr(WRONG_KEY)).invoke(HELLO)
+    with pytest.raises(InternalServerError, match="shutting down"):
+        ChatOpenAI(model=MODEL, max_retries=0, base_url=f"{draining_url}/v1").invoke(HELLO)

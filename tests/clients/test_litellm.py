@@ -9,16 +9,21 @@ import litellm
 import pytest
 
 from tests.clients.questions import (
+    BOTH,
     HELLO,
     MODEL,
     NAMED,
     PERSON_QUESTION,
     RESULT,
+    RESULTS,
     TOO_LONG,
     TOOL,
+    TWO_CALLS,
     UNKNOWN,
     WEATHER,
+    WRONG_KEY,
     Person,
+    check_both,
     check_call,
     user,
 )
@@ -77,7 +82,15 @@ def test_tools_named() -> None:
 
 
 def test_tools_parallel() -> None:
-    answer = ask(user(WEATHER), tools=[TOOL], parallel_tool_calls=False, temperature=0)
+    tools: dict[str, Any] = {"tools": [TOOL], "temperature": 0}
+    forced = {**tools, "tool_choice": "required", "extra_body": TWO_CALLS}
+    first = ask(user(BOTH), **forced).message
+    results = [
+        {"role": "tool", "tool_call_id": call.id, "content": result}
+        for call, result in zip(first.tool_calls, RESULTS, strict=True)
+    ]
+    check_both(ask(user(BOTH), first, *results, **tools).message.content)
+    answer = ask(user(BOTH), parallel_tool_calls=False, **forced)
     assert len(answer.message.tool_calls) == 1
 
 
@@ -97,10 +110,14 @@ def test_async_16() -> None:
     assert all(answer.choices[0].message.content for answer in asyncio.run(all_of_them()))
 
 
-def test_errors() -> None:
+def test_errors(draining_url: str) -> None:
     with pytest.raises(litellm.NotFoundError):
         ask(user(HELLO), model=f"openai/{UNKNOWN}")
     with pytest.raises(litellm.ContextWindowExceededError):
         ask(user(TOO_LONG))
     with pytest.raises(litellm.BadRequestError, match="temperature"):
         ask(user(HELLO), temperature=-1)
+    with pytest.raises(litellm.AuthenticationError):
+        ask(user(HELLO), api_key=WRONG_KEY)
+    with pytest.raises(litellm.ServiceUnavailableError, match="shutting down"):
+        ask(user(HELLO), api_base=f"{draining_url}/v1")

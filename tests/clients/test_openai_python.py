@@ -9,16 +9,21 @@ import openai
 import pytest
 
 from tests.clients.questions import (
+    BOTH,
     HELLO,
     MODEL,
     NAMED,
     PERSON_QUESTION,
     RESULT,
+    RESULTS,
     TOO_LONG,
     TOOL,
+    TWO_CALLS,
     UNKNOWN,
     WEATHER,
+    WRONG_KEY,
     Person,
+    check_both,
     check_call,
     user,
 )
@@ -86,14 +91,40 @@ def test_tools_named(client: openai.OpenAI) -> None:
     check_call(call.function.name, call.function.arguments, city=None)
 
 
-@pytest.mark.parametrize("allowed", [True, False])
-def test_tools_parallel(client: openai.OpenAI, allowed: bool) -> None:
-    question = "What is the weather in Paris and in Rome?"
-    answer = ask(client, question, tools=[TOOL], parallel_tool_calls=allowed, temperature=0)
-    calls = answer.message.tool_calls
-    assert calls and (allowed or len(calls) == 1)
+def two_calls(client: openai.OpenAI, *, streamed: bool, **fields: Any) -> Any:
+    given: Any = {
+        "model": MODEL,
+        "messages": [user(BOTH)],
+        "tools": [TOOL],
+        "tool_choice": "required",
+        "temperature": 0,
+        "extra_body": TWO_CALLS,
+        **fields,
+    }
+    if not streamed:
+        return client.chat.completions.create(**given).choices[0]
+    with client.chat.completions.stream(**given) as stream:
+        return stream.get_final_completion().choices[0]
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_tools_parallel(client: openai.OpenAI, streamed: bool) -> None:
+    first = two_calls(client, streamed=streamed)
+    calls = first.message.tool_calls
+    assert first.finish_reason == "tool_calls" and len({call.id for call in calls}) == 2
     for call in calls:
         check_call(call.function.name, call.function.arguments, city=None)
+    results: Any = [
+        {"role": "tool", "tool_call_id": call.id, "content": result}
+        for call, result in zip(calls, RESULTS, strict=True)
+    ]
+    turns: Any = [user(BOTH), first.message.model_dump(exclude_none=True), *results]
+    last = client.chat.completions.create(
+        model=MODEL, messages=turns, tools=[TOOL], temperature=0
+    ).choices[0]
+    check_both(last.message.content)
+    only = two_calls(client, streamed=streamed, parallel_tool_calls=False)
+    assert len(only.message.tool_calls) == 1
 
 
 @pytest.mark.parametrize("streamed", [True, False])
@@ -121,12 +152,20 @@ def test_async_16() -> None:
     assert all(answer.choices[0].message.content for answer in asyncio.run(all_of_them()))
 
 
-def test_errors(client: openai.OpenAI) -> None:
-    with pytest.raises(openai.NotFoundError):
+def test_errors(client: openai.OpenAI, draining_url: str) -> None:
+    with pytest.raises(openai.NotFoundError) as unknown:
         client.chat.completions.create(model=UNKNOWN, messages=[user(HELLO)])
-    with pytest.raises(openai.BadRequestError) as too_long:
+    assert unknown.value.code == "model_not_found"
+    with pytest.raises(openai.BadRequestError, match="maximum context length") as too_long:
         ask(client, TOO_LONG)
     assert too_long.value.code == "context_length_exceeded"
     with pytest.raises(openai.BadRequestError) as too_hot:
         ask(client, HELLO, temperature=-1)
     assert too_hot.value.param == "temperature"
+    with pytest.raises(openai.AuthenticationError) as wrong:
+        ask(client.with_options(api_key=WRONG_KEY), HELLO)
+    assert wrong.value.code == "invalid_api_key"
+    with pytest.raises(openai.InternalServerError) as draining:
+        ask(client.with_options(base_url=f"{draining_url}/v1"), HELLO)
+    assert draining.value.code == "engine_draining"
+    assert draining.value.response.headers["Retry-After"]

@@ -9,16 +9,21 @@ import openai
 import pytest
 
 from tests.clients.questions import (
+    BOTH,
     DESCRIPTION,
     HELLO,
     MODEL,
     PARAMETERS,
     PERSON_QUESTION,
     RESULT,
+    RESULTS,
     TOO_LONG,
+    TWO_CALLS,
     UNKNOWN,
     WEATHER,
+    WRONG_KEY,
     Person,
+    check_both,
     check_call,
 )
 
@@ -83,16 +88,21 @@ def test_tools_named(client: openai.OpenAI) -> None:
     check_call(call.name, call.arguments, city=None)
 
 
-@pytest.mark.parametrize("allowed", [True, False])
-def test_tools_parallel(client: openai.OpenAI, allowed: bool) -> None:
-    response = client.responses.create(
-        model=MODEL,
-        input="What is the weather in Paris and in Rome?",
-        tools=[TOOL],
-        parallel_tool_calls=allowed,
-        temperature=0,
-    )
-    assert calls_of(response) and (allowed or len(calls_of(response)) == 1)
+def test_tools_parallel(client: openai.OpenAI) -> None:
+    fields: Any = {"model": MODEL, "tools": [TOOL], "temperature": 0}
+    forced: Any = {**fields, "input": BOTH, "tool_choice": "required", "extra_body": TWO_CALLS}
+    first = client.responses.create(**forced)
+    calls = calls_of(first)
+    assert len({call.call_id for call in calls}) == 2
+    for call in calls:
+        check_call(call.name, call.arguments, city=None)
+    results: Any = [
+        {"type": "function_call_output", "call_id": call.call_id, "output": result}
+        for call, result in zip(calls, RESULTS, strict=True)
+    ]
+    last = client.responses.create(input=results, previous_response_id=first.id, **fields)
+    check_both(last.output_text)
+    assert len(calls_of(client.responses.create(**forced, parallel_tool_calls=False))) == 1
 
 
 def test_schema(client: openai.OpenAI) -> None:
@@ -112,12 +122,18 @@ def test_async_16() -> None:
     assert all(response.output_text for response in asyncio.run(all_of_them()))
 
 
-def test_errors(client: openai.OpenAI) -> None:
+def test_errors(client: openai.OpenAI, draining_url: str) -> None:
     with pytest.raises(openai.NotFoundError):
         client.responses.create(model=UNKNOWN, input=HELLO)
-    with pytest.raises(openai.BadRequestError) as too_long:
+    with pytest.raises(openai.BadRequestError, match="maximum context length") as too_long:
         client.responses.create(model=MODEL, input=TOO_LONG)
     assert too_long.value.code == "context_length_exceeded"
     with pytest.raises(openai.BadRequestError) as too_hot:
         client.responses.create(model=MODEL, input=HELLO, temperature=-1)
     assert too_hot.value.param == "temperature"
+    with pytest.raises(openai.AuthenticationError):
+        client.with_options(api_key=WRONG_KEY).responses.create(model=MODEL, input=HELLO)
+    elsewhere = client.with_options(base_url=f"{draining_url}/v1")
+    with pytest.raises(openai.InternalServerError) as draining:
+        elsewhere.responses.create(model=MODEL, input=HELLO)
+    assert draining.value.code == "engine_draining"

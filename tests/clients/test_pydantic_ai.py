@@ -6,17 +6,22 @@ import asyncio
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent
+from pydantic_ai import Agent, RunContext
 from pydantic_ai.exceptions import ModelHTTPError
 
 from tests.clients.questions import (
+    BOTH,
     HELLO,
     PERSON_QUESTION,
     RESULT,
     TOO_LONG,
+    TWO_CALLS,
     UNKNOWN,
     WEATHER,
+    WRONG_KEY,
     Person,
+    Weather,
+    check_both,
 )
 
 # Rows of the table, and their models.
@@ -66,15 +71,37 @@ def test_tools_auto(model: str) -> None:
     assert cities == ["Paris"]
 
 
-def test_tools_parallel(model: str) -> None:
-    agent = Agent(model, model_settings={"parallel_tool_calls": False, "temperature": 0})
+def forced(model: str, choice: Any, **settings: Any) -> tuple[Any, int]:
+    """Return the answer after calls that the first request requires, and their number."""
+    weather = Weather()
+    agent = Agent(model)
 
     @agent.tool_plain
     def get_weather(city: str) -> str:
         """Return the weather of a city."""
-        return RESULT
+        return weather.result()
 
-    assert agent.run_sync(WEATHER).output
+    def fields(context: RunContext[None]) -> Any:
+        is_first = context.run_step == 1
+        return {"temperature": 0, **({"tool_choice": choice, **settings} if is_first else {})}
+
+    return agent.run_sync(BOTH, model_settings=fields).output, weather.num_calls
+
+
+def test_tools_required(model: str) -> None:
+    assert forced(model, "required")[1] == 1
+
+
+def test_tools_named(model: str) -> None:
+    assert forced(model, ["get_weather"])[1] == 1
+
+
+def test_tools_parallel(model: str) -> None:
+    answer, num_calls = forced(model, "required", extra_body=TWO_CALLS)
+    assert num_calls == 2
+    check_both(answer)
+    given: Any = {"extra_body": TWO_CALLS, "parallel_tool_calls": False}
+    assert forced(model, "required", **given)[1] == 1
 
 
 def test_schema(model: str) -> None:
@@ -92,7 +119,7 @@ def test_async_16(model: str) -> None:
     assert all(result.output for result in asyncio.run(all_of_them()))
 
 
-def test_errors(model: str) -> None:
+def test_errors(model: str, draining_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelHTTPError) as unknown:
         Agent(model.replace("builtin", UNKNOWN)).run_sync(HELLO)
     assert unknown.value.status_code == 404
@@ -100,3 +127,11 @@ def test_errors(model: str) -> None:
         Agent(model).run_sync(TOO_LONG)
     with pytest.raises(ModelHTTPError, match="temperature"):
         Agent(model, model_settings={"temperature": -1}).run_sync(HELLO)
+    with monkeypatch.context() as elsewhere, pytest.raises(ModelHTTPError) as wrong:
+        elsewhere.setenv("OPENAI_API_KEY", WRONG_KEY)
+        Agent(model).run_sync(HELLO)
+    assert wrong.value.status_code == 401
+    with monkeypatch.context() as elsewhere, pytest.raises(ModelHTTPError) as draining:
+        elsewhere.setenv("OPENAI_BASE_URL", f"{draining_url}/v1")
+        Agent(model).run_sync(HELLO)
+    assert draining.value.status_code == 503

@@ -4,12 +4,15 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateObject, generateText, stepCountIs, streamText, tool } from "ai";
 import { z } from "zod";
 import {
-  BASE_URL, HELLO, MODEL, PERSON_QUESTION, RESULT, TOO_LONG, UNKNOWN, WEATHER, sixteen, user,
+  BASE_URL, BOTH, DRAINING_URL, HELLO, KEY, MODEL, PERSON_QUESTION, RESULT, RESULTS, TOO_LONG,
+  TWO_CALLS, UNKNOWN, WEATHER, WRONG_KEY, sixteen, user,
 } from "./questions.mjs";
 
-const provider = createOpenAICompatible({
-  name: "yaie", baseURL: BASE_URL, includeUsage: true, supportsStructuredOutputs: true,
+const at = (options) => createOpenAICompatible({
+  name: "yaie", baseURL: BASE_URL, apiKey: KEY, includeUsage: true, supportsStructuredOutputs: true,
+  ...options,
 });
+const provider = at({});
 const fields = { model: provider(MODEL), maxRetries: 0 };
 const get_weather = tool({
   description: "Return the weather of a city.",
@@ -55,6 +58,19 @@ export async function tools_named() {
   assert.equal(answer.toolCalls.length, 1);
 }
 
+export async function tools_parallel() {
+  let number = 0;
+  const weather = tool({ ...get_weather, execute: async () => RESULTS[number++ % 2] });
+  const answer = await generateText({
+    ...fields, temperature: 0, prompt: BOTH, tools: { get_weather: weather },
+    stopWhen: stepCountIs(2), providerOptions: { yaie: TWO_CALLS },
+    prepareStep: ({ stepNumber }) => ({ toolChoice: stepNumber === 0 ? "required" : "auto" }),
+  });
+  assert.equal(answer.steps[0].toolCalls.length, 2);
+  assert.equal(number, 2);
+  assert.match(answer.text, /21[^]*17|17[^]*21/);
+}
+
 const Person = z.object({ name: z.string(), age: z.number().int() });
 
 export async function schema() {
@@ -73,4 +89,8 @@ export async function errors() {
   await assert.rejects(unknown, (error) => APICallError.isInstance(error) && error.statusCode === 404);
   await assert.rejects(generateText({ ...fields, prompt: TOO_LONG }), /maximum context length/);
   await assert.rejects(generateText({ ...fields, prompt: HELLO, temperature: -1 }), /temperature/);
+  const refusal = (options) =>
+    generateText({ model: at(options)(MODEL), maxRetries: 0, prompt: HELLO });
+  await assert.rejects(refusal({ apiKey: WRONG_KEY }), { statusCode: 401 });
+  await assert.rejects(refusal({ baseURL: DRAINING_URL }), { statusCode: 503 });
 }

@@ -4,7 +4,8 @@ import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
 import { z } from "zod";
 import {
-  HELLO, MODEL, PERSON_QUESTION, RESULT, TOO_LONG, UNKNOWN, WEATHER, sixteen, user,
+  BOTH, DRAINING_URL, HELLO, MODEL, PERSON_QUESTION, RESULT, RESULTS, TOO_LONG, TWO_CALLS, UNKNOWN,
+  WEATHER, WRONG_KEY, sixteen, user,
 } from "./questions.mjs";
 
 const client = new OpenAI({ maxRetries: 0 });
@@ -70,8 +71,16 @@ export async function tools_named() {
 }
 
 export async function tools_parallel() {
-  const answer = await ask(WEATHER, { temperature: 0, tools: [tool], parallel_tool_calls: false });
-  assert.equal(answer.message.tool_calls.length, 1);
+  const fields = { temperature: 0, tools: [tool] };
+  const forced = { ...fields, tool_choice: "required", ...TWO_CALLS };
+  const { message } = await ask(BOTH, forced);
+  assert.equal(new Set(message.tool_calls.map((call) => call.id)).size, 2);
+  const results = message.tool_calls.map((call, at) => (
+    { role: "tool", tool_call_id: call.id, content: JSON.stringify(RESULTS[at]) }));
+  const last = await create({ ...fields, messages: [user(BOTH), message, ...results] });
+  assert.match(last.choices[0].message.content, /21[^]*17|17[^]*21/);
+  const only = await ask(BOTH, { ...forced, parallel_tool_calls: false });
+  assert.equal(only.message.tool_calls.length, 1);
 }
 
 export async function schema() {
@@ -93,4 +102,10 @@ export async function errors() {
   await assert.rejects(ask(HELLO, { model: UNKNOWN }), OpenAI.NotFoundError);
   await assert.rejects(ask(TOO_LONG), { code: "context_length_exceeded" });
   await assert.rejects(ask(HELLO, { temperature: -1 }), { param: "temperature" });
+  const fields = { model: MODEL, messages: [user(HELLO)] };
+  const wrong = client.withOptions({ apiKey: WRONG_KEY });
+  await assert.rejects(wrong.chat.completions.create(fields), OpenAI.AuthenticationError);
+  const draining = client.withOptions({ baseURL: DRAINING_URL });
+  await assert.rejects(
+    draining.chat.completions.create(fields), { status: 503, code: "engine_draining" });
 }

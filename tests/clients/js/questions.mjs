@@ -2,11 +2,18 @@
 export const MODEL = "builtin";
 export const UNKNOWN = "nowhere-1";
 export const BASE_URL = process.env.OPENAI_BASE_URL;
+export const DRAINING_URL = process.env.DRAINING_BASE_URL; // of a server that shuts down
+export const KEY = process.env.OPENAI_API_KEY;
+export const WRONG_KEY = "wrong";
 export const HELLO = "Say hello.";
 export const WEATHER = "What is the weather in Paris?";
+export const BOTH = "What is the weather in Paris and in Rome?";
 export const PERSON_QUESTION = "Ada is 36. Who is it?";
 export const TOO_LONG = "word ".repeat(9000);
 export const RESULT = { temperature: 21 };
+export const RESULTS = [RESULT, { temperature: 17 }];
+// With a required choice: one call is shorter, so the grammar leaves only a second one.
+export const TWO_CALLS = { min_tokens: 40 };
 export const user = (content) => ({ role: "user", content });
 export const sixteen = (ask) =>
   Promise.all(Array.from({ length: 16 }, (_, number) => ask(`${HELLO} ${number}`)));

@@ -15,6 +15,7 @@ from tests.clients.questions import (
     PERSON_QUESTION,
     TOO_LONG,
     UNKNOWN,
+    WRONG_KEY,
     Person,
     user,
 )
@@ -22,8 +23,8 @@ from tests.clients.questions import (
 NAME = f"openai/{MODEL}"
 
 
-def extract(text: str, name: str = NAME, **fields: Any) -> Any:
-    client: Any = instructor.from_provider(name)
+def extract(text: str, name: str = NAME, address: Any = None, **fields: Any) -> Any:
+    client: Any = instructor.from_provider(name, **(address or {}))
     return client.create(
         response_model=Person, messages=[user(text)], max_retries=1, max_tokens=256, **fields
     )
@@ -58,7 +59,7 @@ def test_async_16() -> None:
     assert all(isinstance(person, Person) for person in asyncio.run(all_of_them()))
 
 
-def test_errors() -> None:
+def test_errors(draining_url: str) -> None:
     for text, name, words in (
         (HELLO, f"openai/{UNKNOWN}", "404"),
         (TOO_LONG, NAME, "maximum context length"),
@@ -67,3 +68,7 @@ def test_errors() -> None:
             extract(text, name)
     with pytest.raises(InstructorRetryException, match="temperature"):
         extract(HELLO, temperature=-1)
+    with pytest.raises(InstructorRetryException, match="the API key is wrong"):
+        extract(HELLO, address={"api_key": WRONG_KEY})
+    with pytest.raises(InstructorRetryException, match="shutting down"):
+        extract(HELLO, address={"base_url": f"{draining_url}/v1"})

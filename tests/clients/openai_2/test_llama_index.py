@@ -12,14 +12,20 @@ from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai_like import OpenAILike
 
 from tests.clients.questions import (
+    BOTH,
     HELLO,
+    KEY,
     MODEL,
     PERSON_QUESTION,
     RESULT,
+    RESULTS,
     TOO_LONG,
+    TWO_CALLS,
     UNKNOWN,
     WEATHER,
+    WRONG_KEY,
     Person,
+    check_both,
     check_call,
 )
 
@@ -38,11 +44,11 @@ def make(base_url: str, **fields: Any) -> OpenAILike:
         "context_window": 4096,
         "max_retries": 0,
         "temperature": 0,
+        "api_key": KEY,
         **fields,
     }
     return OpenAILike(
         api_base=base_url,
-        api_key="none",
         is_chat_model=True,
         is_function_calling_model=True,
         **given,
@@ -97,7 +103,15 @@ def test_tools_named(llm: OpenAILike) -> None:
 
 
 def test_tools_parallel(llm: OpenAILike) -> None:
-    assert len(calls(llm, WEATHER, allow_parallel_tool_calls=False)) == 1
+    forced: Any = {"tool_required": True, "extra_body": TWO_CALLS}
+    first = llm.chat_with_tools([TOOL], user_msg=BOTH, allow_parallel_tool_calls=True, **forced)
+    results = [
+        ChatMessage(role="tool", content=result, additional_kwargs={"tool_call_id": call.tool_id})
+        for call, result in zip(llm.get_tool_calls_from_response(first), RESULTS, strict=True)
+    ]
+    last = llm.chat_with_tools([TOOL], chat_history=[user(BOTH), first.message, *results])
+    check_both(last.message.content)
+    assert len(calls(llm, BOTH, allow_parallel_tool_calls=False, **forced)) == 1
 
 
 def test_schema(llm: OpenAILike) -> None:
@@ -113,10 +127,14 @@ def test_async_16(llm: OpenAILike) -> None:
     assert all(answer.message.content for answer in asyncio.run(all_of_them()))
 
 
-def test_errors(base_url: str, llm: OpenAILike) -> None:
+def test_errors(base_url: str, draining_url: str, llm: OpenAILike) -> None:
     with pytest.raises(openai.NotFoundError):
         make(base_url, model=UNKNOWN).chat([user(HELLO)])
     with pytest.raises(openai.BadRequestError, match="maximum context length"):
         llm.chat([user(TOO_LONG)])
     with pytest.raises(openai.BadRequestError, match="top_p"):
         make(base_url, additional_kwargs={"top_p": 7}).chat([user(HELLO)])
+    with pytest.raises(openai.AuthenticationError):
+        make(base_url, api_key=WRONG_KEY).chat([user(HELLO)])
+    with pytest.raises(openai.InternalServerError, match="engine_draining"):
+        make(f"{draining_url}/v1").chat([user(HELLO)])

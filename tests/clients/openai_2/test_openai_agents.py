@@ -11,21 +11,31 @@ import pytest
 from agents import Agent, ModelSettings, Runner, StopAtTools, function_tool
 
 from tests.clients.questions import (
+    BOTH,
     HELLO,
+    KEY,
     MODEL,
     PERSON_QUESTION,
     RESULT,
     TOO_LONG,
+    TWO_CALLS,
     UNKNOWN,
     WEATHER,
+    WRONG_KEY,
     Person,
+    Weather,
+    check_both,
 )
 
 
 @pytest.fixture(autouse=True)
 def client(base_url: str) -> None:
+    use_client(base_url)
+
+
+def use_client(base_url: str, api_key: str = KEY) -> None:
     # The library keeps the first client of the process, and with it the address.
-    client = openai.AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0)
+    client = openai.AsyncOpenAI(base_url=base_url, api_key=api_key, max_retries=0)
     agents.set_default_openai_client(client, use_for_tracing=False)
 
 
@@ -97,8 +107,22 @@ def forced(choice: str) -> None:
 
 
 def test_tools_parallel() -> None:
-    settings = ModelSettings(parallel_tool_calls=False, temperature=0)
-    result = Runner.run_sync(agent(tools=[get_weather], model_settings=settings), WEATHER)
+    weather = Weather()
+
+    @function_tool(name_override="get_weather")
+    def count(city: str) -> str:
+        """Return the weather of a city."""
+        return weather.result()
+
+    # The library requires a call in the first turn only.
+    settings: Any = {"tool_choice": "required", "extra_body": TWO_CALLS, "temperature": 0}
+    several = ModelSettings(parallel_tool_calls=True, **settings)
+    result = Runner.run_sync(agent(tools=[count], model_settings=several), BOTH)
+    assert len(calls_of(result)) == weather.num_calls == 2
+    check_both(result.final_output)
+    stop: Any = {"tool_use_behavior": "stop_on_first_tool"}
+    single = ModelSettings(parallel_tool_calls=False, **settings)
+    result = Runner.run_sync(agent(tools=[count], model_settings=single, **stop), BOTH)
     assert len(calls_of(result)) == 1
 
 
@@ -116,10 +140,16 @@ def test_async_16() -> None:
     assert all(result.final_output for result in asyncio.run(all_of_them()))
 
 
-def test_errors() -> None:
+def test_errors(base_url: str, draining_url: str) -> None:
     with pytest.raises(openai.NotFoundError):
         Runner.run_sync(agent(model=UNKNOWN), HELLO)
     with pytest.raises(openai.BadRequestError, match="maximum context length"):
         Runner.run_sync(agent(), TOO_LONG)
     with pytest.raises(openai.BadRequestError, match="temperature"):
         Runner.run_sync(agent(model_settings=ModelSettings(temperature=-1)), HELLO)
+    use_client(base_url, WRONG_KEY)
+    with pytest.raises(openai.AuthenticationError):
+        Runner.run_sync(agent(), HELLO)
+    use_client(f"{draining_url}/v1")
+    with pytest.raises(openai.InternalServerError, match="engine_draining"):
+        Runner.run_sync(agent(), HELLO)

@@ -1,0 +1,1 @@
+"""Client libraries that hold the `openai` package back, in an environment of their own."""
