@@ -14,6 +14,7 @@ from yaie.attention.backend import AttentionBackend
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.kvcache.pool import KVPool
+from yaie.kvcache.quantized import QuantizedRows, spread
 from yaie.models.attention_hook import LayerArguments
 from yaie.models.geometry import layer_of
 
@@ -48,6 +49,8 @@ class Batch:
         spec = self._specs[layer_of(module)]
         pool_keys = self._pool.keys(spec.stored_layer)
         pool_values = self._pool.values(spec.stored_layer)
+        if isinstance(pool_keys, QuantizedRows):
+            queries, keys = spread(queries), spread(keys)
         if spec.kv_layer is None:
             self._prepared.write(
                 pool_keys, pool_values, keys[0].transpose(0, 1), values[0].transpose(0, 1)

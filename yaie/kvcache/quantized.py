@@ -7,6 +7,7 @@ oracle of the kernels in `csrc/write.inl`.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -34,6 +35,24 @@ StoredRows = torch.Tensor | QuantizedRows  # the keys or the values of one layer
 def elements_of(rows: StoredRows) -> torch.Tensor:
     """Return the stored tensor [slots, num_kv_heads, width]; int8 in an int8 pool."""
     return rows.elements if isinstance(rows, QuantizedRows) else rows
+
+
+def spread(rows: torch.Tensor) -> torch.Tensor:
+    """Apply the Walsh-Hadamard transform to heads [..., width]: queries and keys of an int8 pool.
+
+    Large elements in few places of a key would set the step of its bytes; the transform spreads
+    them over the head. It is orthogonal: products of queries and keys stay. Heads whose width is
+    no power of two stay as they are.
+    """
+    width = rows.shape[-1]
+    if width & (width - 1):
+        return rows
+    mixed = rows.float()[..., None]  # [..., blocks, 1]
+    while mixed.shape[-2] > 1:
+        first, second = mixed[..., 0::2, :], mixed[..., 1::2, :]
+        mixed = torch.cat((first + second, first - second), -1)
+    spread_out = mixed[..., 0, :] * (1.0 / math.sqrt(width))
+    return spread_out.to(rows.dtype)
 
 
 def quantize(rows: torch.Tensor) -> QuantizedRows:

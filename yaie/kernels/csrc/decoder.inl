@@ -97,6 +97,13 @@ YAIE_INLINE void upcast_halves(const uint16_t* from, int width, float* to) {
 }
 #endif
 
+YAIE_INLINE void store_query(const HeadsCall& call, const float* from, int width, int64_t to) {
+    if constexpr (kHasBf16)
+        if (call.query_halves)
+            return store_halves(from, width, call.query_halves + to, call.non_temporal);
+    __builtin_memcpy(call.queries + to, from, width * sizeof(float));
+}
+
 // Return a head of the QKV layer's output, from element `at` on.
 YAIE_INLINE const float* head_at(const HeadsCall& call, int64_t at, int width, float* spare) {
     if constexpr (kHasBf16)
@@ -147,6 +154,7 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
     const YaieDecoderLayer& layer = *call.layer;
     const YaieLayer& at = layer.attention;
     int width = at.key_width;
+    bool spreads = at.pool_dtype == YAIE_INT8 && can_spread(width);
     int widest = width > at.value_width ? width : at.value_width;
     float* spare = (float*)scratch.get(3 * widest * sizeof(float));
     float *rotated = spare + widest, *upcasted = rotated + widest;
@@ -162,14 +170,12 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
         for (int head = 0; head < at.num_heads; ++head, x += width) {
             const float* from = head_at(call, x, width, upcasted);
             int64_t to = (row * at.num_heads + head) * width;
-            if constexpr (kHasBf16)
-                if (call.query_halves) {
-                    norm_and_rotate_head(from, layer.query_norm, layer.epsilon, cosines, sines,
-                                         rotary, width, rotated, spare);
-                    store_halves(rotated, width, call.query_halves + to, call.non_temporal);
-                    continue;
-                }
-            if (call.non_temporal)
+            if (spreads || call.query_halves) {
+                norm_and_rotate_head(from, layer.query_norm, layer.epsilon, cosines, sines, rotary,
+                                     width, rotated, spare);
+                if (spreads) spread_head(rotated, width);
+                store_query(call, rotated, width, to);
+            } else if (call.non_temporal)
                 norm_and_rotate_head<true>(from, layer.query_norm, layer.epsilon, cosines, sines,
                                            rotary, width, call.queries + to, spare);
             else
@@ -181,6 +187,7 @@ static void heads_task(void* context, int64_t index, Scratch& scratch) {
         for (int head = 0; head < at.num_kv_heads; ++head, x += width) {
             norm_and_rotate_head(head_at(call, x, width, upcasted), layer.key_norm, layer.epsilon,
                                  cosines, sines, rotary, width, rotated, spare);
+            if (spreads) spread_head(rotated, width);
             store_pool_row(rotated, width, at.pool_dtype, at.keys,
                            slot * at.key_slot_stride + head * at.key_head_stride, at.key_scales,
                            slot * at.num_kv_heads + head);
