@@ -13,7 +13,7 @@ import typer
 from benchmarks.quality import llama_cpp
 from benchmarks.quality.chart import draw_chart
 from benchmarks.quality.compare import compare
-from benchmarks.quality.kinds import DEFAULT_KINDS, PARTS, settings_of
+from benchmarks.quality.kinds import CALIBRATED, DEFAULT_KINDS, PARTS, settings_of
 from benchmarks.quality.material import Material, read_conversations, read_text
 from benchmarks.quality.measure import Figures, measure_apart
 from benchmarks.quality.report import as_table
@@ -31,10 +31,16 @@ def quality(
         "smollm2"
     ),
     kinds: Annotated[
-        str, typer.Option(help=f"of {', '.join(PARTS)}; + joins two; the first is the base")
+        str,
+        typer.Option(
+            help=f"of {', '.join((*PARTS, CALIBRATED))}; + joins two; the first is the base"
+        ),
     ] = DEFAULT_KINDS,
     text: Annotated[
         Path | None, typer.Option(help="text file in UTF-8 [the documents of the repository]")
+    ] = None,
+    calibrate: Annotated[
+        Path | None, typer.Option(help=f"text of {CALIBRATED}, another one than --text")
     ] = None,
     chunks: Annotated[int, typer.Option(min=1, help="chunks of the text, at most")] = 32,
     chunk_tokens: Annotated[int, typer.Option(min=4, help="tokens of a chunk")] = 1024,
@@ -56,7 +62,7 @@ def quality(
 
     The kinds run one after the other, each in an engine process of its own.
     """
-    settings = {kind: settings_of(kind) for kind in kinds.split(",")}
+    settings = {kind: settings_of(kind, calibrate) for kind in kinds.split(",")}
     material = Material(
         text=read_text(text),
         chunks=chunks,

@@ -116,6 +116,10 @@ def test_figures_of_llama_cpp_are_read_from_its_output() -> None:
 
 def test_kinds_join_and_an_unknown_one_is_named() -> None:
     assert settings_of("int4+kv-int8") == {"quantization": "int4", "kv_dtype": "int8"}
+    calibrated = settings_of("int4-calibrated", Path("text.txt"))
+    assert calibrated == {"quantization": "int4", "calibrate": "text.txt"}
+    with pytest.raises(Exception, match="needs a text"):
+        settings_of("int4-calibrated")
     result = CliRunner().invoke(app, ["--kinds", "none,int3"])
     assert "unknown 'int3'; choose from" in str(result.exception)
 
