@@ -47,8 +47,8 @@ static void norm_task(void* context, int64_t index, Scratch& scratch) {
 // Run a linear layer on normalized rows of x, which are `linear.num_inputs` wide, times a factor.
 // Return these rows, or null if they were rounded to bf16.
 static const float* normed_linear(Pool& pool, DecoderBuffers& buffers, const YaieLinear& linear,
-                          const float* x, int64_t count, const float* weight, float epsilon,
-                          const Target& target, float factor = 1.0f) {
+                                  const float* x, int64_t count, const float* weight, float epsilon,
+                                  const Target& target, float factor = 1.0f) {
     int64_t width = linear.num_inputs;
     NormCall call{x, nullptr, weight, width, count, epsilon, factor, {}};
     if constexpr (kHasBf16)

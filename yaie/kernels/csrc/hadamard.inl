@@ -1,4 +1,5 @@
-// The Walsh-Hadamard transform of heads: included once for each instruction set, before decoder.inl.
+// The Walsh-Hadamard transform of heads: included once for each instruction set, before
+// decoder.inl.
 //
 // Keys of trained models have large elements in few places, which would set the step of a head's
 // bytes in an int8 pool. The transform spreads them over the head. It is orthogonal, so products of

@@ -118,9 +118,9 @@ inline std::string describe_layout() {
                 YAIE_FIELD(bias), YAIE_FIELD(scales), YAIE_FIELD(zero_points), YAIE_FIELD(exact))
     YAIE_STRUCT(YaieDecoderLayer, YAIE_FIELD(attention_norm), YAIE_FIELD(mlp_norm),
                 YAIE_FIELD(query_norm), YAIE_FIELD(key_norm), YAIE_FIELD(qkv), YAIE_FIELD(value),
-                YAIE_FIELD(output),
-                YAIE_FIELD(gate_up), YAIE_FIELD(down), YAIE_FIELD(attention), YAIE_FIELD(epsilon),
-                YAIE_FIELD(residual_factor), YAIE_FIELD(rotates), YAIE_FIELD(activation))
+                YAIE_FIELD(output), YAIE_FIELD(gate_up), YAIE_FIELD(down), YAIE_FIELD(attention),
+                YAIE_FIELD(epsilon), YAIE_FIELD(residual_factor), YAIE_FIELD(rotates),
+                YAIE_FIELD(activation))
     YAIE_STRUCT(YaieDecoder, YAIE_FIELD(num_layers), YAIE_FIELD(hidden), YAIE_FIELD(layers),
                 YAIE_FIELD(final_norm), YAIE_FIELD(head), YAIE_FIELD(embedding),
                 YAIE_FIELD(embedding_dtype), YAIE_FIELD(rotary_width), YAIE_FIELD(cosines),

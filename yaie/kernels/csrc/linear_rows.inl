@@ -21,8 +21,8 @@ struct RoundedRows {
     bool blocked;
     // Of bytes:
     int64_t groups, group_size;
-    float* scales;  // [rows, groups]
-    int32_t* sums;  // [rows, groups]: sums of the bytes
+    float* scales;      // [rows, groups]
+    int32_t* sums;      // [rows, groups]: sums of the bytes
     Outliers outliers;  // of int8 weights
 };
 
