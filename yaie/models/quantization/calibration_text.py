@@ -6,9 +6,12 @@ import codecs
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from yaie.errors import ConfigError, YaieError
-from yaie.text.tokenizer import Tokenizer, load_tokenizer
+
+if TYPE_CHECKING:
+    from yaie.text.tokenizer import Tokenizer
 
 LEAST_TOKENS = 2048
 MOST_TOKENS = 8192
@@ -36,6 +39,8 @@ def read_calibration(file: str, folder: Path) -> CalibrationText:
     Raises `ConfigError` if it is unreadable, not in UTF-8, or shorter than 2,048 tokens.
     """
     text = _decode(file, _read(file))
+    from yaie.text.tokenizer import load_tokenizer  # transformers, which a restore does without
+
     tokenizer = load_tokenizer(folder)
     try:
         tokens = tokenizer.encode(text, add_special_tokens=False)

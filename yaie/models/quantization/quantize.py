@@ -24,7 +24,7 @@ INT4_STEPS = 15
 # Shares of a group's range: less than all of it clips the extremes, to the others' benefit.
 INT4_SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
 _ROWS_AT_ONCE = 1024  # bounds the memory of intermediate float32 values
-_PART_BYTES = 16  # per weight of these rows, in four copies
+_PART_BYTES = {8: 16, 4: 20}  # by bits: per weight of these rows, in several copies
 
 
 def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
@@ -181,7 +181,7 @@ class RoundedLayer:
         """Bytes to quantize it: the joined parts, and several copies of one part."""
         part = min(self.num_outputs, _ROWS_AT_ONCE) * self.num_inputs
         dequantized = DEQUANTIZING_BYTES * self.num_weights if self.is_tied else 0
-        return self.nbytes(packed=False) + max(_PART_BYTES * part, dequantized)
+        return self.nbytes(packed=False) + max(_PART_BYTES[self.bits] * part, dequantized)
 
 
 @dataclass(frozen=True, slots=True)
