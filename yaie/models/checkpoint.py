@@ -15,8 +15,6 @@ from typing import Any
 
 from yaie.errors import ModelNotFound, ModelUnsupported
 from yaie.models.gguf.folder import LINK
-from yaie.models.gguf.naming import name_tensors
-from yaie.models.gguf.reader import read_gguf
 
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
@@ -151,6 +149,10 @@ def _read_gguf_checkpoint(folder: Path) -> Checkpoint:
 
     They are computed with in bfloat16, unless all are float32: no kernel computes in float16.
     """
+    # These import numpy, which light commands do without.
+    from yaie.models.gguf.naming import name_tensors
+    from yaie.models.gguf.reader import read_gguf
+
     path = (folder / LINK).resolve()
     named = name_tensors(read_gguf(path), read_config(folder))
     tensors = {

@@ -17,9 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from yaie.errors import ConfigError, ModelNotFound, ModelUnsupported
-from yaie.models.gguf.config import read_gguf_config, read_gguf_generation
-from yaie.models.gguf.reader import read_gguf
-from yaie.models.gguf.vocabulary import read_vocabulary
 
 LINK = "model.gguf"  # in the folder
 
@@ -77,6 +74,11 @@ def _name(path: Path) -> str:
 
 def _texts(path: Path) -> dict[str, str]:
     """Return the files of the folder by name."""
+    # These import numpy, which light commands do without.
+    from yaie.models.gguf.config import read_gguf_config, read_gguf_generation
+    from yaie.models.gguf.reader import read_gguf
+    from yaie.models.gguf.vocabulary import read_vocabulary
+
     file = read_gguf(path)
     config = read_gguf_config(file)
     vocabulary = read_vocabulary(file)
