@@ -202,7 +202,9 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
             request.scope,
         )
         response.headers.update(error.headers or {})  # Allow with the methods of one route only
-        if routes := routes_at(_ROUTES, request.scope):
+        routes = routes_at(_ROUTES, request.scope)
+        # A path of its own comes before one with a variable, as /v1/responses/{id}.
+        if routes := [each for each in routes if "{" not in getattr(each, "path", "{")] or routes:
             methods = set[str]().union(*(getattr(route, "methods", ()) for route in routes))
             response.headers["Allow"] = ", ".join(sorted(methods))
         return response
