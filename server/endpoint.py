@@ -121,12 +121,10 @@ class Endpoint(Generic[Body]):
             response = self.response(generation, model.tokenizer)
             if (begun := response.begun()) is not None:
                 is_handed_over = True
-                events = response.follow(-1) if call.stream else None
                 service.run_later(make_whole(generation, response, service.write_in_thread))
-                if events is not None:
-                    return StreamingResponse(events, headers=headers, media_type=EVENTS)
-                written = msgspec.json.encode(begun)
-                return Response(written, headers=headers, media_type="application/json")
+                if isinstance(begun, bytes):
+                    return Response(begun, headers=headers, media_type="application/json")
+                return StreamingResponse(begun, headers=headers, media_type=EVENTS)
             if not call.stream:
                 return await answer_whole(
                     request.receive, generation, response, headers, service.write_in_thread

@@ -67,13 +67,9 @@ class GenerationResponse(ABC):
     def reply(self, pieces: Mapping[int, TextPiece]) -> dict[str, Any]:
         """Return the whole response, with one piece for each choice."""
 
-    def begun(self) -> dict[str, Any] | None:
-        """Return the answer to a client that fetches the response later; None if it waits."""
+    def begun(self) -> bytes | AsyncIterable[bytes] | None:
+        """Return the answer of a response in the background: JSON or events; else None."""
         return None
-
-    def follow(self, after: int) -> AsyncIterable[bytes]:
-        """Return the events with numbers above `after` of a response that `begun` has begun."""
-        raise NotImplementedError
 
     def failed(self, error: YaieError) -> None:
         """Keep the error of a response without a waiting client."""

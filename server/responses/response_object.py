@@ -60,9 +60,11 @@ class ResponseObject(GenerationResponse):
         """Return the response as JSON, with the output so far."""
         return msgspec.json.encode(self._unfinished())
 
-    def begun(self) -> dict[str, Any] | None:
-        """Return the queued response if the request wants it in the background."""
-        return self._unfinished() if self._turn.body.background else None
+    def begun(self) -> bytes | Follower | None:
+        """Return the queued response, or its events, if it is made in the background."""
+        if not self._turn.body.background:
+            return None
+        return self.follow(-1) if self.call.stream else self.so_far()
 
     def failed(self, error: YaieError) -> None:
         """Store the response with its error, unless it was cancelled."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from server.schemas import unused
-from server.schemas.common import GenerationBody, Short, WholeNumber
+from server.schemas.common import GenerationBody, SeveralCalls, Short, WholeNumber
 from server.schemas.field import Extension, Unused, Used
 from yaie.text.chat import ROLES
 
@@ -73,9 +73,7 @@ class ChatBody(GenerationBody):
         list[Any] | None, Used("At most 512; see [tools](#tools).", example=[_A_TOOL])
     ] = None
     tool_choice: Annotated[Any, Used("See [tools](#tools).", "`auto`", example="none")] = None
-    parallel_tool_calls: Annotated[
-        bool | None, Used("Allow several calls in one answer.", "true", example=False)
-    ] = None
+    parallel_tool_calls: SeveralCalls = None
     functions: Annotated[
         list[Any] | None,
         Used(

@@ -39,6 +39,15 @@ def _short(value: Any) -> Any:
 
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
 Short = BeforeValidator(_short)
+# Fields of responses too.
+Temperature = Annotated[float | None, Used("0 to 100; 0 is greedy.", "see below", example=0.7)]
+TopP = Annotated[
+    float | None,
+    Used("0 to 1: sample among the most likely tokens of this total.", "see below", 0.9),
+]
+SeveralCalls = Annotated[
+    bool | None, Used("Allow several calls in one answer.", "true", example=False)
+]
 TEXT_OR_TEXTS = {
     "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}]
 }
@@ -85,13 +94,8 @@ class GenerationBody(StructuredFields):
             example={"include_usage": True},
         ),
     ] = None
-    temperature: Annotated[
-        float | None, Used("0 to 100; 0 is greedy.", "see below", example=0.7)
-    ] = None
-    top_p: Annotated[
-        float | None,
-        Used("0 to 1: sample among the most likely tokens of this total.", "see below", 0.9),
-    ] = None
+    temperature: Temperature = None
+    top_p: TopP = None
     presence_penalty: Annotated[
         float | None, Used("-2 to 2, subtracted once from each token of the output.", "0", 0.5)
     ] = None

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from server.schemas import unused
 from server.schemas.base import RequestBody
-from server.schemas.common import Short, WholeNumber
+from server.schemas.common import SeveralCalls, Short, Temperature, TopP, WholeNumber
 from server.schemas.field import Unused, Used
 from server.turns.store import ResponseStore
 
@@ -86,13 +86,8 @@ class ResponsesBody(RequestBody):
     max_output_tokens: Annotated[
         WholeNumber | None, Used("Limit on the tokens.", "the rest of the context", 64)
     ] = None
-    temperature: Annotated[
-        float | None, Used("0 to 100; 0 is greedy.", "see below", example=0.7)
-    ] = None
-    top_p: Annotated[
-        float | None,
-        Used("0 to 1: sample among the most likely tokens of this total.", "see below", 0.9),
-    ] = None
+    temperature: Temperature = None
+    top_p: TopP = None
     include: Annotated[
         list[str] | None,
         Short,
@@ -143,9 +138,7 @@ class ResponsesBody(RequestBody):
     tool_choice: Annotated[
         Any, Used("As in [chats](#tools), in the flat form.", "`auto`", example="none")
     ] = None
-    parallel_tool_calls: Annotated[
-        bool | None, Used("Allow several calls in one answer.", "true", example=False)
-    ] = None
+    parallel_tool_calls: SeveralCalls = None
     max_tool_calls: Annotated[
         WholeNumber | None,
         Used("Of tools that a server runs; repeated in the response.", example=3),

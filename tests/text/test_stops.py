@@ -21,6 +21,19 @@ def plain_twin(
     return text, None
 
 
+def scanned(
+    scanner: StopScanner, pieces: list[str], expected: str, shown: str = ""
+) -> tuple[str, str | None]:
+    """Return the text shown for pieces behind `shown`, and the stop."""
+    for piece in pieces:
+        safe, found = scanner.push(piece)
+        shown += safe
+        assert expected.startswith(shown)  # shown text is never taken back
+        if found is not None:
+            return shown, found
+    return shown + scanner.flush(), None
+
+
 ab = st.text(alphabet="ab", max_size=30)
 
 
@@ -34,16 +47,7 @@ def test_same_as_the_plain_twin_in_any_pieces(
 ) -> None:
     scanner = StopScanner(stops, include)
     expected, expected_stop = plain_twin("".join(pieces), stops, include)
-    shown, found = "", None
-    for piece in pieces:
-        safe, found = scanner.push(piece)
-        shown += safe
-        assert expected.startswith(shown)  # shown text is never taken back
-        if found is not None:
-            break
-    else:
-        shown += scanner.flush()
-    assert (shown, found) == (expected, expected_stop)
+    assert scanned(scanner, pieces, expected) == (expected, expected_stop)
 
 
 @given(

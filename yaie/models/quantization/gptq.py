@@ -11,11 +11,10 @@ from dataclasses import dataclass
 
 import torch
 
-from yaie.models.quantization.quantize import INT4_SHARES, INT4_STEPS, quantize_weight
+from yaie.models.quantization.grid import Grid, best_grid
+from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.weights import QuantizedWeight
 
-_LEAST = -8
-_MOST = _LEAST + INT4_STEPS
 # Dtype and share of the mean square that is added to each input's, until the factors exist.
 _DAMPINGS = (
     (torch.float32, 0.01),
@@ -38,23 +37,6 @@ class InputStatistics:
     def importance(self) -> torch.Tensor:
         """Mean square of each input, up to a factor. [inputs]."""
         return self.lower.square().sum(1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """The values of a group of inputs: (value - point) * scale. [outputs] each."""
-
-    scales: torch.Tensor
-    points: torch.Tensor
-
-    def values(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the nearest values of weights [..., outputs]; float32."""
-        factors = torch.where(self.scales != 0, 1 / self.scales, torch.zeros(()))
-        return weights.mul(factors).round_().add_(self.points).clamp_(_LEAST, _MOST)
-
-    def weights(self, values: torch.Tensor) -> torch.Tensor:
-        """Return the weights of values."""
-        return (values - self.points) * self.scales
 
 
 def factorize(gram: torch.Tensor) -> InputStatistics:
@@ -100,7 +82,7 @@ def round_by_inputs(weight: torch.Tensor, statistics: InputStatistics) -> Quanti
 
 def _round_in_turn(
     left: torch.Tensor, statistics: InputStatistics, group_size: int
-) -> tuple[torch.Tensor, list[_Grid], torch.Tensor]:
+) -> tuple[torch.Tensor, list[Grid], torch.Tensor]:
     """Round weights [inputs, outputs], which are overwritten, input by input.
 
     Returns values, the grid of each group, and the error of each output's results.
@@ -111,7 +93,7 @@ def _round_in_turn(
     for first in range(0, len(left), group_size):
         last = first + group_size
         block, factors = left[first:last], upper[first:last, first:last]
-        grid = _best_grid(block, importance[first:last])  # of weights corrected so far
+        grid = best_grid(block, importance[first:last])  # of weights corrected so far
         errors = torch.empty_like(block)
         for place in range(group_size):
             row = torch.addmv(block[place], errors[:place].T, factors[:place, place], alpha=-1)
@@ -122,26 +104,3 @@ def _round_in_turn(
         error += errors.square_().sum(0)
         grids.append(grid)
     return values, grids, error
-
-
-def _best_grid(block: torch.Tensor, importance: torch.Tensor) -> _Grid:
-    """Return the grid of weights [inputs, outputs] with the least squared error by importance."""
-    # Zero is among the values, so that the zero point has 4 bits too.
-    least, most = block.amin(0).clamp_(max=0), block.amax(0).clamp_(min=0)
-    best = _Grid(torch.zeros_like(least), torch.zeros_like(least))
-    least_error = torch.full_like(least, torch.inf)
-    for share in INT4_SHARES:
-        # bfloat16, as stored: the values fit the stored scale.
-        scales = ((most - least) * (share / INT4_STEPS)).bfloat16().float()
-        nearest = torch.where(scales != 0, -least * share / scales, torch.zeros(())).round_()
-        for shift in (0, -1, 1):
-            grid = _Grid(scales, (nearest + shift).clamp_(0, INT4_STEPS).add_(_LEAST))
-            difference = grid.weights(grid.values(block)).sub_(block).square_()
-            error = torch.mv(difference.T, importance)
-            is_better = error < least_error
-            best = _Grid(
-                torch.where(is_better, grid.scales, best.scales),
-                torch.where(is_better, grid.points, best.points),
-            )
-            least_error = torch.minimum(error, least_error)
-    return best

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from yaie.models.quantization.grid import best_grid
 from yaie.models.quantization.layout import DEQUANTIZING_BYTES, scale_nbytes
-from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
+from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
 
 INT4_GROUP_SIZE = 64
-_LEAST = {8: -127, 4: -8}  # int8 is symmetric; with 16 steps, -8 is worth using
-_MOST = {8: 127, 4: 7}
+_INT8_MOST = 127  # and -127: int8 is symmetric
 _SENSITIVE = "v_proj"  # suffix of the layers that int4 leaves at int8
-INT4_STEPS = 15
-# Shares of a group's range: less than all of it clips the extremes, to the others' benefit.
-INT4_SHARES = (1.0, 0.95, 0.9, 0.85, 0.8)
 _ROWS_AT_ONCE = 1024  # bounds the memory of intermediate float32 values
 _PART_BYTES = {8: 16, 4: 20}  # by bits: per weight of these rows, in several copies
 
@@ -33,13 +30,10 @@ def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
     int4 falls back to a smaller group if 64 does not divide the inputs, and to int8 if 4 does not.
     """
     bits, group = _grouping(int(weight.shape[1]), kind)
-    parts = [_round(part, bits, group) for part in torch.split(weight.detach(), _ROWS_AT_ONCE)]
-    return QuantizedWeight(
-        bits,
-        values=torch.cat([part.values for part in parts]),
-        scales=torch.cat([part.scales for part in parts]),
-        zero_points=torch.cat([part.zero_points for part in parts]) if bits == 4 else None,
-    )
+    parts = torch.split(weight.detach(), _ROWS_AT_ONCE)
+    whole = join([_round(part, bits, group) for part in parts])
+    assert whole is not None  # parts of one format
+    return whole
 
 
 def _grouping(inputs: int, kind: str) -> tuple[int, int]:
@@ -48,60 +42,17 @@ def _grouping(inputs: int, kind: str) -> tuple[int, int]:
     return (4, groups[0]) if kind == "int4" and groups else (8, inputs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Some rows of a `QuantizedWeight`."""
-
-    values: torch.Tensor
-    scales: torch.Tensor
-    zero_points: torch.Tensor  # of int8: unused zeros
-
-
-def _round(weight: torch.Tensor, bits: int, group: int) -> _Part:
+def _round(weight: torch.Tensor, bits: int, group: int) -> QuantizedWeight:
     grouped = weight.float().view(weight.shape[0], -1, group)
     if bits == 8:
-        scales = grouped.abs().amax(-1) / _MOST[8]
-        return _Part(_values(grouped, scales, None, bits).view_as(weight), scales, scales)
-    # Zero is among the values, so that the zero point is a nibble too.
-    least, most = grouped.amin(-1).clamp(max=0), grouped.amax(-1).clamp(min=0)
-    best: _Part | None = None
-    best_errors = torch.full_like(least, torch.inf)
-    for share in INT4_SHARES:
-        # As stored, so that the values fit it.
-        scales = ((most - least) * (share / INT4_STEPS)).bfloat16().float()
-        nearest = _divide(-least * share, scales).round_()
-        for shift in (0, -1, 1):
-            points = (nearest + shift).clamp_(0, INT4_STEPS).add_(_LEAST[4])
-            values = _values(grouped, scales, points, bits)
-            found = (values.float() - points[..., None]) * scales[..., None]
-            error = (found - grouped).square_().sum(-1)
-            part = _Part(values, scales, points.to(torch.int8))
-            best = part if best is None else _choose(error < best_errors, part, best)
-            best_errors = torch.minimum(error, best_errors)
-    assert best is not None
-    return _Part(best.values.view_as(weight), best.scales, best.zero_points)
-
-
-def _choose(is_first: torch.Tensor, first: _Part, second: _Part) -> _Part:
-    """Take each group [outputs, groups] from one of two parts."""
-    return _Part(
-        torch.where(is_first[..., None], first.values, second.values),
-        torch.where(is_first, first.scales, second.scales),
-        torch.where(is_first, first.zero_points, second.zero_points),
-    )
-
-
-def _divide(numerator: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-    return torch.where(scales != 0, numerator / scales, torch.zeros(()))
-
-
-def _values(
-    grouped: torch.Tensor, scales: torch.Tensor, points: torch.Tensor | None, bits: int
-) -> torch.Tensor:
-    steps = _divide(grouped, scales[..., None]).round_()
-    if points is not None:
-        steps += points[..., None]
-    return steps.clamp_(_LEAST[bits], _MOST[bits]).to(torch.int8)
+        scales = grouped.abs().amax(-1) / _INT8_MOST
+        factors = torch.where(scales != 0, 1 / scales, torch.zeros(()))
+        steps = (grouped * factors[..., None]).round_().clamp_(-_INT8_MOST, _INT8_MOST)
+        return QuantizedWeight(8, steps.to(torch.int8).view_as(weight), scales, None)
+    by_input = grouped.movedim(-1, 0)
+    grid = best_grid(by_input)
+    values = grid.values(by_input).to(torch.int8).movedim(0, -1)
+    return QuantizedWeight(4, values.reshape_as(weight), grid.scales, grid.points.to(torch.int8))
 
 
 def _is_rounded(module: nn.Module) -> bool:
