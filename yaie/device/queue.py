@@ -1,0 +1,104 @@
+"""The protocol of a device's queue: everything that takes place between host and device.
+
+The host launches operations and copies; the device runs them later, in order. A copy into host
+memory is complete once a mark behind it has been waited for, and memory that a copy reads may be
+written again only then. On a CPU all of it takes place at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+
+
+class Mark(Protocol):
+    """A place in the queue."""
+
+    def wait(self) -> None:
+        """Return once the device has run everything up to here."""
+
+
+class Graph(Protocol):
+    """Operations captured at fixed addresses. They read and write the same tensors each time."""
+
+    nbytes: int  # device memory that the capture took
+
+    def replay(self) -> None:
+        """Launch the operations again."""
+
+
+class DeviceQueue(Protocol):
+    """One device's queue. Used on one thread."""
+
+    @property
+    def device(self) -> torch.device:
+        """The device."""
+
+    @property
+    def can_capture(self) -> bool:
+        """True if `capture` works."""
+
+    def host_buffer(self, nbytes: int) -> torch.Tensor:
+        """Return host memory [nbytes] of uint8 that copies read or write without a wait."""
+
+    def upload(self, target: torch.Tensor, source: torch.Tensor) -> None:
+        """Launch a copy of a host buffer to the device."""
+
+    def download(self, target: torch.Tensor, source: torch.Tensor) -> None:
+        """Launch a copy of device memory into a host buffer."""
+
+    def mark(self) -> Mark:
+        """Mark the place after everything launched so far."""
+
+    def capture(self, program: Callable[[], None]) -> Graph:
+        """Capture the operations that `program` launches, without running them.
+
+        `program` must have run before: its first run may allocate and compile.
+        """
+
+
+class PlainMark:
+    """A mark that is always reached."""
+
+    def wait(self) -> None:
+        """Return."""
+
+
+class PlainQueue:
+    """The queue of a CPU: copies take place at once. Implements `DeviceQueue`."""
+
+    can_capture = False
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+
+    def host_buffer(self, nbytes: int) -> torch.Tensor:
+        """See `DeviceQueue.host_buffer`."""
+        return torch.empty(nbytes, dtype=torch.uint8)
+
+    def upload(self, target: torch.Tensor, source: torch.Tensor) -> None:
+        """See `DeviceQueue.upload`."""
+        target.copy_(source)
+
+    def download(self, target: torch.Tensor, source: torch.Tensor) -> None:
+        """See `DeviceQueue.download`."""
+        target.copy_(source)
+
+    def mark(self) -> PlainMark:
+        """See `DeviceQueue.mark`."""
+        return PlainMark()
+
+    def capture(self, program: Callable[[], None]) -> Graph:
+        """Raise: there is nothing to capture."""
+        raise NotImplementedError("a CPU has no graphs")
+
+
+def make_queue(device: torch.device) -> DeviceQueue:
+    """Return the queue of a device."""
+    if device.type == "cuda":
+        from yaie.device.cuda import CudaQueue
+
+        return CudaQueue(device)
+    return PlainQueue(device)
