@@ -120,20 +120,18 @@ class GenerationBody(StructuredFields):
         ),
     ] = None
     user: Annotated[
-        Any,
+        str | None,
         Used(
             "On a server without API keys: the tenant, for "
             "[fair shares](operations.md#shares-of-tenants). With keys the key is the tenant.",
             example="someone",
-            schema={"anyOf": [{"type": "string"}, {"type": "null"}]},
         ),
     ] = None
     service_tier: Annotated[
-        Any,
+        str | None,
         Used(
             "This server has one tier. Answers to a request with this field name it: `default`.",
             example="auto",
-            schema={"type": ["string", "null"]},
         ),
     ] = None
 

@@ -9,7 +9,7 @@ from server.schemas.field import Extension, Used
 
 _SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 _TEXT = {"type": ["string", "null"]}
-_SCHEMA_TYPES = {"anyOf": [{"type": "object"}, {"type": "string"}, {"type": "null"}]}
+_SCHEMA_TYPES = {"type": ["object", "boolean", "string", "null"]}
 _OBJECT = {"type": ["object", "null"]}
 
 
@@ -39,7 +39,9 @@ class StructuredFields(RequestBody):
     ] = None
     guided_json: Annotated[
         Any,
-        Extension("A JSON schema, as an object or as text.", example=_SCHEMA, schema=_SCHEMA_TYPES),
+        Extension(
+            "A JSON schema, as an object, a boolean or text.", example=_SCHEMA, schema=_SCHEMA_TYPES
+        ),
     ] = None
     guided_regex: Annotated[
         Any,

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
 from server.app import create_app
@@ -101,6 +102,13 @@ def effects(app: tuple[TestClient, ScriptedClient], path: str, fields: dict[str,
     return requests, _FRESH.sub("", response.text)
 
 
+def body_schema(document: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return the schema of an endpoint's body."""
+    body = document["paths"][path]["post"]["requestBody"]
+    name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+    return dict(document["components"]["schemas"][name])
+
+
 def refusal(response: Any, path: str, name: str) -> str:
     """Return the message of a refusal, after a check that it names the field."""
     assert response.status_code == 400, response.text
@@ -132,6 +140,22 @@ def test_null_is_the_same_as_left_out(
 ) -> None:
     if field.default != "required":
         assert effects(app, path, {field.name: None}) == effects(app, path, {})
+
+
+@pytest.mark.parametrize(("path", "field"), rows(State.USED))
+def test_values_outside_the_documented_schema_are_refused(
+    app: tuple[TestClient, ScriptedClient], path: str, field: ApiField
+) -> None:
+    http, _ = app
+    document = http.get("/openapi.json").json()
+    # The other endpoints read the fields of sampling as chats do.
+    properties = {path: body_schema(document, path)["properties"] for path in (CHAT, path)}
+    schema = properties[path].get(field.name) or properties[CHAT][field.name]
+    documented = Draft202012Validator({**schema, "components": document["components"]})
+    for value in (True, 17, -0.5, "x", ["x"], [{}, 7], {"x": 1}):
+        if not documented.is_valid(value):
+            response = http.post(path, json={**GOOD[path], field.name: value})
+            assert response.status_code in (400, 404), (value, response.text)
 
 
 @pytest.mark.parametrize(("path", "field"), rows(State.REFUSED))
@@ -177,9 +201,7 @@ def test_each_field_is_in_the_openapi_document(app: tuple[TestClient, ScriptedCl
     http, _ = app
     document = http.get("/openapi.json").json()
     for path, schema_of in BODIES.items():
-        body = document["paths"][path]["post"]["requestBody"]
-        reference = body["content"]["application/json"]["schema"]["$ref"]
-        schema = document["components"]["schemas"][reference.rpartition("/")[2]]
+        schema = body_schema(document, path)
         used = {
             each.name: each
             for each in FIELDS
