@@ -78,6 +78,9 @@ class EngineStats:
     num_nodes: Annotated[int, _gauge("Nodes of the radix tree")] = 0
 
     num_steps: Annotated[int, _counter("Steps computed")] = 0
+    num_extended_steps: Annotated[
+        int, _counter("Steps planned by extending the plan of the step before")
+    ] = 0
     num_requests: Annotated[int, _counter("Requests received, including rejected ones")] = 0
     num_started: Annotated[int, _counter("Sequences with a first token")] = 0
     num_finished: Annotated[

@@ -322,7 +322,7 @@ def test_a_chain_with_the_same_rows_is_one_segment(overhead: int) -> None:
 def test_nothing_selected_is_an_empty_plan() -> None:
     plan = plan_step(RowSelection(8)).plan
     assert plan.num_rows == 0
-    assert plan.segments == ()
+    assert len(plan.segments) == 0
     check_plan(RadixTree(8), plan)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tests.attention.plain_plan import assert_same
 from yaie.attention.plan import FoldingCost, StepPlan
 from yaie.engine.policy import ByPriority
 from yaie.engine.request import Request, Sequence, SequenceState
@@ -110,9 +111,15 @@ def _path(plan: StepPlan, row: int) -> np.ndarray:
 
 
 class FakeSampling(SamplingState):
-    """A sampling state with a salt; with `stops` the stop token ends the sequence."""
+    """A sampling state with a salt; with `stops` the stop token ends the sequence.
 
-    def __init__(self, salt: int = 0, *, stops: bool = False) -> None:
+    After a token below `forces`, the next one is forced as by a grammar: the one that the model
+    would sample after `prompt` and the output.
+    """
+
+    def __init__(
+        self, salt: int = 0, *, stops: bool = False, prompt: Iterable[int] = (), forces: int = 0
+    ) -> None:
         super().__init__(
             SamplingParams(),
             index=0,
@@ -124,6 +131,8 @@ class FakeSampling(SamplingState):
         self.salt = salt
         self.stops = stops
         self.observed: list[int] = []
+        self.prompt = list(prompt)
+        self.forces = forces
         self.fails_at: int | None = None  # raise when this many tokens were taken
 
     def observe(self, token_id: int) -> None:
@@ -131,6 +140,11 @@ class FakeSampling(SamplingState):
         self.observed.append(token_id)
         if self.fails_at == len(self.observed):
             raise ZeroDivisionError("a fault of this sequence")
+
+    def forced(self) -> list[int]:
+        if self.observed[-1] >= self.forces:
+            return []
+        return [next_token([*self.prompt, *self.observed], self.salt)]
 
 
 @dataclass
@@ -157,6 +171,25 @@ class WatchedScheduler(Scheduler):
     def first(self) -> Sequence | None:
         """Return the running sequence that must progress."""
         return min(self.running, key=lambda seq: (self.number(seq), seq.order), default=None)
+
+    def schedule(self) -> ScheduledStep | None:
+        step = super().schedule()
+        if step is not None:
+            self._compare_with_a_fresh_one(step)
+        return step
+
+    def _compare_with_a_fresh_one(self, step: ScheduledStep) -> None:
+        """Require that a step made of the last one equals one made from scratch."""
+        paid = {seq.request: seq.request.num_paid_rows for seq in self.running}
+        fresh = self.steps.make(self.running)
+        for request, num_rows in paid.items():
+            request.num_paid_rows = num_rows
+        assert_same(step.plan, fresh.plan)
+        assert step.sample_tasks == fresh.sample_tasks
+        assert step.prompt_logits == fresh.prompt_logits
+        assert dict(step.computed) == dict(fresh.computed)
+        assert set(step.members) == set(fresh.members)
+        assert step.num_prompt_rows == fresh.num_prompt_rows
 
     def _preempt(self, sequence: Sequence) -> None:
         numbers = [self.number(other) for other in self.running]
@@ -231,6 +264,7 @@ class Bench:
         namespace: str = "",
         tenant: str = "",
         prompt_logprobs: int | None = None,
+        forces: int = 0,
     ) -> Request:
         spec = GenerationRequest(
             request_id=request_id,
@@ -240,7 +274,10 @@ class Bench:
             tenant=tenant,
             queue_timeout_s=queue_timeout_s,
         )
-        samplings = [FakeSampling(salt, stops=stops) for salt in salts or [0] * n]
+        samplings = [
+            FakeSampling(salt, stops=stops, prompt=prompt, forces=forces)
+            for salt in salts or [0] * n
+        ]
         request = Request(spec, namespace=namespace, max_new_tokens=max_new, samplings=[*samplings])
         self.sequences[request_id] = list(request.sequences)
         self.scheduler.add(request)

@@ -54,6 +54,7 @@ def run_schedule(seed: int, policy: str, eviction: str, *, max_step_rows: int) -
             priority=rng.randint(-1, 1),
             namespace=rng.choice(["", "", "other"]),
             prompt_logprobs=rng.choice([None, None, None, 0]),
+            forces=rng.choice([0, 0, 0, 2]),
         )
         if rng.random() < 0.15:
             bench.faults[(f"r{number}", 0)] = rng.randint(0, 3)

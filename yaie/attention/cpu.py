@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from yaie.attention.plan import IntArray, StepPlan
+from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceStep
+from yaie.attention.segment_table import as_table
 from yaie.attention.spec import AttentionSpec
 from yaie.kernels.library import Library
 from yaie.kernels.structures import DTYPES, POOL_DTYPES, SEGMENT_COLUMNS, Layer, Step, Write
@@ -70,13 +70,14 @@ class CpuStep:
         self._device = device
         self._library = library
         self._layers = layers
-        slots, segments = _flatten(plan)
+        table = as_table(plan.segments)
+        segments = table.table[:, : len(SEGMENT_COLUMNS)]
         # Kept alive here: the structure holds their addresses only.
         self._arrays = [
             np.ascontiguousarray(array, dtype=np.int64)
             for array in (
                 plan.positions,
-                slots,
+                table.slots,
                 segments,
                 plan.written_rows,
                 plan.slots[plan.written_rows],
@@ -217,16 +218,3 @@ def _is_known(rows: torch.Tensor, pool: StoredRows) -> bool:
 def _with_whole_heads(rows: torch.Tensor) -> torch.Tensor:
     """Make the elements of each head contiguous, as the kernels read them; rarely a copy."""
     return rows if rows.stride(2) == 1 else rows.contiguous()
-
-
-def _flatten(plan: StepPlan) -> tuple[IntArray, NDArray[np.int64]]:
-    """Return the slots of all segments, and a table row of `SEGMENT_COLUMNS` for each."""
-    segments = plan.segments
-    table = np.empty((len(segments), len(SEGMENT_COLUMNS)), dtype=np.int64)
-    lengths = np.fromiter((len(segment.slots) for segment in segments), np.int64, len(segments))
-    table[:, 1] = lengths.cumsum()
-    table[:, 0] = table[:, 1] - lengths
-    for column, name in enumerate(SEGMENT_COLUMNS[2:], start=2):
-        table[:, column] = [getattr(segment, name) for segment in segments]
-    slots = [segment.slots for segment in segments]
-    return np.concatenate(slots) if slots else np.empty(0, dtype=np.int64), table

@@ -17,26 +17,24 @@ causal in its own tokens, and shows it all tokens of the nodes above.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from yaie.attention.branches import NodeRows, connect
+from yaie.attention.segment_table import IntArray, Segment, TableBuilder
 from yaie.kvcache.node import Cursor, Node
 
-IntArray = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Keys at consecutive positions, and the contiguous rows that attend to them."""
-
-    slots: IntArray  # [keys] pool slots of the keys and values, in order of position
-    first_position: int  # position of the first key; key i has position first_position + i
-    first_row: int
-    end_row: int  # exclusive
-    level: int  # segments above it in the cascade; those of one level share no row
+__all__ = [
+    "FoldingCost",
+    "IntArray",
+    "PlannedStep",
+    "RowSelection",
+    "Segment",
+    "StepPlan",
+    "plan_step",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class StepPlan:
     slots: IntArray  # [rows] each row's own slot
     written_rows: IntArray  # rows with new keys and values to write, ascending
     logit_rows: IntArray  # rows with requested logits, ascending
-    segments: tuple[Segment, ...]  # in any order; the segments of a row hold exactly its path
+    segments: Sequence[Segment]  # in any order; the segments of a row hold exactly its path
     kv_tokens_read: int  # keys over all segments; shared keys count once
     kv_tokens_unshared: int  # keys read if every sequence read its whole path by itself
 
@@ -218,18 +216,15 @@ class _Carry:
         above = self if self.slots is not None else None
         return _Carry(self.first_position, self.level, slots, above)
 
-    def all_slots(self) -> IntArray:
-        """Return the slots of all keys, in order of position."""
-        assert self.slots is not None
-        if self.above is None:
-            return self.slots
+    def parts(self) -> Iterator[IntArray]:
+        """Return the slots of all keys in order of position, node by node."""
         parts = []
         carry: _Carry | None = self
         while carry is not None:
             assert carry.slots is not None
             parts.append(carry.slots)
             carry = carry.above
-        return np.concatenate(parts[::-1])
+        return reversed(parts)
 
 
 class _Layout:
@@ -244,7 +239,7 @@ class _Layout:
         self.written: list[int] = []
         self.logit_rows: list[int] = []
         self.logit_index: dict[tuple[Node, int], int] = {}
-        self.segments: list[Segment] = []
+        self.segments = TableBuilder()
 
     def walk(self, top: NodeRows) -> None:
         """Lay out one subtree, depth first. Paths may be deeper than Python's recursion limit."""
@@ -307,8 +302,7 @@ class _Layout:
         return again[-1] + 1 if again else 0
 
     def _add_segment(self, keys: _Carry, first_row: int, end_row: int) -> None:
-        slots = keys.all_slots()
-        self.segments.append(Segment(slots, keys.first_position, first_row, end_row, keys.level))
+        self.segments.add(keys.parts(), keys.first_position, first_row, end_row, keys.level)
 
 
 _DEFAULT_COST = FoldingCost()
@@ -323,14 +317,15 @@ def plan_step(selection: RowSelection, cost: FoldingCost | None = None) -> Plann
     layout = _Layout(cost or _DEFAULT_COST)
     for top in connect(selection.entries):
         layout.walk(top)
+    segments = layout.segments.build()
     plan = StepPlan(
         token_ids=np.array(layout.token_ids, dtype=np.int64),
         positions=np.array(layout.positions, dtype=np.int64),
         slots=np.array(layout.slots, dtype=np.int64),
         written_rows=np.array(layout.written, dtype=np.int64),
         logit_rows=np.array(layout.logit_rows, dtype=np.int64),
-        segments=tuple(layout.segments),
-        kv_tokens_read=sum(len(segment.slots) for segment in layout.segments),
+        segments=segments,
+        kv_tokens_read=segments.num_keys,
         kv_tokens_unshared=selection.kv_tokens_unshared,
     )
     return PlannedStep(plan, layout.logit_index)

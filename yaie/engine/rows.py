@@ -7,10 +7,58 @@ from collections.abc import Sequence as List
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.engine.admission import AdmissionPolicy
 from yaie.engine.capacity import first_by_standing
+from yaie.engine.kept_step import KeptStep, can_keep_step
 from yaie.engine.prompt_logprobs import PromptRows
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.step import SampleTask, ScheduledStep
 from yaie.kvcache.radix_tree import RadixTree
+
+
+class StepMaker:
+    """The maker of steps for running sequences; it keeps the last one to extend it."""
+
+    def __init__(
+        self,
+        tree: RadixTree,
+        policy: AdmissionPolicy,
+        *,
+        max_step_rows: int,
+        max_running: int,
+        folding: FoldingCost | None = None,
+    ) -> None:
+        self._tree = tree
+        self._policy = policy
+        self._max_step_rows = max_step_rows
+        self._max_running = max_running
+        self._folding = folding
+        self._kept: KeptStep | None = None
+
+    def next(self, running: List[Sequence]) -> ScheduledStep:
+        """Return the next step: the last one extended if that suffices, else a new one.
+
+        The results of the last one are in the tree. Adds the rows of sequences without output to
+        their request's `num_paid_rows`.
+        """
+        step = self._kept.next(running) if self._kept is not None else None
+        if step is None:
+            step = self.make(running)
+            self._kept = KeptStep(running, step) if can_keep_step(running, step) else None
+        return step
+
+    def forget(self) -> None:
+        """Make the next step from scratch."""
+        self._kept = None
+
+    def make(self, running: List[Sequence]) -> ScheduledStep:
+        """Return a step made from scratch; see `schedule_rows`."""
+        return schedule_rows(
+            running,
+            tree=self._tree,
+            policy=self._policy,
+            max_step_rows=self._max_step_rows,
+            max_running=self._max_running,
+            folding=self._folding,
+        )
 
 
 def schedule_rows(
@@ -53,7 +101,7 @@ def schedule_rows(
         plan=planned.plan,
         sample_tasks=tuple(SampleTask(seq, index[seq.last_token]) for seq in sampling),
         prompt_logits=prompt_rows.logits(tree, index),
-        selection=selection,
+        computed=[(node, rows.computed_to) for node, rows in selection.entries.items()],
         members=tuple(members),
         num_prompt_rows=num_prompt_rows,
     )

@@ -27,7 +27,7 @@ from yaie.engine.lingering import Close, Lingering
 from yaie.engine.matches import Matches
 from yaie.engine.policy import make_policy
 from yaie.engine.request import PromptPass, Request, Sequence, SequenceState
-from yaie.engine.rows import schedule_rows
+from yaie.engine.rows import StepMaker
 from yaie.engine.step import SampledToken, ScheduledStep
 from yaie.errors import LogitsNotFinite, YaieError
 from yaie.kvcache.match import Match
@@ -68,7 +68,13 @@ class Scheduler:
         self.lingering = Lingering(tree, clock)
         self.lacks_slots = False  # the last admission ended for want of slots
         self._requests: dict[str, Request] = {}
-        self._folding = folding
+        self.steps = StepMaker(
+            tree,
+            self.waiting,
+            max_step_rows=max_step_rows,
+            max_running=max_running,
+            folding=folding,
+        )
         self._clock = clock
         self._began_s = 0.0  # the present step
 
@@ -142,14 +148,7 @@ class Scheduler:
             self._admit()
         if not self.running:
             return None
-        return schedule_rows(
-            self.running,
-            tree=self.tree,
-            policy=self.waiting,
-            max_step_rows=self.max_step_rows,
-            max_running=self.max_running,
-            folding=self._folding,
-        )
+        return self.steps.next(self.running)
 
     def update(
         self, step: ScheduledStep, sampled: List[SampledToken | YaieError]

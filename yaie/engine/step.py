@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as List
 from dataclasses import dataclass
 
-from yaie.attention.plan import RowSelection, StepPlan
+from yaie.attention.plan import StepPlan
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.sampling_state import SamplingState
+from yaie.kvcache.node import Node
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.stats import EngineStats
 from yaie.types import TokenLogprobs
@@ -41,16 +43,18 @@ class ScheduledStep:
     plan: StepPlan
     sample_tasks: tuple[SampleTask, ...]  # older sequences first
     prompt_logits: tuple[PromptLogits, ...]
-    selection: RowSelection
+    computed: List[tuple[Node, int]]  # nodes with rows, and their computed tokens afterwards
     members: tuple[Sequence, ...]  # every sequence that has a row in the step
     num_prompt_rows: int  # rows that were added for sequences without output
+    is_extended: bool = False  # made of the step before, see `kept_step.py`
 
     def apply_to(self, tree: RadixTree, stats: EngineStats) -> None:
         """Mark the rows as computed, and add the step to the counters."""
-        for node, entry in self.selection.entries.items():
-            tree.mark_computed(node, entry.computed_to)
+        for node, num_computed in self.computed:
+            tree.mark_computed(node, num_computed)
         tree.advance(self.plan.num_rows)
         stats.num_steps += 1
+        stats.num_extended_steps += self.is_extended
         stats.rows_computed += self.plan.num_rows
         stats.prompt_rows_computed += self.num_prompt_rows
         stats.decode_rows_computed += self.plan.num_rows - self.num_prompt_rows

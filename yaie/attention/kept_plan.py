@@ -1,0 +1,83 @@
+"""A step plan kept from step to step: while each row's path grows by one token, it is extended.
+
+A decode step mostly repeats the one before: the same sequences, each with one row, one token
+further. Its plan is then the last one with new tokens, slots and positions, and one more key in the
+segment of each row. All of it is a few operations on arrays, whatever the lengths of the paths.
+`plan_step` is the oracle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from yaie.attention.plan import IntArray, StepPlan
+from yaie.attention.segment_table import COLUMNS, SegmentTable, as_table, with_room
+
+_END = COLUMNS.index("end_slot")
+
+
+class KeptPlan:
+    """The last plan, and the place behind each row's last key."""
+
+    def __init__(self, plan: StepPlan) -> None:
+        """Keep a plan that `can_keep` accepts."""
+        self._plan = plan
+        self._set_segments(as_table(plan.segments))
+
+    def _set_segments(self, segments: SegmentTable) -> None:
+        self._segments = segments
+        self._ends = _segment_of_each_row(self._plan, segments)
+        lengths = len(segments.slots)
+        starts = np.append(np.sort(segments.table[:, 0]), lengths)
+        behind = np.searchsorted(starts, segments.table[self._ends, _END], side="left")
+        self._limits = starts[behind]  # starts of the following segments
+
+    def extend(self, token_ids: IntArray, slots: IntArray) -> StepPlan:
+        """Return the plan after one more token for each row, and keep it.
+
+        `token_ids` and `slots` are [rows]: the new tokens and their slots.
+        """
+        last, num_rows = self._plan, len(token_ids)
+        ends = self._segments.table[self._ends, _END]
+        if (ends == self._limits).any():
+            self._set_segments(with_room(self._segments))
+            ends = self._segments.table[self._ends, _END]
+        table = self._segments.table.copy()
+        table[self._ends, _END] = ends + 1
+        self._segments.slots[ends] = slots
+        self._segments = SegmentTable(self._segments.slots, table)
+        self._plan = StepPlan(
+            token_ids=token_ids,
+            positions=last.positions + 1,
+            slots=slots,
+            written_rows=last.written_rows,
+            logit_rows=last.logit_rows,
+            segments=self._segments,
+            kv_tokens_read=last.kv_tokens_read + num_rows,
+            kv_tokens_unshared=last.kv_tokens_unshared + num_rows,
+        )
+        return self._plan
+
+
+def can_keep(plan: StepPlan) -> bool:
+    """Return True if all rows are new, have logits, and end a segment of their own."""
+    num_rows = plan.num_rows
+    return (
+        0 < num_rows == len(plan.written_rows) == len(plan.logit_rows)
+        and len(_own_segments(plan, as_table(plan.segments))) == num_rows
+    )
+
+
+def _own_segments(plan: StepPlan, segments: SegmentTable) -> IntArray:
+    """Return the indices of segments that are read by one row alone and end with its key."""
+    first_slot, end_slot, first_position, first_row, end_row, _ = segments.table.T
+    end_position = first_position + end_slot - first_slot
+    is_own = (end_row - first_row == 1) & (end_position == plan.positions[first_row] + 1)
+    return np.flatnonzero(is_own)
+
+
+def _segment_of_each_row(plan: StepPlan, segments: SegmentTable) -> IntArray:
+    own = _own_segments(plan, segments)
+    found = np.empty(plan.num_rows, dtype=np.int64)
+    found[segments.table[own, COLUMNS.index("first_row")]] = own
+    return found

@@ -1,0 +1,65 @@
+"""The last step, kept to make the next one of it. Used by the scheduler; pure.
+
+A decode step changes little: the same sequences run, and each has grown by one token in a leaf of
+its own. The next step is then the last one, extended. Anything else makes it a new one: an
+admission, an end, a branch, a walk into cached tokens, forced tokens, rows of a prompt. The kept
+step looks at the sequences and their nodes for that, so no other part reports its changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as List
+from dataclasses import replace
+
+import numpy as np
+
+from yaie.attention.kept_plan import KeptPlan, can_keep
+from yaie.engine.request import Sequence
+from yaie.engine.step import ScheduledStep
+from yaie.kvcache.node import Node
+
+
+class KeptStep:
+    """A step in which every running sequence had one row, which sampled its next token."""
+
+    def __init__(self, running: List[Sequence], step: ScheduledStep) -> None:
+        """Keep a step that `can_keep_step` accepts."""
+        self._running = list(running)
+        self._step = step
+        self._plan = KeptPlan(step.plan)
+        by_row = sorted(step.sample_tasks, key=lambda task: task.logit_row)
+        self._sequences = [task.sequence for task in by_row]
+        self._nodes = [_node_of(sequence) for sequence in self._sequences]
+
+    def next(self, running: List[Sequence]) -> ScheduledStep | None:
+        """Return the step after this one, and keep it; None if it takes a new plan."""
+        if running != self._running:  # by identity
+            return None
+        token_ids, slots, computed = [], [], []
+        for sequence, node in zip(self._sequences, self._nodes, strict=True):
+            cursor, end = sequence.cursor, len(node.tokens)
+            if (
+                cursor is None
+                or cursor.node is not node
+                or cursor.offset != end
+                or node.num_computed != end - 1
+            ):
+                return None
+            token_ids.append(node.tokens[-1])
+            slots.append(node.extents[-2] + node.extents[-1] - 1)
+            computed.append((node, end))
+        plan = self._plan.extend(np.array(token_ids), np.array(slots))
+        self._step = replace(
+            self._step, plan=plan, computed=computed, num_prompt_rows=0, is_extended=True
+        )
+        return self._step
+
+
+def can_keep_step(running: List[Sequence], step: ScheduledStep) -> bool:
+    """Return True if each running sequence has one row of the step, in a node of its own."""
+    return len(running) == len(step.sample_tasks) == step.plan.num_rows and can_keep(step.plan)
+
+
+def _node_of(sequence: Sequence) -> Node:
+    node, _ = sequence.last_token
+    return node
