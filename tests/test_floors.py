@@ -63,6 +63,9 @@ PURE = (
     "yaie.kvcache.audit",
     "yaie.attention.plan",
     "yaie.attention.tiles",
+    "yaie.attention.tree_decode.work_items",
+    "yaie.attention.tree_decode.metadata",
+    "yaie.attention.tree_decode.variants",
     "yaie.engine.request",
     "yaie.engine.loop",
     "yaie.engine.admission",
@@ -96,7 +99,7 @@ IMPURE_IMPORTS = {
     *("time", "datetime", "random", "secrets", "threading", "asyncio", "multiprocessing"),
     *("os", "io", "pathlib", "shutil", "tempfile", "socket", "subprocess", "requests", "logging"),
 }
-HEAVY = {"torch", "flashinfer"}
+HEAVY = {"torch", "flashinfer", "triton"}
 UNSAFE_IMPORTS = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 VAGUE_NAMES = ("util", "utils", "helper", "helpers", "manager", "misc", "common_utils")
 

@@ -1,0 +1,42 @@
+"""Random trees through the interpreted kernels; run by `test_interpreted` in a process of its own.
+
+Memory that nothing has written holds NaN: unused slots by `cases`, new tensors by torch's
+deterministic mode.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from tests.attention.tree_decode.cases import check, make_case
+from tests.attention.tree_decode.interpreter import correct_rounding
+
+FIRST, END = map(int, os.environ.get("TREE_SEEDS", "0:12").split(":"))
+
+
+@pytest.fixture(autouse=True)
+def _nan_in_new_tensors() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)
+    assert torch.utils.deterministic.fill_uninitialized_memory
+    assert torch.empty(3).isnan().all()
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _right_rounding() -> None:
+    correct_rounding()
+
+
+@pytest.mark.parametrize("seed", range(FIRST, END))
+def test_kernels_equal_float64_over_whole_paths(seed: int) -> None:
+    check(make_case(seed))
+
+
+@pytest.mark.parametrize("pool_dtype", [torch.bfloat16, torch.float8_e4m3fn, torch.int8])
+def test_pools_of_other_dtypes(pool_dtype: torch.dtype) -> None:
+    check(make_case(2, dtype=torch.bfloat16, pool_dtype=pool_dtype))

@@ -1,0 +1,50 @@
+"""Triton's interpreter with right bf16 and fp8.
+
+Triton 3.9 multiplies the raw bits of bf16 operands as integers, and cuts float32 to bf16 or fp8
+instead of rounding. The kernels of a process are interpreted if TRITON_INTERPRET was set before
+their import.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+import triton.language as tl
+from triton.runtime import interpreter
+
+_TORCH = {
+    tl.float32: torch.float32,
+    tl.float16: torch.float16,
+    tl.bfloat16: torch.bfloat16,
+    tl.float8e4nv: torch.float8_e4m3fn,
+    tl.float8e5: torch.float8_e5m2,
+}
+_BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+def correct_rounding() -> None:
+    """Replace the two operations in this process."""
+    dot = interpreter.InterpreterBuilder.create_dot
+    convert = interpreter._convert_float
+
+    def widened(operand: Any) -> Any:
+        if operand.dtype.scalar != tl.bfloat16:
+            return operand
+        bits = operand.data.astype(np.uint32) << 16
+        return interpreter.TensorHandle(bits.view(np.float32), tl.float32)
+
+    def create_dot(self: Any, first: Any, second: Any, *rest: Any) -> Any:
+        return dot(self, widened(first), widened(second), *rest)
+
+    def convert_float(data: Any, source: Any, target: Any, mode: Any) -> Any:
+        if source not in _TORCH or target not in _TORCH:
+            return convert(data, source, target, mode)
+        numbers = torch.frombuffer(bytearray(data.tobytes()), dtype=_TORCH[source])
+        rounded = numbers.to(_TORCH[target])
+        bits = rounded.view(torch.uint8).numpy().view(_BITS[rounded.itemsize])
+        return bits.reshape(data.shape)
+
+    interpreter.InterpreterBuilder.create_dot = create_dot
+    interpreter._convert_float = convert_float

@@ -1,0 +1,95 @@
+"""The metadata of a step on the device: a staging buffer on the host, its copy, and views of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from yaie.attention.plan import StepPlan
+from yaie.attention.tree_decode.metadata import Capacity, Layout, Section
+from yaie.attention.tree_decode.work_items import WorkItems
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlaces:
+    """Device tensors of one tiling, int32: as `WorkItems`, and the number of items."""
+
+    count: torch.Tensor
+    items: torch.Tensor
+    indptr: torch.Tensor
+    partials: torch.Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Device tensors of a step, int32."""
+
+    num_written: torch.Tensor  # [1]
+    positions: torch.Tensor  # [rows]
+    written_rows: torch.Tensor
+    written_slots: torch.Tensor
+    slots: torch.Tensor  # of all segments, concatenated
+    tables: tuple[TablePlaces, ...]
+
+
+class DeviceMetadata:
+    """The buffers of one backend, reused from step to step; they grow, unless fixed."""
+
+    def __init__(self, device: torch.device, fixed: Capacity | None) -> None:
+        self._device = device
+        self._fixed = fixed
+        self._layout = Layout(fixed or Capacity(0, 0, 0, 0), 0)
+        self._copied: torch.cuda.Event | None = None
+        self._allocate()
+
+    @property
+    def capacity(self) -> Capacity:
+        """The largest step that the buffers hold at present."""
+        return self._layout.capacity
+
+    def load(self, plan: StepPlan, num_keys: int, tables: Sequence[WorkItems]) -> Places:
+        """Copy a step's metadata to the device; the copy may be under way at the return.
+
+        Raises `ValueError` for a step beyond the fixed capacity.
+        """
+        needed = Capacity.of(plan, num_keys, tables)
+        if self._copied is not None:  # the host buffer is in use until then
+            self._copied.synchronize()
+        if not self.capacity.holds(needed) or len(tables) != len(self._layout.tables):
+            if self._fixed is not None and not self._fixed.holds(needed):
+                raise ValueError(f"a step needs {needed}, but the captured size is {self._fixed}")
+            capacity = self._fixed or self.capacity.grown_for(needed)
+            self._layout = Layout(capacity, len(tables))
+            self._allocate()
+        used = self._layout.fill(self._numbers, plan, tables)
+        self._buffer[:used].copy_(self._staging[:used], non_blocking=True)
+        if self._copied is not None:
+            self._copied.record()
+        return self._places
+
+    def _allocate(self) -> None:
+        is_cuda = self._device.type == "cuda"
+        size = self._layout.size
+        self._staging = torch.zeros(size, dtype=torch.int32, pin_memory=is_cuda)
+        self._numbers = self._staging.numpy()
+        self._buffer = torch.zeros(size, dtype=torch.int32, device=self._device)
+        self._copied = torch.cuda.Event() if is_cuda else None  # type: ignore[no-untyped-call]
+        layout, view = self._layout, self._view
+        self._places = Places(
+            num_written=view(layout.num_written),
+            positions=view(layout.positions),
+            written_rows=view(layout.written_rows),
+            written_slots=view(layout.written_slots),
+            slots=view(layout.slots),
+            tables=tuple(
+                TablePlaces(
+                    view(table.count), view(table.items), view(table.indptr), view(table.partials)
+                )
+                for table in layout.tables
+            ),
+        )
+
+    def _view(self, section: Section) -> torch.Tensor:
+        return self._buffer[section.range]

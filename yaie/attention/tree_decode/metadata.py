@@ -1,0 +1,135 @@
+"""The metadata of a step in one int32 buffer, so that one copy brings all of it to the device.
+
+Pure and torch-free. Sections have fixed places and capacities, hence a captured graph reads the
+same addresses whatever the tree is. Slots come last: only the used part of them is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from yaie.attention.plan import IntArray, StepPlan
+from yaie.attention.tree_decode.work_items import ITEM_WIDTH, IndexArray, WorkItems
+
+_ALIGNMENT = 16  # elements: sections begin at multiples of 64 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The largest step that a buffer holds. Items and partials are those of one tiling."""
+
+    rows: int
+    keys: int  # over all segments
+    items: int
+    partials: int
+
+    @classmethod
+    def of(cls, plan: StepPlan, num_keys: int, tables: Sequence[WorkItems]) -> Capacity:
+        """Return the exact needs of a step."""
+        return cls(
+            rows=plan.num_rows,
+            keys=num_keys,
+            items=max((len(table.items) for table in tables), default=0),
+            partials=max((len(table.partials) for table in tables), default=0),
+        )
+
+    def holds(self, other: Capacity) -> bool:
+        """Return True if a step of these needs fits."""
+        return all(getattr(self, each.name) >= getattr(other, each.name) for each in fields(self))
+
+    def grown_for(self, other: Capacity) -> Capacity:
+        """Return a capacity for both, with room to grow: powers of two."""
+        return Capacity(
+            *(
+                _power_of_two(max(getattr(self, each.name), getattr(other, each.name)))
+                for each in fields(self)
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A range of the buffer, in elements."""
+
+    begin: int
+    length: int
+
+    @property
+    def range(self) -> slice:
+        """The section as an index."""
+        return slice(self.begin, self.begin + self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class TableSections:
+    """The sections of one tiling's items."""
+
+    count: Section  # the number of items, first element
+    items: Section
+    indptr: Section
+    partials: Section
+
+
+class Layout:
+    """The places of all sections for a capacity and a number of tilings."""
+
+    def __init__(self, capacity: Capacity, num_tables: int) -> None:
+        self.capacity = capacity
+        self._size = 0
+        self.num_written = self._section(1)
+        self.positions = self._section(capacity.rows)
+        self.written_rows = self._section(capacity.rows)
+        self.written_slots = self._section(capacity.rows)
+        self.tables = tuple(
+            TableSections(
+                count=self._section(1),
+                items=self._section(capacity.items * ITEM_WIDTH),
+                indptr=self._section(capacity.rows + 1),
+                partials=self._section(capacity.partials),
+            )
+            for _ in range(num_tables)
+        )
+        self.slots = self._section(capacity.keys)
+
+    @property
+    def size(self) -> int:
+        """Elements of the buffer."""
+        return self._size
+
+    def _section(self, length: int) -> Section:
+        begin = self._size
+        self._size = begin + max(-(-length // _ALIGNMENT), 1) * _ALIGNMENT
+        return Section(begin, length)
+
+    def fill(self, buffer: IndexArray, plan: StepPlan, tables: Sequence[WorkItems]) -> int:
+        """Write a step that the capacity holds; return the number of elements to copy.
+
+        buffer: [size]. Elements beyond a step's own are left as they are: counts bound the reads.
+        """
+        written = len(plan.written_rows)
+        buffer[self.num_written.begin] = written
+        _put(buffer, self.positions, plan.positions)
+        _put(buffer, self.written_rows, plan.written_rows)
+        _put(buffer, self.written_slots, plan.slots[plan.written_rows])
+        for sections, table in zip(self.tables, tables, strict=True):
+            buffer[sections.count.begin] = len(table.items)
+            _put(buffer, sections.items, table.items.ravel())
+            _put(buffer, sections.indptr, table.indptr)
+            # Padding rows have no partials.
+            begin = sections.indptr.begin
+            buffer[begin + len(table.indptr) : begin + sections.indptr.length] = table.indptr[-1]
+            _put(buffer, sections.partials, table.partials)
+        end = self.slots.begin
+        for segment in plan.segments:
+            begin, end = end, end + len(segment.slots)
+            buffer[begin:end] = segment.slots
+        return end
+
+
+def _put(buffer: IndexArray, section: Section, values: IndexArray | IntArray) -> None:
+    buffer[section.begin : section.begin + len(values)] = values
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << max(number - 1, 0).bit_length()

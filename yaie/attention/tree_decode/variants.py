@@ -1,0 +1,64 @@
+"""The kernel variant of an attention layer: block sizes by head width, group size and dtype.
+
+Pure and torch-free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from yaie.attention.spec import AttentionSpec
+from yaie.attention.tree_decode.work_items import Tiling
+
+_LEAST_BLOCK = 16  # of a tensor core's product
+_NARROW = 16
+_WIDE = 64
+_LARGEST_TILE = 64 * 128 * 2  # bytes of the keys that are loaded at once
+_HEADS_MERGED = 8  # by one program
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Block sizes of the kernels for one layer; lines are rows times the group size."""
+
+    narrow: int  # lines of a narrow item's block; 0: the group is too large for one
+    wide: int
+    block_n: int  # keys loaded at once
+    key_block: int  # the key width, up to a power of two
+    value_block: int
+    merged_heads: int
+    num_warps: int = 4
+    num_stages: int = 2
+
+    @classmethod
+    def of(cls, spec: AttentionSpec, itemsize: int) -> Variant:
+        """Return the variant of a layer whose queries have elements of `itemsize` bytes."""
+        group = spec.group_size
+        key_block, value_block = block_of(spec.key_width), block_of(spec.value_width)
+        block_n = 64
+        while block_n > _LEAST_BLOCK and block_n * key_block * itemsize > _LARGEST_TILE:
+            block_n //= 2
+        return cls(
+            narrow=_NARROW if group <= _NARROW else 0,
+            wide=max(_WIDE, _power_of_two(group)),
+            block_n=block_n,
+            key_block=key_block,
+            value_block=value_block,
+            merged_heads=min(_HEADS_MERGED, _power_of_two(spec.num_heads)),
+        )
+
+    def tiling(self, spec: AttentionSpec) -> Tiling:
+        """Return how the rows of a step are cut into blocks for the layer."""
+        group = spec.group_size
+        return Tiling(
+            spec.sliding_window, self.narrow // group, self.wide // group, spec.num_kv_heads
+        )
+
+
+def block_of(size: int, least: int = _LEAST_BLOCK) -> int:
+    """Return a block for `size` elements: a power of two."""
+    return max(least, _power_of_two(size))
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << max(number - 1, 0).bit_length()
