@@ -43,7 +43,8 @@ class DelayedQueue:
         self.num_downloads = 0
 
     def host_buffer(self, nbytes: int) -> torch.Tensor:
-        return torch.full((nbytes,), _GARBAGE, dtype=torch.uint8)
+        with torch.inference_mode(False):  # the stream writes it in any mode
+            return torch.full((nbytes,), _GARBAGE, dtype=torch.uint8)
 
     def upload(self, target: torch.Tensor, source: torch.Tensor) -> None:
         raw = self._raw(target)

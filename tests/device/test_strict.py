@@ -26,6 +26,12 @@ def test_torchs_private_interface_is_as_the_double_expects() -> None:
         assert on_host(x.view(torch.int32)).dtype is torch.int32
 
 
+def test_other_tests_of_the_process_see_no_accelerator() -> None:
+    assert not torch.accelerator.is_available()
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+
+
 COMPUTED = {
     "matmul": lambda x, i: x @ x.T,
     "gather": lambda x, i: x[i] + x.gather(1, i[:, None]),

@@ -23,6 +23,7 @@ _TORCH_DTYPES = {
     "float32": torch.float32,
     "float64": torch.float64,
     "bool": torch.bool,
+    "uint8": torch.uint8,
 }
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from yaie.config import EngineConfig
+from yaie.engine.choose_sampler import choose_sampler
 from yaie.engine.executor import Executor
 from yaie.engine.grammar_compiler import GrammarCompiler
 from yaie.engine.grammar_queue import GrammarQueue
@@ -24,7 +25,6 @@ from yaie.engine.info import describe_engine
 from yaie.engine.loading import load_executor
 from yaie.engine.logprobs import token_logprobs
 from yaie.engine.request import Request, Sequence
-from yaie.engine.sampler import Sampler
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import ScheduledStep
@@ -64,7 +64,7 @@ class EngineCore:
         self.executor = executor
         loaded = executor.loaded
         self._config = config
-        self._sampler = Sampler(loaded.vocab_size, exact=config.exact, kernels=executor.kernels)
+        self._sampler = choose_sampler(executor, max_tasks=config.max_running, exact=config.exact)
         self._tree = RadixTree(
             loaded.num_slots, make_eviction_policy(config.eviction, loaded.num_slots)
         )

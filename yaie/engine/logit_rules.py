@@ -57,33 +57,46 @@ class LogitRule:
         raise NotImplementedError
 
 
-_Changes = Sequence[tuple[NDArray[np.int64], NDArray[np.float32]]]  # token ids and their numbers
+Changes = Sequence[tuple[NDArray[np.int64], NDArray[np.float32]]]  # token ids and their numbers
 
 
 class SparseRule(LogitRule):
     """Rule that changes few tokens of a row: one gather and one scatter for all rows.
 
-    `_changes` gives the tokens of one row, in disjoint arrays; `_combine` gives their new logits.
+    The device sampler asks for both methods below, and never for `apply`.
     """
 
-    def _changes(self, state: SamplingState) -> _Changes:
+    def changes(self, state: SamplingState) -> Changes:
+        """Return the tokens of one row with their numbers, in disjoint arrays."""
         raise NotImplementedError
 
-    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+    def combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        """Return the new logits of tokens from their `values` and numbers."""
         raise NotImplementedError
 
     def apply(self, own: Tensor, rows: Rows) -> None:
         """Change the tokens of all rows at once."""
         changes = [
-            (row, ids, numbers) for row, state in rows for ids, numbers in self._changes(state)
+            (row, ids, numbers) for row, state in rows for ids, numbers in self.changes(state)
         ]
         places = _flat_indices([(row, ids) for row, ids, _ in changes], own.shape[1], own.device)
         numbers = torch.from_numpy(np.concatenate([numbers for *_, numbers in changes]))
         flat = own.view(-1)
-        flat[places] = self._combine(flat[places], numbers.to(own.device))
+        flat[places] = self.combine(flat[places], numbers.to(own.device))
 
 
-class GrammarMask(LogitRule):
+class MaskRule(LogitRule):
+    """Rule that forbids the tokens without a bit in a mask."""
+
+    def mask(self, state: SamplingState) -> NDArray[np.uint32]:
+        """Return bits [ceil(vocabulary / 32)]: bit i % 32 of word i // 32 is set if i is allowed.
+
+        Raises the error of a grammar.
+        """
+        raise NotImplementedError
+
+
+class GrammarMask(MaskRule):
     """Forbid every token that the grammar of the answer excludes."""
 
     def enabled(self, state: SamplingState) -> bool:
@@ -94,9 +107,14 @@ class GrammarMask(LogitRule):
         """Return True if the grammar allows the best token."""
         return state.grammar_allows(best_id)
 
+    def mask(self, state: SamplingState) -> NDArray[np.uint32]:
+        """Return the mask of the next token."""
+        assert state.grammar is not None
+        return state.grammar.mask()
+
     def apply(self, own: Tensor, rows: Rows) -> None:
         """Set the logits of all other tokens to minus infinity."""
-        masks = np.stack([state.grammar.mask() for _, state in rows if state.grammar is not None])
+        masks = np.stack([self.mask(state) for _, state in rows])
         bits = np.unpackbits(masks.view(np.uint8), axis=1, count=own.shape[1], bitorder="little")
         excluded = torch.from_numpy(bits == 0).to(own.device)
         if len(rows) == len(own):  # each row once, in order
@@ -106,7 +124,7 @@ class GrammarMask(LogitRule):
             own[row].masked_fill_(each, -math.inf)
 
 
-class AllowedTokenIds(LogitRule):
+class AllowedTokenIds(MaskRule):
     """Forbid every token outside `allowed_token_ids`."""
 
     param = "allowed_token_ids"
@@ -129,6 +147,11 @@ class AllowedTokenIds(LogitRule):
         assert state.allowed is not None
         is_short = state.allowed.num_others <= _MOST_IN_KERNEL
         return state.allowed.others if is_short else None
+
+    def mask(self, state: SamplingState) -> NDArray[np.uint32]:
+        """Return the list as a mask."""
+        assert state.allowed is not None
+        return state.allowed.mask
 
     def apply(self, own: Tensor, rows: Rows) -> None:
         """Set the logits of all other tokens to minus infinity."""
@@ -165,11 +188,13 @@ class MinTokens(SparseRule):
         """Return end and stop tokens."""
         return state.end_token_ids
 
-    def _changes(self, state: SamplingState) -> _Changes:
+    def changes(self, state: SamplingState) -> Changes:
+        """Return end and stop tokens, with minus infinity."""
         ids = state.end_token_ids
         return [(ids, np.full(len(ids), -math.inf, np.float32))]
 
-    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+    def combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        """Replace the logits."""
         return numbers
 
 
@@ -196,11 +221,13 @@ class BadWordsMask(SparseRule):
         assert state.bad_words is not None
         return state.bad_words.completing
 
-    def _changes(self, state: SamplingState) -> _Changes:
+    def changes(self, state: SamplingState) -> Changes:
+        """Return the completing tokens, with minus infinity."""
         ids = self.forbidden(state)
         return [(ids, np.full(len(ids), -math.inf, np.float32))]
 
-    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+    def combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        """Replace the logits."""
         return numbers
 
 
@@ -234,11 +261,13 @@ class LogitBias(SparseRule):
         """Return True if the request has a bias."""
         return state.bias is not None
 
-    def _changes(self, state: SamplingState) -> _Changes:
+    def changes(self, state: SamplingState) -> Changes:
+        """Return the tokens with a bias."""
         assert state.bias is not None
         return [state.bias]
 
-    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+    def combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        """Add the bias."""
         return values + numbers
 
 
@@ -249,12 +278,14 @@ class RepetitionPenalty(SparseRule):
         """Return True if the penalty differs from 1."""
         return state.seen is not None
 
-    def _changes(self, state: SamplingState) -> _Changes:
+    def changes(self, state: SamplingState) -> Changes:
+        """Return the seen tokens, with the penalty."""
         assert state.seen is not None
         penalty = state.params.repetition_penalty
         return [(ids, np.full(len(ids), penalty, np.float32)) for ids in state.seen.parts]
 
-    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+    def combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        """Divide or multiply by the penalty."""
         return torch.where(values > 0, values / numbers, values * numbers)
 
 
@@ -272,13 +303,15 @@ class OutputPenalties(SparseRule):
         """Return True once there is output."""
         return state.num_output > 0
 
-    def _changes(self, state: SamplingState) -> _Changes:
+    def changes(self, state: SamplingState) -> Changes:
+        """Return the tokens of the output, with the sum of their penalties."""
         assert state.output is not None
         params = state.params
         total = params.frequency_penalty * state.output.counts + params.presence_penalty
         return [(state.output.token_ids, total.astype(np.float32))]
 
-    def _combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+    def combine(self, values: Tensor, numbers: Tensor) -> Tensor:
+        """Subtract the penalties."""
         return values - numbers
 
 
@@ -320,6 +353,13 @@ RULES: tuple[LogitRule, ...] = (
     Truncation(),
     ReasoningEnd(),
 )
+
+
+def enabled_rules(rules: Sequence[LogitRule], state: SamplingState) -> tuple[LogitRule, ...]:
+    """Return the rules that may ever change a row of this sequence; the state keeps them."""
+    if state.rules is None:
+        state.rules = tuple(rule for rule in rules if rule.enabled(state))
+    return state.rules
 
 
 def joined_forbidden(rules: Sequence[LogitRule], state: SamplingState) -> NDArray[np.int64] | None:

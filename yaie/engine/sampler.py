@@ -1,6 +1,7 @@
-"""Sampling: from the logits of a step to its tokens, batched over sequences with equal needs.
+"""Sampling on a CPU: from the logits of a step to its tokens.
 
-Called by the engine core once a step. A token is a function of its logits row and of (seed,
+Called by the engine core once a step. Implements `TokenSampler`; `device_sampling` is its twin for
+other devices. A token is a function of its logits row and of (seed,
 sequence index, position) alone, so it is independent of the batch and of preemptions.
 
 Parameters act in vLLM's order: allowed_token_ids, min_tokens, bad_words, logit_bias,
@@ -23,25 +24,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from yaie.engine.logit_rules import NO_TOKENS, RULES, GrammarMask, LogitRule, joined_forbidden
+from yaie.engine.inverse_cdf import LEAST_TEMPERATURE, inverse_cdf
+from yaie.engine.logit_rules import (
+    NO_TOKENS,
+    RULES,
+    GrammarMask,
+    LogitRule,
+    enabled_rules,
+    joined_forbidden,
+)
 from yaie.engine.logprobs import CHUNK_ELEMENTS, token_logprobs
 from yaie.engine.masked_row import sample_masked
+from yaie.engine.sampling_errors import checked_row, failed, no_token, non_finite
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.step import SampledToken, SampleTask
-from yaie.errors import (
-    InvalidRequest,
-    InvariantViolated,
-    LogitsNotFinite,
-    RequestFailed,
-    YaieError,
-    as_shown,
-)
+from yaie.errors import InvariantViolated, YaieError
 from yaie.kernels.library import Library
 from yaie.kernels.sampling import best_tokens, sample_tokens
 from yaie.types import TokenLogprobs
-
-_BLOCK = 256  # tokens whose weights are summed before the running sum: one pass instead of two
-_LEAST_TEMPERATURE = 1e-20  # temperatures below this make no difference in float32
 
 _Result = int | YaieError | None  # None until the token is known
 
@@ -59,7 +59,7 @@ class _Routes:
 
 
 class Sampler:
-    """The sampler of one model."""
+    """The sampler of one model, in the kernel library or in torch."""
 
     def __init__(
         self,
@@ -121,11 +121,11 @@ class Sampler:
         routes = _Routes()
         for i, task in enumerate(tasks):
             try:
-                state, row = task.state, _checked_row(task.logit_row, len(best))
+                state, row = task.state, checked_row(task.logit_row, len(best))
                 if not math.isfinite(best[row]):
-                    results[i] = _non_finite(state)
+                    results[i] = non_finite(state)
                     continue
-                rules = self._rules_of(state) if state.rules is None else state.rules
+                rules = enabled_rules(self._rules, state) if state.rules is None else state.rules
                 if rules:
                     rules = tuple(rule for rule in rules if rule.applies(state))
                 is_masked_alone = len(rules) == 1 and type(rules[0]) is GrammarMask
@@ -150,7 +150,7 @@ class Sampler:
                 is_changed = any(not rule.after_temperature for rule in rules)
                 (routes.changed if is_changed else routes.copied).append(i)
             except Exception as error:
-                results[i] = _failed(error)
+                results[i] = failed(error)
         return routes
 
     def _best(self, logits: Tensor) -> tuple[list[float], list[int]]:
@@ -159,11 +159,6 @@ class Sampler:
             return best_tokens(self._kernels, logits.numpy())
         best, best_ids = logits.max(dim=-1)
         return cast("list[float]", best.tolist()), cast("list[int]", best_ids.tolist())
-
-    def _rules_of(self, state: SamplingState) -> tuple[LogitRule, ...]:
-        if state.rules is None:
-            state.rules = tuple(rule for rule in self._rules if rule.enabled(state))
-        return state.rules
 
     def _sample_in_place(
         self,
@@ -182,7 +177,7 @@ class Sampler:
                 uniforms.append(tasks[i].state.next_uniform())
                 sampled.append((i, forbidden))
             except Exception as error:
-                results[i] = _failed(error)
+                results[i] = failed(error)
         rows = [tasks[i].logit_row for i, _ in sampled]
         params = [tasks[i].state.params for i, _ in sampled]
         tokens = sample_tokens(
@@ -190,13 +185,13 @@ class Sampler:
             logits.numpy(),
             rows=rows,
             best=[best[row] for row in rows],
-            temperatures=[max(each.temperature, _LEAST_TEMPERATURE) for each in params],
+            temperatures=[max(each.temperature, LEAST_TEMPERATURE) for each in params],
             min_ps=[each.min_p for each in params],
             uniforms=uniforms,
             forbidden=[forbidden for _, forbidden in sampled],
         )
         for (i, _), token_id in zip(sampled, tokens, strict=True):
-            results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
+            results[i] = token_id if token_id >= 0 else no_token(self._rules, tasks[i].state)
 
     def _try_again(self, logits: Tensor, task: SampleTask, i: int, results: list[_Result]) -> None:
         """Replace the result of a task if its grammar excludes it, by a sample under the mask."""
@@ -206,7 +201,7 @@ class Sampler:
                 return
             if state.grammar.allows(first):
                 return
-            temperature = max(state.params.temperature, _LEAST_TEMPERATURE)
+            temperature = max(state.params.temperature, LEAST_TEMPERATURE)
             results[i] = sample_masked(
                 logits[task.logit_row].numpy(),
                 state.grammar.mask(),
@@ -214,9 +209,9 @@ class Sampler:
                 uniform=state.next_uniform(again=True),
             )
             if results[i] is None:
-                results[i] = self._no_token(state)
+                results[i] = no_token(self._rules, state)
         except Exception as error:
-            results[i] = _failed(error)
+            results[i] = failed(error)
 
     def _chunks(self, task_indices: list[int]) -> list[list[int]]:
         size = 1 if self._exact else max(1, CHUNK_ELEMENTS // self._vocab_size)
@@ -234,13 +229,13 @@ class Sampler:
             tokens = self._sample_copies(logits, [tasks[i] for i in task_indices])
         except Exception as error:
             if len(task_indices) == 1:
-                results[task_indices[0]] = _failed(error)
+                results[task_indices[0]] = failed(error)
                 return
             for i in task_indices:
                 self._sample_isolated(logits, tasks, [i], results)
             return
         for i, token_id in zip(task_indices, tokens, strict=True):
-            results[i] = token_id if token_id >= 0 else self._no_token(tasks[i].state)
+            results[i] = token_id if token_id >= 0 else no_token(self._rules, tasks[i].state)
 
     def _sample_copies(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[int]:
         """Return tokens from copies of the tasks' rows; -1 if the rules forbid all."""
@@ -268,14 +263,14 @@ class Sampler:
 
         Overwrites `own`. A row with a non-finite maximum gives an arbitrary valid id.
         """
-        temperatures = [max(state.params.temperature, _LEAST_TEMPERATURE) for state in states]
+        temperatures = [max(state.params.temperature, LEAST_TEMPERATURE) for state in states]
         uniforms = [state.next_uniform() for state in states]
         # Subtract the maximum first: then no temperature overflows, and the largest weight is 1.
         own -= best.unsqueeze(1)
         own /= torch.tensor(temperatures, device=own.device).unsqueeze(1)
         self._apply_rules(own, states, after_temperature=True)
         numbers = torch.tensor(uniforms, dtype=torch.float64, device=own.device)
-        return _inverse_cdf(own.exp_(), numbers)
+        return inverse_cdf(own.exp_(), numbers)
 
     def _apply_rules(
         self, own: Tensor, states: Sequence[SamplingState], *, after_temperature: bool
@@ -283,7 +278,7 @@ class Sampler:
         """Apply the rules of one stage to the rows of `own` [states, vocab], in place."""
         rows: dict[LogitRule, list[tuple[int, SamplingState]]] = {}
         for i, state in enumerate(states):
-            for rule in self._rules_of(state):
+            for rule in enabled_rules(self._rules, state):
                 if rule.after_temperature is after_temperature and rule.applies(state):
                     rows.setdefault(rule, []).append((i, state))
         for rule in self._rules:
@@ -314,73 +309,3 @@ class Sampler:
             else SampledToken(cast("int", result), found.get(i))
             for i, result in enumerate(results)
         ]
-
-    def _no_token(self, state: SamplingState) -> YaieError:
-        """Return the error of a sequence whose rules forbid every token."""
-        position = f"no token is allowed at output position {state.num_output}"
-        for rule in self._rules_of(state):
-            if rule.param is not None and rule.applies(state):
-                setting, value = rule.param, getattr(state.params, rule.param, None)
-                if value is not None:
-                    setting += f" ({as_shown(value):.80})"
-                return InvalidRequest(
-                    f"{position}: {setting} forbids every token that has a finite logit",
-                    param=rule.param,
-                )
-        if state.grammar is not None:
-            return InvalidRequest(
-                f"{position}: {state.grammar.param} leaves no token with a finite logit",
-                param=state.grammar.param,
-            )
-        return InvalidRequest(f"{position}: bias and penalties leave no finite logit")
-
-
-def _inverse_cdf(weights: Tensor, uniforms: Tensor) -> Tensor:
-    """Return the first token [rows] whose running sum of `weights` exceeds its share of the total.
-
-    Sums are taken over blocks in float64, then inside the one block that matters. This reads the
-    vocabulary once and avoids a running sum of its length.
-    """
-    num_rows, vocab_size = weights.shape
-    padding = -vocab_size % _BLOCK
-    blocks = torch.nn.functional.pad(weights, (0, padding)) if padding else weights
-    blocks = blocks.view(num_rows, -1, _BLOCK)
-    sums = blocks.sum(dim=-1, dtype=torch.float64)
-    running = sums.cumsum(dim=-1)
-    target = uniforms.unsqueeze(1) * running[:, -1:]
-    block = _first_above(running, target, sums)
-    before = running.gather(1, block) - sums.gather(1, block)
-    inside = blocks[torch.arange(num_rows, device=weights.device), block.squeeze(1)].double()
-    offset = _first_above(inside.cumsum(dim=-1), target - before, inside)
-    return (block * _BLOCK + offset).squeeze(1).clamp(max=vocab_size - 1)
-
-
-def _first_above(running: Tensor, target: Tensor, parts: Tensor) -> Tensor:
-    """Return the index [rows, 1] of the first running sum above target, never of an empty part."""
-    length = running.shape[1]
-    first = (running <= target).sum(dim=-1, keepdim=True)
-    # Rounding may put the target at or beyond the last sum: then take the last non-empty part.
-    positions = torch.arange(length, device=running.device)
-    last = torch.where(parts > 0, positions, 0).amax(dim=-1, keepdim=True)
-    return torch.minimum(first, last)
-
-
-def _checked_row(row: int, num_rows: int) -> int:
-    if not 0 <= row < num_rows:
-        raise InvariantViolated(
-            f"a sample task names logits row {row}, but the step has {num_rows} rows"
-        )
-    return row
-
-
-def _non_finite(state: SamplingState) -> YaieError:
-    return LogitsNotFinite(
-        f"the logits for output token {state.num_output} are not finite; the weights may be "
-        "damaged or overflow the numeric type; try dtype float32"
-    )
-
-
-def _failed(error: Exception) -> YaieError:
-    if isinstance(error, YaieError):
-        return error
-    return RequestFailed(f"sampling a token failed: {type(error).__name__}: {error}")

@@ -122,7 +122,7 @@ class SeenTokens:
 class AllowedTokens:
     """The only tokens that a request may sample; its sequences share them."""
 
-    __slots__ = ("_others", "_set", "_vocab_size", "num_others", "token_ids")
+    __slots__ = ("_mask", "_others", "_set", "_vocab_size", "num_others", "token_ids")
 
     def __init__(self, token_ids: Sequence[int], vocab_size: int) -> None:
         self._set = frozenset(token_ids)
@@ -130,6 +130,17 @@ class AllowedTokens:
         self.num_others = vocab_size - len(self._set)
         self._vocab_size = vocab_size
         self._others: NDArray[np.int64] | None = None
+        self._mask: NDArray[np.uint32] | None = None
+
+    @property
+    def mask(self) -> NDArray[np.uint32]:
+        """Bits [ceil(vocabulary / 32)], computed at first use: bit i % 32 of word i // 32."""
+        if self._mask is None:
+            is_allowed = np.zeros(-(-self._vocab_size // 32) * 32, dtype=np.bool_)
+            is_allowed[self.token_ids] = True
+            self._mask = np.packbits(is_allowed, bitorder="little").view(np.uint32)
+            self._mask.flags.writeable = False
+        return self._mask
 
     @property
     def others(self) -> NDArray[np.int64]:

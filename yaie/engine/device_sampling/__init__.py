@@ -1,0 +1,1 @@
+"""Sampling on the device: a step's tokens from its logits without a wait in between."""
