@@ -26,7 +26,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup serve demo test test-integration test-openapi test-clients test-training test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup serve demo test test-integration test-openapi test-clients test-training test-flashinfer test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -75,6 +75,9 @@ $(CLIENTS_STAMP): $(NEWEST_LOCK) $(OPENAI_2_LOCK) tests/clients/js/package-lock.
 
 test-training: setup  ## the tests of the built-in model's training text (several minutes)
 	$(BIN)/python -m pytest training $(WORKERS)
+
+test-flashinfer: setup  ## the engine on FlashInfer's planner and wrappers, without a GPU (nvcc; compiles for 20 minutes once)
+	$(BIN)/python -m tests.flashinfer
 
 test-device: setup  ## the code for a GPU, on doubles of a device and its queue (seconds)
 	$(BIN)/python -m pytest tests/device

@@ -1,11 +1,13 @@
 """The protocol of attention backends.
 
-A backend sees the step plan alone: `prepare` once a step; then for each layer `write`, which puts
-the step's new keys and values into the pool, and `attend`. `choose` holds the table of backends.
+`open_layers` once a model. After that a backend sees the step plan alone: `prepare` once a step;
+then for each layer `write`, which puts the step's new keys and values into the pool, and `attend`.
+`choose` holds the table of backends.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -13,6 +15,7 @@ import torch
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.kernels.library import Library
+from yaie.kvcache.pool import PoolLayout
 from yaie.kvcache.quantized import StoredRows
 
 
@@ -59,6 +62,22 @@ class AttentionBackend(Protocol):
     @property
     def kernels(self) -> Library | None:
         """The kernel library behind the backend, also for linear layers; None without one."""
+
+    def pool_layout(self, device: torch.device) -> PoolLayout:
+        """Return the layout in which the backend reads a pool on this device."""
+
+    def open_layers(
+        self,
+        specs: Sequence[AttentionSpec],
+        dtype: torch.dtype,
+        kv_dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        """Load what layers of these shapes need, before the pool is allocated.
+
+        dtype: of queries and outputs. kv_dtype: of the pool.
+        Raises `ConfigError` if the backend cannot compute them; it says what to do instead.
+        """
 
     def prepare(self, plan: StepPlan, device: torch.device) -> PreparedStep:
         """Compute once a step what all layers share."""

@@ -14,6 +14,7 @@ import torch
 
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.cpu import CpuBackend
+from yaie.attention.flashinfer import installed
 from yaie.attention.reference import ReferenceBackend
 from yaie.config import AttentionBackendName
 from yaie.errors import ConfigError
@@ -27,27 +28,39 @@ class _Row:
     """One backend of the table."""
 
     name: AttentionBackendName
-    obstacle: Callable[[torch.device], str | None]  # None: it can serve the device
-    make: Callable[[bool], AttentionBackend]  # the argument: batch-invariant or not
-    can_be_exact: bool
+    device: str | None  # the type of device that it serves; None: any
+    obstacle: Callable[[], str | None]  # None: it can serve that device
+    make: Callable[[torch.device, bool], AttentionBackend]  # the flag: batch-invariant or not
+    can_be_exact: bool = False
+
+    def obstacle_on(self, device: torch.device) -> str | None:
+        """Return why the backend cannot serve a device; None if it can."""
+        if self.device not in (None, device.type):
+            return f"the device is {device.type}"
+        return self.obstacle()
 
 
-def _obstacle_to_kernels(device: torch.device) -> str | None:
-    if device.type != "cpu":
-        return f"the device is {device.type}"
+def _obstacle_to_kernels() -> str | None:
     return loader.status().reason if loader.load() is None else None
 
 
-def _make_cpu(exact: bool) -> AttentionBackend:
+def _make_cpu(device: torch.device, exact: bool) -> AttentionBackend:
     kernels = loader.load()
     assert kernels is not None, "chosen without a kernel library"
     return CpuBackend(kernels, torch.get_num_threads(), exact=exact)
 
 
+def _make_flashinfer(device: torch.device, exact: bool) -> AttentionBackend:
+    from yaie.attention.flashinfer.backend import FlashInferBackend
+
+    return FlashInferBackend(device)
+
+
 # "auto" takes the first row that can serve.
 _TABLE = (
-    _Row("cpu", _obstacle_to_kernels, _make_cpu, can_be_exact=True),
-    _Row("reference", lambda _: None, lambda _: ReferenceBackend(), can_be_exact=False),
+    _Row("cpu", "cpu", _obstacle_to_kernels, _make_cpu, can_be_exact=True),
+    _Row("flashinfer", "cuda", installed.obstacle, _make_flashinfer),
+    _Row("reference", None, lambda: None, lambda device, exact: ReferenceBackend()),
 )
 
 
@@ -64,11 +77,11 @@ def choose_backend(
     for row in rows:
         if exact and not row.can_be_exact:
             continue
-        obstacle = row.obstacle(device)
+        obstacle = row.obstacle_on(device)
         if obstacle is None:
-            if obstacles and device.type == "cpu" and not loader.status().switched_off:
-                warn_of_torch(obstacles[0])
-            return row.make(exact)
+            if row.device is None and wanted == "auto":
+                _warn_of_slowness(device)
+            return row.make(device, exact)
         obstacles.append(obstacle)
     reason = obstacles[0] if obstacles else f"attention_backend is {wanted!r}"
     if exact:
@@ -81,6 +94,21 @@ def choose_backend(
         f"attention_backend is {wanted!r}, but it is unavailable: {reason}; use 'auto'",
         param="attention_backend",
     )
+
+
+def _warn_of_slowness(device: torch.device) -> None:
+    """Warn that torch computes attention because the device's own backend cannot."""
+    for row in _TABLE:
+        if row.device == device.type and (reason := row.obstacle()) is not None:
+            if device.type != "cpu":
+                _warn_of_reference(reason)
+            elif not loader.status().switched_off:
+                warn_of_torch(reason)
+
+
+@functools.cache
+def _warn_of_reference(reason: str) -> None:
+    log.warning("torch computes attention, several times slower: %s (see `yaie doctor`)", reason)
 
 
 @functools.cache  # a backend is chosen several times while a model is loaded

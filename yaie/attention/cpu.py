@@ -8,6 +8,7 @@ oracle.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,7 @@ from yaie.attention.segment_table import as_table
 from yaie.attention.spec import AttentionSpec
 from yaie.kernels.library import Library
 from yaie.kernels.structures import DTYPES, POOL_DTYPES, SEGMENT_COLUMNS, Layer, Step, Write
+from yaie.kvcache.pool import PoolLayout
 from yaie.kvcache.quantized import QuantizedRows, StoredRows, elements_of
 
 _DTYPES = {getattr(torch, name): number for name, number in DTYPES.items()}
@@ -48,6 +50,19 @@ class CpuBackend:
     def kernels(self) -> Library:
         """See `AttentionBackend.kernels`."""
         return self._library
+
+    def pool_layout(self, device: torch.device) -> PoolLayout:
+        """See `AttentionBackend.pool_layout`; the kernels read one head of many slots."""
+        return "HND"
+
+    def open_layers(
+        self,
+        specs: Sequence[AttentionSpec],
+        dtype: torch.dtype,
+        kv_dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        """See `AttentionBackend.open_layers`; there is nothing to load."""
 
     def prepare(self, plan: StepPlan, device: torch.device) -> CpuStep:
         """See `AttentionBackend.prepare`."""

@@ -7,6 +7,7 @@ the result does not depend on the cutting and folding of segments.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ import torch
 from yaie.attention.plan import IntArray, StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.attention.tiles import Tile, make_tiles
+from yaie.kvcache.pool import PoolLayout
 from yaie.kvcache.quantized import StoredRows, elements_of, fetch, store
 
 # The score of a masked key. Finite: a tile that is masked for a whole row needs no special case,
@@ -34,6 +36,19 @@ class ReferenceBackend:
     def kernels(self) -> None:
         """See `AttentionBackend.kernels`; torch brings its own."""
         return None
+
+    def pool_layout(self, device: torch.device) -> PoolLayout:
+        """See `AttentionBackend.pool_layout`; it copies whole slots, which a GPU does faster."""
+        return "HND" if device.type == "cpu" else "NHD"
+
+    def open_layers(
+        self,
+        specs: Sequence[AttentionSpec],
+        dtype: torch.dtype,
+        kv_dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        """See `AttentionBackend.open_layers`; there is nothing to load."""
 
     def prepare(self, plan: StepPlan, device: torch.device) -> ReferenceStep:
         """See `AttentionBackend.prepare`."""

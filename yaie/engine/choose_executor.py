@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+
+from yaie.attention.backend import AttentionBackend
 from yaie.attention.choose import choose_backend
 from yaie.config import AttentionBackendName
 from yaie.engine.executor import Executor
 from yaie.engine.native_executor import NativeExecutor
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.errors import ConfigError
 from yaie.models.loader import LoadedModel
 from yaie.models.native.decoder import build_native_decoder, restore_native_decoder
 from yaie.models.native.exactness import not_exact
 from yaie.models.native.packed_weights import PackedWeights
+
+log = logging.getLogger(__name__)
 
 
 def choose_executor(
@@ -28,12 +34,13 @@ def choose_executor(
     other models the linear layers are packed. Either frees the originals. `may_pack=False` leaves
     the model to transformers as it is. With `exact`, logits are batch-invariant.
 
-    Raises `ConfigError` if the backend cannot serve the device, or `exact` cannot be kept;
+    Raises `ConfigError` if the backend cannot serve the device or the model, or `exact` cannot
+    be kept;
     `DecoderDiffers` if the packed weights compute something else: the model is unusable then.
     """
-    attention = choose_backend(loaded.device, backend, exact=exact)
+    attention = _open_backend(loaded, backend, exact)
     kernels = attention.kernels
-    memory = PoolMemory(loaded, kernels)
+    memory = PoolMemory(loaded, kernels, attention.pool_layout(loaded.device))
     original = TransformersExecutor(loaded, attention, memory)
     if not may_pack or kernels is None:
         if exact:
@@ -47,3 +54,22 @@ def choose_executor(
         return NativeExecutor(loaded, built, memory)
     original.pack_linears(kernels)
     return original
+
+
+def _open_backend(
+    loaded: LoadedModel, wanted: AttentionBackendName, exact: bool
+) -> AttentionBackend:
+    """Return the backend that is ready for the model; of "auto", torch's if no other is."""
+
+    def opened(name: AttentionBackendName) -> AttentionBackend:
+        backend = choose_backend(loaded.device, name, exact=exact)
+        backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
+        return backend
+
+    try:
+        return opened(wanted)
+    except ConfigError as error:
+        if wanted != "auto" or exact:
+            raise
+        log.warning("torch computes attention, several times slower: %s", error.message)
+        return opened("reference")

@@ -6,7 +6,7 @@ import functools
 
 from yaie.attention.plan import StepPlan
 from yaie.kernels.library import Library
-from yaie.kvcache.pool import KVPool
+from yaie.kvcache.pool import KVPool, PoolLayout
 from yaie.kvcache.prefault import PoolPrefault
 from yaie.models.geometry import pool_shapes
 from yaie.models.loader import LoadedModel
@@ -16,10 +16,10 @@ from yaie.models.memory import free_bytes
 class PoolMemory:
     """The pool of one model; on a CPU in huge pages, prefaulted ahead of the slots in use."""
 
-    def __init__(self, loaded: LoadedModel, kernels: Library | None) -> None:
+    def __init__(self, loaded: LoadedModel, kernels: Library | None, layout: PoolLayout) -> None:
         """Allocate `num_slots * kv_bytes_per_token` bytes on the model's device."""
         self.pool = KVPool(
-            pool_shapes(loaded.specs), loaded.num_slots, loaded.kv_dtype, loaded.device
+            pool_shapes(loaded.specs), loaded.num_slots, loaded.kv_dtype, loaded.device, layout
         )
         if kernels is not None:
             for memory in self.pool.tensors():

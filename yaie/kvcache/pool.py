@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 import mmap
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 
 from yaie.kvcache.quantized import SCALE_BYTES, QuantizedRows, StoredRows
 
 _HUGE_PAGE = 2 * 1024**2
+# Order of the memory: all heads of a slot, then the next slot; or all slots of a head.
+PoolLayout = Literal["NHD", "HND"]
 
 
 class LayerShape(NamedTuple):
@@ -37,10 +39,10 @@ def bytes_per_token(shapes: Sequence[LayerShape | None], dtype: torch.dtype) -> 
 
 
 class KVPool:
-    """K and V tensors, `[num_slots, num_kv_heads, width]` for each layer (NHD).
+    """K and V tensors, `[num_slots, num_kv_heads, width]` for each layer.
 
-    Slot i of every layer belongs to the same token. A CPU's attention reads one head of many
-    slots, so the memory there is head-major and the tensors are views. In an int8 pool each head
+    Slot i of every layer belongs to the same token. The layout of the memory is the attention
+    backend's choice; with "HND" the tensors are transposed views. In an int8 pool each head
     of a slot has a float32 scale (`QuantizedRows`). The tensors are zeroed: padding that reads an
     unwritten slot finds finite values. On a CPU the operating system provides zeroed pages when
     slots are first written, or shortly before (`prefault.py`).
@@ -52,6 +54,7 @@ class KVPool:
         num_slots: int,
         dtype: torch.dtype,
         device: torch.device,
+        layout: PoolLayout = "HND",
     ) -> None:
         """`shapes[i]` is None for a layer without keys and values of its own."""
         self.num_slots = num_slots
@@ -64,8 +67,8 @@ class KVPool:
                 self._values.append(None)
                 continue
             heads, key_width, value_width = shape
-            self._keys.append(_rows((num_slots, heads, key_width), dtype, device))
-            self._values.append(_rows((num_slots, heads, value_width), dtype, device))
+            self._keys.append(_rows((num_slots, heads, key_width), dtype, device, layout))
+            self._values.append(_rows((num_slots, heads, value_width), dtype, device, layout))
 
     def keys(self, layer: int) -> StoredRows:
         """Return the keys [num_slots, num_kv_heads, key_width] of a layer."""
@@ -97,9 +100,11 @@ class KVPool:
         return sum(t.nbytes for t in (*self._keys, *self._values) if t is not None)
 
 
-def _rows(shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device) -> StoredRows:
+def _rows(
+    shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device, layout: PoolLayout
+) -> StoredRows:
     num_slots, heads, width = shape
-    if device.type == "cpu":
+    if layout == "HND":
         elements = _zeros((heads, num_slots, width), dtype, device).transpose(0, 1)
     else:
         elements = _zeros(shape, dtype, device)

@@ -1,0 +1,82 @@
+"""The modules that FlashInfer needs for a model: compiled or found before the first request."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import torch
+
+from yaie.attention.flashinfer.cascade import Groups
+from yaie.attention.flashinfer.installed import MEANWHILE
+from yaie.attention.flashinfer.wrappers import Kind, Role, Wrapper
+from yaie.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+DTYPES = (torch.bfloat16, torch.float16)
+WIDTHS = (64, 128, 256)
+_WORTH_A_LINE_S = 5.0
+
+
+def check_kind(kind: Kind) -> None:
+    """Raise `ConfigError` if FlashInfer has no kernel for layers of this kind."""
+    obstacle = _obstacle_to(kind)
+    if obstacle is not None:
+        raise ConfigError(
+            f"FlashInfer cannot compute this model: {obstacle}; use --attention-backend reference",
+            param="attention_backend",
+        )
+
+
+def _obstacle_to(kind: Kind) -> str | None:
+    if kind.dtype not in DTYPES:
+        return f"it computes in bfloat16 or float16, and dtype is {_shown(kind.dtype)}"
+    if kind.kv_dtype not in (kind.dtype, *DTYPES_OF_FP8):
+        return f"with dtype {_shown(kind.dtype)} it reads no pool of {_shown(kind.kv_dtype)}"
+    if kind.key_width != kind.value_width or kind.key_width not in WIDTHS:
+        return (
+            f"its heads are {kind.key_width} wide and its values {kind.value_width}; both must be "
+            f"64, 128 or 256"
+        )
+    return None
+
+
+DTYPES_OF_FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+
+
+def _shown(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def load_modules(kinds: Iterable[Kind], wrapper: Callable[[Role, Kind], Wrapper]) -> None:
+    """Plan one key for every call that a step can make, which builds and loads its module.
+
+    Raises `ConfigError` if a module is neither there nor can be compiled.
+    """
+    one = Groups(
+        query_indptr=np.array([0, 1], dtype=np.int32),
+        key_indptr=np.array([0, 1], dtype=np.int32),
+        slots=np.zeros(1, dtype=np.int32),
+    )
+    before = time.monotonic()
+    for kind in kinds:
+        try:
+            for role in ("decode", "extend", "shared"):
+                wrapper(role, kind).plan(one)
+            if kind.sliding_window is not None:
+                wrapper("extend", kind).plan(one, kind.sliding_window - 1)
+        except Exception as error:  # of ninja, nvcc, the loader or FlashInfer
+            reason = next((line for line in str(error).splitlines() if line.strip()), "")
+            raise ConfigError(
+                f"FlashInfer lacks a module for heads of {kind.key_width} in "
+                f"{_shown(kind.dtype)} and could not compile it "
+                f"({type(error).__name__}: {reason[:200]}); install nvcc and set CUDA_HOME, "
+                f"{MEANWHILE}",
+                param="attention_backend",
+            ) from error
+    taken = time.monotonic() - before
+    if taken > _WORTH_A_LINE_S:
+        log.info("FlashInfer's modules were built or loaded in %.0f s", taken)

@@ -1,0 +1,129 @@
+"""Calls of FlashInfer: planned once a step for layers of one kind, run once a layer.
+
+Plans are made from lengths on the CPU; nothing is copied from the device. FlashInfer is imported
+when a wrapper is made.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from yaie.attention.flashinfer.cascade import Groups
+from yaie.attention.flashinfer.merge import Partial
+from yaie.attention.flashinfer.staging import Staging
+from yaie.device.queue import DeviceQueue
+from yaie.kvcache.pool import PoolLayout
+
+LAYOUT: PoolLayout = "NHD"
+_PAGE_SIZE = 1  # a page is one token
+# The group sizes that decode on CUDA cores is compiled for; others use the kernel on tensor cores.
+# From 4 on, tensor cores are faster: the query heads of a KV head fill more of their tile.
+_CUDA_CORE_GROUPS = frozenset({1, 2, 3})
+_LEAST_WORKSPACE = 128 * 1024**2
+
+_NO_ROWS = np.empty(0, dtype=np.int64)
+
+Role = Literal["decode", "extend", "shared"]
+
+
+class Kind(NamedTuple):
+    """Layers that one plan serves."""
+
+    num_heads: int
+    num_kv_heads: int
+    key_width: int
+    value_width: int
+    scale: float
+    softcap: float | None
+    sliding_window: int | None
+    dtype: torch.dtype
+    kv_dtype: torch.dtype
+
+    @property
+    def group_size(self) -> int:
+        """Number of query heads per KV head."""
+        return self.num_heads // self.num_kv_heads
+
+
+class Wrapper:
+    """One of FlashInfer's wrappers, with the buffers of its plan."""
+
+    def __init__(self, role: Role, kind: Kind, workspace: torch.Tensor, queue: DeviceQueue) -> None:
+        """`workspace`: float buffer of the device, shared by wrappers that run in turns."""
+        self._role = role
+        self._kind = kind
+        self._staging = Staging(queue)
+        self._wrapper = _make(role, kind, workspace)
+        self.rows: torch.Tensor = torch.empty(0)  # of the planned queries, if they are gathered
+
+    def plan(self, groups: Groups, window_left: int = -1) -> None:
+        """Plan the groups; valid until the next plan. The queries of "decode" are one a group."""
+        gathered = groups.rows if groups.rows is not None else _NO_ROWS
+        query_indptr, key_indptr, fill, slots, rows = self._staging.send(
+            (groups.query_indptr, groups.key_indptr, groups.has_keys, groups.slots, gathered)
+        )
+        self.rows = rows.device
+        kind = self._kind
+        common: dict[str, Any] = {
+            "sm_scale": kind.scale,
+            "window_left": window_left,
+            "logits_soft_cap": kind.softcap,
+            "q_data_type": kind.dtype,
+            "kv_data_type": kind.kv_dtype,
+            "non_blocking": True,
+        }
+        pages = (key_indptr.host, slots.device, fill.host)
+        heads = (kind.num_heads, kind.num_kv_heads, kind.key_width, _PAGE_SIZE)
+        if self._role == "decode":
+            self._wrapper.plan(*pages, *heads, **common)
+        else:
+            self._wrapper.plan(
+                query_indptr.host,
+                *pages,
+                *heads,
+                head_dim_vo=kind.value_width,
+                causal=self._role == "extend",
+                **common,
+            )
+        self._staging.mark()  # FlashInfer copies a buffer of its own as well
+
+    def run(self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        """Return the output [queries, heads, value_width] of all planned queries.
+
+        keys: [num_slots, num_kv_heads, key_width] in the layout NHD; values alike.
+        """
+        output: torch.Tensor = self._wrapper.run(queries, (keys[:, None], values[:, None]))
+        return output
+
+    def run_partial(
+        self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+    ) -> Partial:
+        """Run as `run` does, and return the log-sum-exp as well."""
+        output, lse = self._wrapper.run(queries, (keys[:, None], values[:, None]), return_lse=True)
+        return Partial(output, lse * math.log(2))  # FlashInfer's is in base 2
+
+
+def _make(role: Role, kind: Kind, workspace: torch.Tensor) -> Any:
+    import flashinfer
+
+    # "fa2": the other choices neither split the keys of a long group nor pack query heads.
+    if role == "decode":
+        return flashinfer.BatchDecodeWithPagedKVCacheWrapper(
+            workspace,
+            LAYOUT,
+            use_tensor_cores=kind.group_size not in _CUDA_CORE_GROUPS,
+            backend="fa2",
+        )
+    return flashinfer.BatchPrefillWithPagedKVCacheWrapper(workspace, LAYOUT, backend="fa2")
+
+
+def workspace_bytes(kind: Kind, num_multiprocessors: int) -> int:
+    """Return the size of the float buffer: a float32 partial result of every block of a grid."""
+    blocks = 2 * num_multiprocessors + kind.num_kv_heads
+    rows_in_block = 128
+    partial = blocks * kind.group_size * rows_in_block * (kind.value_width + 1) * 4
+    return max(_LEAST_WORKSPACE, partial)
