@@ -58,7 +58,8 @@ def _gemma2(**fields: Any) -> Any:
 def _gpt_oss(**fields: Any) -> Any:
     from transformers import GptOssConfig, GptOssForCausalLM
 
-    fields |= {"num_local_experts": 2, "num_experts_per_tok": 1}
+    # All experts: a choice between them would turn on rounding.
+    fields |= {"num_local_experts": 2, "num_experts_per_tok": 2}
     return GptOssForCausalLM(GptOssConfig(**fields, sliding_window=9))
 
 

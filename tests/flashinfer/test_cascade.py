@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.attention.dense import path_of
 from tests.attention.trees import RandomTree
-from yaie.attention.flashinfer.cascade import Cascade, Groups, SegmentTable, make_cascade
+from yaie.attention.flashinfer.cascade import Cascade, Groups, RowPaths, make_cascade
 from yaie.attention.plan import StepPlan
 
 trees = st.builds(
@@ -65,7 +65,7 @@ def check_arrays(groups: Groups) -> None:
 @given(tree=trees, window=st.one_of(st.none(), st.integers(1, 60)))
 def test_every_row_meets_its_visible_keys_once(tree: RandomTree, window: int | None) -> None:
     plan = tree.plan()
-    cascade = make_cascade(SegmentTable(plan), window)
+    cascade = make_cascade(RowPaths(plan), window)
     check_arrays(cascade.own)
     assert cascade.own.num_queries == plan.num_rows
     for row, found in enumerate(keys_of_rows(cascade, plan.num_rows)):
@@ -82,7 +82,7 @@ def test_every_row_meets_its_visible_keys_once(tree: RandomTree, window: int | N
 @given(tree=trees)
 def test_a_shared_segment_is_read_once_for_the_rows_below_it(tree: RandomTree) -> None:
     plan = tree.plan()
-    cascade = make_cascade(SegmentTable(plan), None)
+    cascade = make_cascade(RowPaths(plan), None)
     shared = cascade.shared
     above = [
         segment
@@ -111,7 +111,7 @@ def end_of(segment: object) -> int:
 def test_calls_do_not_grow_with_the_depth_of_the_tree() -> None:
     plan = RandomTree(2, num_slots=4096, depth=6, longest=3, fold=0.0).plan()
     levels = max(segment.level for segment in plan.segments)
-    cascade = make_cascade(SegmentTable(plan), None)
+    cascade = make_cascade(RowPaths(plan), None)
     assert levels >= 4
     assert len(cascade.level_indptr) - 1 == levels
     assert cascade.shared is not None
@@ -120,16 +120,16 @@ def test_calls_do_not_grow_with_the_depth_of_the_tree() -> None:
 def test_a_window_wider_than_every_path_shares_as_without_one() -> None:
     plan = RandomTree(4, depth=3).plan()
     longest = int(plan.positions.max()) + 1
-    table = SegmentTable(plan)
-    assert make_cascade(table, None).shared is not None
-    assert make_cascade(table, longest).shared is not None
-    assert make_cascade(table, longest - 1).shared is None
+    paths = RowPaths(plan)
+    assert make_cascade(paths, None).shared is not None
+    assert make_cascade(paths, longest).shared is not None
+    assert make_cascade(paths, longest - 1).shared is None
 
 
 @pytest.mark.parametrize("window", [None, 4])
 def test_decode_rows_need_no_mask(window: int | None) -> None:
     plan = one_row_each(RandomTree(8, depth=2, row_chance=0.0).plan())
-    cascade = make_cascade(SegmentTable(plan), window)
+    cascade = make_cascade(RowPaths(plan), window)
     assert cascade.own.is_decode
     assert cascade.window_left == -1  # the keys outside of the window are left out
 

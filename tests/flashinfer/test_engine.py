@@ -20,7 +20,7 @@ from tests.engine.watched_executor import Execute, WatchedExecutor
 from tests.flashinfer.fake_device import FakeRuntime
 from tests.flashinfer.models import MODELS, VOCAB_SIZE, write_model
 from yaie.attention.flashinfer.backend import FlashInferBackend
-from yaie.attention.flashinfer.cascade import SegmentTable, make_cascade
+from yaie.attention.flashinfer.cascade import Cascade, Groups, RowPaths, make_cascade
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
 from yaie.config import EngineConfig
@@ -37,9 +37,9 @@ pytestmark = [
 ]
 LONGEST = 40
 NUM_SCHEDULES = 200
-# Of logits with a standard deviation near 1. Both backends round their attention output to
-# bfloat16, whose step at 1 is 0.008; a wrong key changes logits by more than 0.5.
-TOLERANCE = 0.12
+# Of logits between -5 and 5. Each layer rounds its attention to bfloat16, whose step at 1 is 0.008,
+# after sums in another order. `test_one_wrong_key_is_seen` shows what a wrong key does.
+TOLERANCE = {"llama": 0.1, "gemma2": 0.1, "gpt_oss": 0.15}  # experts multiply what differs
 
 
 @dataclass
@@ -48,6 +48,7 @@ class Twins:
 
     device: FakeRuntime
     folder: Path
+    tolerance: float
     num_steps: int = 0
     num_tokens: int = 0  # compared
     num_near_ties: int = 0
@@ -83,11 +84,11 @@ class Twins:
 
     def compare(self, got: torch.Tensor, expected: torch.Tensor) -> None:
         self.num_steps += 1
-        torch.testing.assert_close(got, expected, rtol=0, atol=TOLERANCE)
+        torch.testing.assert_close(got, expected, rtol=0, atol=self.tolerance)
         if len(got):
             self.largest_error = max(self.largest_error, float((got - expected).abs().max()))
         best = expected.topk(2, dim=-1).values
-        is_clear = best[:, 0] - best[:, 1] > 2 * TOLERANCE
+        is_clear = best[:, 0] - best[:, 1] > 2 * self.tolerance
         assert torch.equal(got.argmax(-1)[is_clear], expected.argmax(-1)[is_clear])
         self.num_tokens += int(is_clear.sum())
         self.num_near_ties += int((~is_clear).sum())
@@ -96,7 +97,7 @@ class Twins:
         """Hold the step's launches, layer by layer, to the calls of its plan."""
         expected = []
         for window in windows:
-            cascade = make_cascade(SegmentTable(plan), window)
+            cascade = make_cascade(RowPaths(plan), window)
             is_decode = cascade.own.is_decode and cascade.window_left < 0
             expected.append("decode" if is_decode else "prefill causal")
             if cascade.shared is not None:
@@ -115,7 +116,7 @@ def twins(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Twins]:
     folder = write_model(tmp_path_factory.mktemp("model"), request.param)
-    found = Twins(device, folder)
+    found = Twins(device, folder, TOLERANCE[request.param])
     yield found
     print(f"\n{request.param}: {found}")
 
@@ -166,5 +167,20 @@ def test_schedules(twins: Twins, part: int) -> None:
     assert sum(stat.num_evicted_tokens for stat in stats) > 0
     assert sum(stat.num_preemptions for stat in stats) > 0
     assert sum(stat.cached_tokens for stat in stats) > 0
-    assert twins.num_tokens > 3 * twins.num_near_ties
+    assert 2 * twins.num_tokens > twins.num_near_ties
     assert set(twins.launches) >= {"decode", "prefill causal", "prefill full"}
+
+
+@pytest.mark.parametrize("part", ["own", "shared"])
+def test_one_wrong_key_is_seen(twins: Twins, part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoil(paths: RowPaths, window: int | None) -> Cascade:
+        cascade = make_cascade(paths, window)
+        groups: Groups | None = getattr(cascade, part)
+        if groups is not None and len(groups.slots) > 3:
+            groups.slots[1] = groups.slots[2]
+        return cascade
+
+    monkeypatch.setattr("yaie.attention.flashinfer.backend.make_cascade", spoil)
+    with pytest.raises(AssertionError, match="not close"):
+        for seed in range(5):
+            run_schedule(twins, seed)

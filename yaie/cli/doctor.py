@@ -6,7 +6,6 @@ built-in model.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import platform
@@ -15,13 +14,12 @@ import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from yaie.cli import terminal
+from yaie.cli import gpu_checks, terminal
 from yaie.cli.failures import FAILED
 from yaie.errors import ConfigError, YaieError
 
@@ -139,15 +137,6 @@ def _check_kernels() -> tuple[Status, str]:
     return "warning", f"{found.reason}; torch computes instead, correct but slower"
 
 
-def _check_flashinfer() -> tuple[Status, str]:
-    if importlib.util.find_spec("flashinfer") is None:
-        return "ok", "not installed (optional)"
-    try:
-        return "ok", installed_version("flashinfer-python")
-    except PackageNotFoundError:
-        return "warning", "importable, but not an installed package"
-
-
 def _check_memory() -> tuple[Status, str]:
     import torch
 
@@ -231,7 +220,10 @@ _CHECKS: dict[str, Callable[[], tuple[Status, str]]] = {
     "transformers": _check_transformers,
     "device": _check_device,
     "kernels": _check_kernels,
-    "flashinfer": _check_flashinfer,
+    "gpu": gpu_checks.check_torch_and_driver,
+    "flashinfer": gpu_checks.check_flashinfer,
+    "gpu modules": gpu_checks.check_modules,
+    "triton": gpu_checks.check_triton,
     "memory": _check_memory,
     "weights": _check_weights_cache,
     "settings": _check_settings,

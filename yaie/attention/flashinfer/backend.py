@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from yaie.attention.flashinfer.cascade import Cascade, SegmentTable, make_cascade
+from yaie.attention.flashinfer.cascade import Cascade, RowPaths, make_cascade
 from yaie.attention.flashinfer.loading import check_kind, load_modules
 from yaie.attention.flashinfer.merge import merge, with_sinks
 from yaie.attention.flashinfer.staging import Staging
@@ -89,7 +89,7 @@ class FlashInferStep:
 
     def __init__(self, backend: FlashInferBackend, plan: StepPlan) -> None:
         self._backend = backend
-        self._table = SegmentTable(plan)
+        self._paths = RowPaths(plan)
         self._cascades: dict[int | None, Cascade] = {}
         self._planned: dict[Kind, _PlannedKind] = {}
         written = plan.written_rows
@@ -136,7 +136,7 @@ class FlashInferStep:
         window = kind.sliding_window
         cascade = self._cascades.get(window)
         if cascade is None:
-            cascade = self._cascades[window] = make_cascade(self._table, window)
+            cascade = self._cascades[window] = make_cascade(self._paths, window)
         planned = self._planned[kind] = _PlannedKind(self._backend, kind, cascade)
         return planned
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from yaie.attention.plan import IntArray, StepPlan
+from yaie.attention.segment_table import as_table
 
 Int32Array = NDArray[np.int32]
 
@@ -60,28 +61,31 @@ class Cascade:
     window_left: int  # keys before a row that it sees in `own`; -1: all
 
 
-class SegmentTable:
-    """The segments of a plan as arrays, and the segments of each row. Shared by all windows."""
+class RowPaths:
+    """The segments of each row of a plan, as indices into its table. Shared by all windows."""
 
     def __init__(self, plan: StepPlan) -> None:
+        segments = as_table(plan.segments)
         self.positions = plan.positions
-        self.slots = [segment.slots for segment in plan.segments]
-        self.first_positions = self._column(plan, "first_position")
-        self.first_rows = self._column(plan, "first_row")
-        self.end_rows = self._column(plan, "end_row")
-        self.levels = self._column(plan, "level")
-        self.owners = np.zeros(plan.num_rows, dtype=np.int64)  # each row's deepest segment
-        self.parents = np.full(len(self.slots), -1)  # the segment above; -1: none
+        self.slots = segments.slots
+        columns = np.ascontiguousarray(segments.table.T)
+        self.first_slots, self.end_slots, self.first_positions = columns[:3]
+        self.first_rows, self.end_rows, self.levels = columns[3:]
         self.by_level = np.lexsort((self.first_rows, self.levels))
-        for segment in self.by_level.tolist():
-            first, end = self.first_rows[segment], self.end_rows[segment]
-            if self.levels[segment]:
-                self.parents[segment] = self.owners[first]
-            self.owners[first:end] = segment
+        self.owners = np.zeros(plan.num_rows, dtype=np.int64)  # each row's deepest segment
+        self.parents = np.full(len(self.levels), -1)  # the segment above; -1: none
+        counts = self.end_rows - self.first_rows
+        for level, first, end in zip(*self._levels(), strict=True):
+            here = self.by_level[first:end]
+            if level:
+                self.parents[here] = self.owners[self.first_rows[here]]
+            rows = ranges(self.first_rows[here], counts[here])
+            self.owners[rows] = np.repeat(here, counts[here])
 
-    @staticmethod
-    def _column(plan: StepPlan, name: str) -> IntArray:
-        return np.array([getattr(segment, name) for segment in plan.segments], dtype=np.int64)
+    def _levels(self) -> tuple[list[int], list[int], list[int]]:
+        """Return each level, and its range of `by_level`."""
+        levels, first = np.unique(self.levels[self.by_level], return_index=True)
+        return levels.tolist(), first.tolist(), [*first[1:].tolist(), len(self.levels)]
 
     @cached_property
     def runs(self) -> tuple[IntArray, IntArray]:
@@ -97,70 +101,79 @@ class SegmentTable:
         while segment >= 0 and first <= last:
             start = int(self.first_positions[segment])
             if last >= start:
-                parts.append(self.slots[segment][max(0, first - start) : last - start + 1])
+                slot = int(self.first_slots[segment]) - start  # of position 0
+                parts.append(self.slots[slot + max(first, start) : slot + last + 1])
                 last = start - 1
             segment = int(self.parents[segment])
         return parts[::-1]
 
 
-def make_cascade(table: SegmentTable, window: int | None) -> Cascade:
+def ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+    """Return all ranges `start .. start + length`, one after the other."""
+    ends = lengths.cumsum()
+    shifted: IntArray = np.repeat(starts - (ends - lengths), lengths)
+    shifted += np.arange(len(shifted))
+    return shifted
+
+
+def make_cascade(paths: RowPaths, window: int | None) -> Cascade:
     """Return the groups of a step with rows, for layers with this sliding window.
 
     With a window that hides a key from any row, nothing is shared: whether a row sees a key
     depends on both positions, and each run reads its own keys, `window` of them before its first.
     """
-    if window is None or int(table.positions.max()) < window:
-        return _unlimited(table)
-    first, last = table.runs
+    if window is None or int(paths.positions.max()) < window:
+        return _unlimited(paths)
+    first, last = paths.runs
     parts: list[IntArray] = []
     lengths: list[int] = []
     hides = False
     bounds = zip(
-        table.owners[first].tolist(),
-        table.positions[first].tolist(),
-        table.positions[last].tolist(),
+        paths.owners[first].tolist(),
+        paths.positions[first].tolist(),
+        paths.positions[last].tolist(),
         strict=True,
     )
     for segment, first_position, last_position in bounds:
         oldest = max(0, first_position - window + 1)
         hides = hides or last_position - oldest >= window
-        parts += table.keys_between(segment, oldest, last_position)
+        parts += paths.keys_between(segment, oldest, last_position)
         lengths.append(last_position - oldest + 1)
-    own = _groups(np.append(first, len(table.owners)), lengths, parts)
+    own = _groups(np.append(first, len(paths.owners)), lengths, parts)
     return Cascade(own, None, (0,), window - 1 if hides else -1)
 
 
-def _unlimited(table: SegmentTable) -> Cascade:
-    first, last = table.runs
-    segments = table.owners[first]
-    lengths = (table.positions[last] - table.first_positions[segments] + 1).tolist()
-    parts = [
-        table.slots[segment][:length]
-        for segment, length in zip(segments.tolist(), lengths, strict=True)
-    ]
-    own = _groups(np.append(first, len(table.owners)), lengths, parts)
-
+def _unlimited(paths: RowPaths) -> Cascade:
+    first, last = paths.runs
+    owners = paths.owners[first]
+    lengths = paths.positions[last] - paths.first_positions[owners] + 1
+    own = _groups(np.append(first, len(paths.owners)), lengths, _slices(paths, owners, lengths))
     # A segment's own rows come first; those below it share all of its keys.
-    num_own = np.bincount(table.owners, minlength=len(table.slots))
-    below = table.first_rows + num_own
-    counts = table.end_rows - below
-    above = table.by_level[counts[table.by_level] > 0]
+    num_own = np.bincount(paths.owners, minlength=len(paths.levels))
+    first_below = paths.first_rows + num_own
+    counts = paths.end_rows - first_below
+    above = paths.by_level[counts[paths.by_level] > 0]
     if not len(above):
         return Cascade(own, None, (0,), -1)
     query_indptr = np.concatenate(([0], counts[above].cumsum()))
-    rows = np.concatenate(
-        [np.arange(below[segment], table.end_rows[segment]) for segment in above.tolist()]
-    )
-    parts = [table.slots[segment] for segment in above.tolist()]
-    shared = _groups(query_indptr, [len(part) for part in parts], parts, rows)
-    new_level = np.flatnonzero(np.diff(table.levels[above])) + 1
+    lengths = paths.end_slots[above] - paths.first_slots[above]
+    rows = ranges(first_below[above], counts[above])
+    shared = _groups(query_indptr, lengths, _slices(paths, above, lengths), rows)
+    new_level = np.flatnonzero(np.diff(paths.levels[above])) + 1
     levels = (0, *query_indptr[new_level].tolist(), len(rows))
     return Cascade(own, shared, levels, -1)
 
 
+def _slices(paths: RowPaths, segments: IntArray, lengths: IntArray) -> list[IntArray]:
+    """Return the first slots of segments. Slices: gathering a step's keys by index takes longer."""
+    starts = paths.first_slots[segments]
+    ends = (starts + lengths).tolist()
+    return [paths.slots[start:end] for start, end in zip(starts.tolist(), ends, strict=True)]
+
+
 def _groups(
     query_indptr: IntArray,
-    lengths: Sequence[int],
+    lengths: Sequence[int] | IntArray,
     parts: Sequence[IntArray],
     rows: IntArray | None = None,
 ) -> Groups:
