@@ -63,6 +63,8 @@ PURE = (
     "yaie.kvcache.reuse_odds",
     "yaie.kvcache.audit",
     "yaie.attention.plan",
+    "yaie.attention.kept_plan",
+    "yaie.attention.segment_table",
     "yaie.attention.tiles",
     "yaie.attention.tree_decode.work_items",
     "yaie.attention.tree_decode.metadata",
@@ -81,6 +83,7 @@ PURE = (
     "yaie.engine.deltas",
     "yaie.engine.prompt_logprobs",
     "yaie.engine.rows",
+    "yaie.engine.kept_step",
     "yaie.engine.scheduler",
     "yaie.engine.step",
     "yaie.engine.validation",
@@ -97,7 +100,7 @@ PURE = (
     "yaie.client.submission",
 )
 IMPURE_IMPORTS = {
-    *("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub", "msgspec"),
+    *("torch", "transformers", "tokenizers", "safetensors", "huggingface_hub"),
     *("time", "datetime", "random", "secrets", "threading", "asyncio", "multiprocessing"),
     *("os", "io", "pathlib", "shutil", "tempfile", "socket", "subprocess", "requests", "logging"),
 }
@@ -217,6 +220,14 @@ def test_pure_files_do_no_input_or_output(name: str) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert not calls & {"open", "print", "input", "exec", "eval"}
+    of_msgspec = {
+        node.attr
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "msgspec"
+    }
+    assert of_msgspec <= {"Struct"}, "encoding and decoding belong to the client"
     for other in loaded_with(name):
         assert other.split(".")[0] not in HEAVY | {"transformers"}
 

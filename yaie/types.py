@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
+import msgspec
+
 from yaie.errors import InvalidRequest, RequestError, nearest_name_hint
 from yaie.sampling_fields import Biases, Bool, Kind, Real, Texts, TokenIds, TokenRuns, Whole, reject
 
@@ -197,9 +199,14 @@ class Timings:
     total_s: float = 0.0  # from arrival to the end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenDelta:
-    """The tokens that one step added to one sequence; the last delta has a `finish_reason`."""
+class TokenDelta(
+    msgspec.Struct, frozen=True, kw_only=True, array_like=True, omit_defaults=True, gc=False
+):
+    """The tokens that one step added to one sequence; the last delta has a `finish_reason`.
+
+    A structure of msgspec, as each step makes, sends and reads one for each sequence: a tenth of
+    the time of a frozen dataclass.
+    """
 
     request_id: str
     submission: int = 0  # the request's

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.client.scripted_core import ScriptedCore
 from yaie.client import worker

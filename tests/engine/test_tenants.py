@@ -73,7 +73,7 @@ def test_a_newcomer_gets_no_credit_for_the_time_of_a_lone_tenant() -> None:
         policy.add(each)
         assert policy.next(0) is each
         policy.remove(each)
-        policy.charge(each, 1000)
+        policy.charge(each.tenant, 1000)
     order = [request("old", "old"), request("new", "new 1"), request("new", "new 2")]
     for arrival, each in enumerate(order):
         each.arrival = arrival
@@ -81,7 +81,7 @@ def test_a_newcomer_gets_no_credit_for_the_time_of_a_lone_tenant() -> None:
     served = []
     while (chosen := policy.next(0)) is not None:
         policy.remove(chosen)
-        policy.charge(chosen, 1000)
+        policy.charge(chosen.tenant, 1000)
         served.append(chosen.request_id)
     assert served == ["new 1", "old", "new 2"], "a turn each, not 50 for the newcomer"
 
@@ -114,7 +114,7 @@ def test_backlogged_tenants_get_equal_service(costs: list[tuple[str, int]]) -> N
         chosen = policy.next(0)
         assert chosen is not None
         policy.remove(chosen)
-        policy.charge(chosen, len(chosen.prompt))
+        policy.charge(chosen.tenant, len(chosen.prompt))
         served[chosen.tenant] += len(chosen.prompt)
         left[chosen.tenant] -= 1
         assert max(served.values()) - min(served.values()) <= 64 + longest
@@ -199,7 +199,7 @@ def test_newcomers_do_not_hold_up_a_tenant_that_waits(lead: int) -> None:
     policy = make_policy("prefix-aware", lambda each: len(each.prompt), 64, lambda: 10**6)
     old = request("old", "old", 100)
     policy.add(old)
-    policy.charge(old, lead)
+    policy.charge(old.tenant, lead)
     clock = 0
     for number in range(1, 1000):
         newcomer = request(f"new {number}", f"r{number}", 50)
@@ -208,7 +208,7 @@ def test_newcomers_do_not_hold_up_a_tenant_that_waits(lead: int) -> None:
         chosen = policy.next(clock)
         assert chosen is not None
         policy.remove(chosen)
-        policy.charge(chosen, 50)
+        policy.charge(chosen.tenant, 50)
         clock += 50
         if chosen is old:
             break
@@ -221,7 +221,7 @@ def test_a_suspended_sequence_resumes_behind_one_that_is_outranked() -> None:
     requests = {name: request(name, name, 10) for name in shares}
     for arrival, (name, service) in enumerate(shares.items()):
         requests[name].arrival = arrival
-        policy.charge(requests[name], service)
+        policy.charge(requests[name].tenant, service)
     policy.add(request("polite", "waiting", 10))
     suspended = [requests[name].sequences[0] for name in shares]
     assert first_to_resume(suspended, policy) is suspended[1]

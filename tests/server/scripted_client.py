@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from yaie.client.submission import Sink, Submission
 from yaie.errors import EngineUnavailable, RequestError

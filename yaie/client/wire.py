@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from yaie import errors
 from yaie.config import EngineConfig

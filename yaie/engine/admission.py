@@ -36,8 +36,8 @@ class AdmissionPolicy(Protocol):
     def __len__(self) -> int:
         """Return the length of the queue."""
 
-    def charge(self, request: Request, tokens: float) -> None:
-        """Note what the engine spends on a request, in computed tokens; for shares of tenants."""
+    def charge(self, tenant: str, tokens: float) -> None:
+        """Note what the engine spends on a tenant, in computed tokens; for shares of tenants."""
         return
 
     def reason(self, request: Request) -> Reason:

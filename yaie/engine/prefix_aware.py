@@ -70,9 +70,9 @@ class PrefixAware(ByScore):
         self._tenants.leave(int(self._tenant[self._index[request]]))
         super().remove(request)
 
-    def charge(self, request: Request, tokens: float) -> None:
-        """Add to the service of the request's tenant."""
-        self._tenants.charge(request.tenant, tokens)
+    def charge(self, tenant: str, tokens: float) -> None:
+        """Add to the service of a tenant."""
+        self._tenants.charge(tenant, tokens)
 
     def reason(self, request: Request) -> Reason:
         """Return `credit` if the risk to cached tokens put a request before a cheaper one."""

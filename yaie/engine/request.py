@@ -164,6 +164,12 @@ class Sequence:
             return self.request.prompt
         return np.concatenate([self.request.prompt, np.array(self.output, dtype=np.int32)])
 
+    def begin_output(self, now: float, stats: EngineStats) -> None:
+        """Note and count the start of the output at `now`, before its first token is taken."""
+        self.request.count_cached(stats)
+        self.first_token_s = now
+        stats.num_started += 1
+
     def take(self, token_id: int) -> tuple[list[int], End | None]:
         """Add a sampled token to the output, and those that its grammar forces after it.
 
@@ -179,10 +185,13 @@ class Sequence:
         return forced, end
 
     def _add(self, token_id: int) -> End | None:
-        self.output.append(token_id)
-        self.sampling.observe(token_id)
-        end = self.sampling.finish_reason(token_id)
-        return ("length", None) if end is None and self.num_remaining <= 0 else end
+        output, sampling = self.output, self.sampling
+        output.append(token_id)
+        sampling.observe(token_id)
+        end = sampling.finish_reason(token_id)
+        if end is None and len(output) >= self.request.max_new_tokens:
+            return "length", None
+        return end
 
     def count_pending_rows(self) -> int:
         """Count the rows until its next token, shared ones included."""

@@ -7,6 +7,7 @@ token in the step that computes the last of these. Pure; the clock is the caller
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as List
 from functools import partial
@@ -77,6 +78,7 @@ class Scheduler:
         )
         self._clock = clock
         self._began_s = 0.0  # the present step
+        self._num_new: Counter[str] = Counter()  # sampled and forced tokens of it, by tenant
 
     # -- requests -------------------------------------------------------------------------------
 
@@ -120,12 +122,9 @@ class Scheduler:
         return self._end_live(sequences, "abort")
 
     def fail(self, sequence: Sequence, error: Exception) -> TokenDelta:
-        """End one sequence because of its own error.
-
-        The error of a prompt pass is that of sequence 0, which would report its result.
-        """
+        """End one sequence because of its own error."""
         if isinstance(sequence, PromptPass):
-            sequence = sequence.request.sequences[0]
+            sequence = sequence.request.sequences[0]  # it would report the result of the pass
         return self._end(sequence, "error", error=error)
 
     def end_overdue(self) -> list[TokenDelta]:
@@ -174,6 +173,10 @@ class Scheduler:
                 deltas.append(self._accept(sequence, result))
             except Exception as error:
                 deltas.append(self.fail(sequence, error))
+        for tenant, num_tokens in self._num_new.items():
+            self.stats.output_tokens += num_tokens
+            self.waiting.charge(tenant, num_tokens)
+        self._num_new.clear()
         self.backlog.rate.observe(self.stats, self._clock() - self._began_s)
         return deltas
 
@@ -182,26 +185,23 @@ class Scheduler:
 
         One of them ends the sequence, or the sequence grows by all; they get rows in one step.
         """
-        sequence.request.count_cached(self.stats)
         first = not sequence.output
         if first:
-            sequence.first_token_s = self._clock()
-            self.stats.num_started += 1
+            sequence.begin_output(self._clock(), self.stats)
         forced, finish = sequence.take(sampled.token_id)
-        self.stats.output_tokens += 1 + len(forced)
+        self._num_new[sequence.request.tenant] += 1 + len(forced)
         self.stats.forced_tokens += len(forced)
-        self.waiting.charge(sequence.request, 1 + len(forced))
         if finish is not None:
             return self._end(
                 sequence, finish[0], sampled, forced, stop_token_id=finish[1], first=first
             )
-        for token_id in (sampled.token_id, *forced):
-            if sequence.state is SequenceState.RUNNING:  # its growth may preempt itself
-                self._grow(sequence, token_id)
+        self._grow(sequence, sampled.token_id)
+        for token_id in forced:
+            self._grow(sequence, token_id)
         return make_delta(sequence, sampled, forced, first=first)
 
     def _grow(self, sequence: Sequence, token_id: int) -> None:
-        """Append a sampled token to the tree; preempt until there is a slot for it."""
+        """Append a token to the tree; preempt until there is a slot for it."""
         while sequence.cursor is not None:  # this sequence may be the preempted one
             try:
                 self.tree.append(sequence.cursor, token_id)
@@ -285,7 +285,7 @@ class Scheduler:
     def _leave_tree(self, sequence: Sequence, close: Close | None = None) -> None:
         assert sequence.cursor is not None
         held = sequence.count_own_tokens() * (self.tree.clock - sequence.entered_at)
-        self.waiting.charge(sequence.request, held / self.tree.num_slots)
+        self.waiting.charge(sequence.request.tenant, held / self.tree.num_slots)
         (close or self.tree.close)(sequence.cursor)
         sequence.cursor = None
         self.running.remove(sequence)
@@ -340,7 +340,7 @@ class Scheduler:
         self.stats.count_admission(self.waiting.reason(request))
         self._leave_queue(request, self.waiting.remove)
         now, rows = self._clock(), self._matches.count_new(request, match)
-        self.waiting.charge(request, rows)
+        self.waiting.charge(request.tenant, rows)
         self.backlog.waits.admit(request, now, rows)
         for sequence in live:
             sequence.admitted_s = now

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence as List
 from dataclasses import dataclass
 
+import msgspec
+
 from yaie.attention.plan import StepPlan
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.sampling_state import SamplingState
@@ -62,8 +64,7 @@ class ScheduledStep:
         stats.kv_tokens_unshared += self.plan.kv_tokens_unshared
 
 
-@dataclass(frozen=True, slots=True)
-class SampledToken:
+class SampledToken(msgspec.Struct, frozen=True, gc=False):
     """A token that the sampler chose for one sequence."""
 
     token_id: int

@@ -183,6 +183,13 @@ class RadixTree(TreeEdits):
                 return
             node = self._split(node, cursor.offset)
         self.version += 1
+        if node.children is None and node.extents:
+            end = node.extents[-2] + node.extents[-1]
+            if self.allocator.take(end):  # true of most tokens of most sequences
+                node.tokens.append(token)
+                node.extents[-1] += 1
+                self._lengthened(node, 1, cursor)
+                return
         child = node.children.get(token) if node.children else None
         if child is None:
             slot = self._slot_after(node)

@@ -77,10 +77,20 @@ class SlotAllocator:
         length = self._length_at.get(slot)
         if length is None:
             return False
-        self._remove(slot)
-        if length > 1:
-            self._add(slot + 1, length - 1)
         self.num_free -= 1
+        size_class = length.bit_length()
+        if length <= MIN_RUN or (length - 1).bit_length() != size_class:
+            self._remove(slot)
+            if length > 1:
+                self._add(slot + 1, length - 1)
+            return True
+        # Each sampled token of each sequence comes here. The extent stays in its class.
+        del self._length_at[slot]
+        self._length_at[slot + 1] = length - 1
+        self._start_before[slot + length] = slot + 1
+        members = self._classes[size_class]
+        del members[slot]
+        members[slot + 1] = None
         return True
 
     def take_with_room(self) -> int:
