@@ -61,7 +61,8 @@ def launch_items(
         WINDOW=spec.sliding_window or 0,
         HAS_SOFTCAP=spec.softcap is not None,
         IS_QUANTIZED=isinstance(keys, QuantizedRows),
-        num_warps=variant.num_warps,
+        num_warps=variant.num_warps_wide if has_wide else variant.num_warps,
+        enable_fp_fusion=True,
         num_stages=variant.num_stages,
     )
 
@@ -90,6 +91,7 @@ def launch_merge(
         BLOCK_H=variant.merged_heads,
         HAS_SINKS=sinks is not None,
         num_warps=variant.num_warps,
+        enable_fp_fusion=True,
     )
 
 
@@ -129,6 +131,7 @@ def launch_write(
         BLOCK_H=block_of(num_kv_heads, 1),
         IS_QUANTIZED=isinstance(keys, QuantizedRows),
         num_warps=4,
+        enable_fp_fusion=True,
     )
 
 

@@ -13,6 +13,8 @@ from yaie.attention.tree_decode.work_items import Tiling
 _LEAST_BLOCK = 16  # of a tensor core's product
 _NARROW = 16
 _WIDE = 64
+_WIDE_HEAD = 128
+_HALF = 2  # bytes of an element of bf16 and fp16, which tensor cores multiply
 _LARGEST_TILE = 64 * 128 * 2  # bytes of the keys that are loaded at once
 _HEADS_MERGED = 8  # by one program
 
@@ -27,7 +29,8 @@ class Variant:
     key_block: int  # the key width, up to a power of two
     value_block: int
     merged_heads: int
-    num_warps: int = 4
+    num_warps: int = 4  # of the merge, and of launches with narrow items only
+    num_warps_wide: int = 4
     num_stages: int = 2
 
     @classmethod
@@ -38,13 +41,17 @@ class Variant:
         block_n = 64
         while block_n > _LEAST_BLOCK and block_n * key_block * itemsize > _LARGEST_TILE:
             block_n //= 2
+        # Float32 is multiplied outside the tensor cores, and wide blocks would spill registers.
+        has_classes = itemsize <= _HALF
         return cls(
-            narrow=_NARROW if group <= _NARROW else 0,
-            wide=max(_WIDE, _power_of_two(group)),
+            narrow=_NARROW if has_classes and group <= _NARROW else 0,
+            wide=max(_WIDE if has_classes else _NARROW, _power_of_two(group)),
             block_n=block_n,
             key_block=key_block,
             value_block=value_block,
             merged_heads=min(_HEADS_MERGED, _power_of_two(spec.num_heads)),
+            # Four warps would spill the sums of wide heads.
+            num_warps_wide=8 if max(key_block, value_block) >= _WIDE_HEAD else 4,
         )
 
     def tiling(self, spec: AttentionSpec) -> Tiling:

@@ -1,0 +1,169 @@
+"""The kernels compiled for each architecture, as the launcher would compile them on a GPU.
+
+A step runs as on a device up to the launch itself (`compiling_driver`): types, divisibility and
+constants are those of the real call. Triton refuses a kernel whose shared memory is too large.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from tests.attention.tree_decode.test_work_items import decode_step
+from yaie.attention.spec import AttentionSpec
+from yaie.kvcache.pool import KVPool, LayerShape
+
+if TYPE_CHECKING:
+    from tests.attention.tree_decode.compiling_driver import Launch
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="triton is not installed"
+)
+ARCHITECTURES = (80, 90, 100, 120)
+# The product of a wide block on its tensor cores; narrow blocks use mma.sync everywhere.
+WIDE_PRODUCT = {80: "mma.sync", 90: "wgmma.mma_async", 100: "tcgen05.mma", 120: "mma.sync"}
+BF16, FP16, FP32, INT8 = torch.bfloat16, torch.float16, torch.float32, torch.int8
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A layer, and a step with or without wide items."""
+
+    dtype: torch.dtype
+    pool_dtype: torch.dtype
+    width: int
+    group: int
+    rows: int  # below one prefix; more than a narrow item's make it a wide one
+    window: int | None = None
+    softcap: float | None = None
+    sinks: bool = False
+
+
+KINDS = {
+    "narrow": Kind(BF16, BF16, 128, 4, rows=2),
+    "both, all features": Kind(BF16, BF16, 128, 7, 64, window=128, softcap=30.0, sinks=True),
+    "fp16, width 64": Kind(FP16, FP16, 64, 2, rows=32),
+}
+MORE_KINDS = {
+    **{
+        f"{dtype}, width {width}, group {group}, {rows} rows": Kind(
+            dtype, dtype, width, group, rows
+        )
+        for dtype in (BF16, FP16)
+        for width in (64, 128, 256)
+        for group in (1, 4, 5, 8)
+        for rows in (1, 64)
+    },
+    **{
+        f"int8 pool, width {width}, {rows} rows": Kind(BF16, INT8, width, 4, rows, 512, 20.0)
+        for width in (64, 128)
+        for rows in (1, 64)
+    },
+    **{f"float32, width {width}": Kind(FP32, FP32, width, 4, 64) for width in (64, 128)},
+    "one KV head for 71 heads": Kind(BF16, BF16, 64, 71, rows=4),
+}
+
+
+def launches_of(kind: Kind, architecture: int) -> list[Launch]:
+    """Run one layer of one step, with the pool that a GPU has, and return its launches."""
+    from tests.attention.tree_decode.compiling_driver import launches_to
+    from yaie.attention.tree_decode.backend import TritonBackend
+
+    kv_heads, device = 2, torch.device("cpu")
+    heads, width = kv_heads * kind.group, kind.width
+    spec = AttentionSpec(
+        layer=0,
+        num_heads=heads,
+        num_kv_heads=kv_heads,
+        key_width=width,
+        value_width=width,
+        scale=0.1,
+        sliding_window=kind.window,
+        softcap=kind.softcap,
+        has_sinks=kind.sinks,
+    )
+    plan = decode_step(num_rows=kind.rows, shared=100, own=8)
+    shape = LayerShape(kv_heads, width, width)
+    # The "meta" device takes the layout of any device that is no CPU.
+    pool = KVPool([shape], 1024, kind.pool_dtype, torch.device("meta"))
+    keys, values = (_on_cpu(rows) for rows in (pool.keys(0), pool.values(0)))
+    queries = torch.zeros(kind.rows, heads, width, dtype=kind.dtype)
+    new = torch.zeros(kind.rows, kv_heads, width, dtype=kind.dtype)
+    found: list[Launch] = []
+    with launches_to(architecture, found.append):
+        step = TritonBackend(device).prepare(plan, device)
+        step.write(keys, values, new, new)
+        step.attend(spec, queries, keys, values, torch.zeros(heads) if kind.sinks else None)
+    return found
+
+
+def _on_cpu(rows):  # type: ignore[no-untyped-def]
+    if isinstance(rows, torch.Tensor):
+        return torch.empty_strided(rows.shape, rows.stride(), dtype=rows.dtype).zero_()
+    return type(rows)(*(_on_cpu(each) for each in rows))
+
+
+def resources_of(cubin: bytes, folder: Path) -> dict[str, int]:
+    """Return registers, bytes of stack and bytes of spilled registers of a thread."""
+    import triton
+
+    file = folder / "kernel.cubin"
+    file.write_bytes(cubin)
+    shown = subprocess.run(
+        [triton.knobs.nvidia.cuobjdump.path, "-res-usage", file],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    found = {name: int(number) for name, number in re.findall(r"(REG|STACK|LOCAL):(\d+)", shown)}
+    assert len(found) == 3, shown
+    return found
+
+
+def check(kind: Kind, architecture: int, folder: Path) -> None:
+    from tests.attention.tree_decode.compiling_driver import SHARED_MEMORY
+
+    launches = launches_of(kind, architecture)
+    assert [each.name for each in launches] == ["write_rows", "attend_items", "merge_partials"]
+    for launch in launches:
+        used = resources_of(launch.kernel.asm["cubin"], folder)
+        assert used["STACK"] == used["LOCAL"] == 0, (launch.name, used)
+        assert 0 < used["REG"] <= 255
+        assert launch.kernel.metadata.shared <= SHARED_MEMORY[architecture]
+    code = launches[1].kernel.asm["ptx"]
+    has_wide = kind.rows * kind.group > 16
+    if kind.dtype is not FP32:
+        assert not has_wide or WIDE_PRODUCT[architecture] in code
+        assert kind.group > 16 or "mma.sync" in code
+    if kind.pool_dtype.itemsize > 1:  # keys and values stream in units of 16 bytes
+        assert re.search(r"cp\.async\.cg\.shared\.global .*0x10", code)
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES)
+def architecture(request: pytest.FixtureRequest) -> Iterator[int]:
+    return request.param  # type: ignore[no-any-return]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("kind", KINDS)
+def test_kernels_fit_their_architecture(kind: str, architecture: int, tmp_path: Path) -> None:
+    check(KINDS[kind], architecture, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kind", MORE_KINDS)
+def test_more_kernels_fit_their_architecture(kind: str, architecture: int, tmp_path: Path) -> None:
+    check(MORE_KINDS[kind], architecture, tmp_path)
+
+
+def test_both_classes_are_among_the_kinds() -> None:
+    assert {each.rows * each.group > 16 for each in KINDS.values()} == {True, False}
