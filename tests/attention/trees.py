@@ -77,3 +77,23 @@ class RandomTree:
         if len(self.positions) > first_row:
             array = np.array(slots, dtype=np.int64)
             self.segments.append(Segment(array, start, first_row, len(self.positions), level))
+
+
+def decode_step(num_rows: int, shared: int, own: int) -> StepPlan:
+    """Plan one row for each of several sequences behind one prefix."""
+    rows = np.arange(num_rows, dtype=np.int64)
+    first = shared + rows * own
+    tails = tuple(
+        Segment(first[row] + np.arange(own), shared, row, row + 1, level=1)
+        for row in range(num_rows)
+    )
+    return StepPlan(
+        token_ids=rows,
+        positions=np.full(num_rows, shared + own - 1),
+        slots=first + own - 1,
+        written_rows=rows,
+        logit_rows=rows,
+        segments=(Segment(np.arange(shared), 0, 0, num_rows, level=0), *tails),
+        kv_tokens_read=shared + num_rows * own,
+        kv_tokens_unshared=num_rows * (shared + own),
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from tests.attention.dense import dense_attention
-from tests.attention.trees import RandomTree
+from tests.attention.trees import RandomTree, decode_step
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.backend import TritonBackend
@@ -47,7 +47,11 @@ def make_case(
     """Return a case by its seed; group sizes and widths take turns, the rest is random."""
     draw = random.Random(seed)
     group, width = GROUPS[seed % 6], WIDTHS[seed // 6 % 2]
-    plan = RandomTree(seed, num_slots=NUM_SLOTS, longest=longest, depth=draw.choice((1, 2))).plan()
+    if seed % 3 == 2:  # few rows, but several rounds of the kernel's loop over keys
+        plan = decode_step(draw.randint(1, 5), draw.randint(60, 300), draw.randint(1, 60))
+    else:
+        depth = draw.choice((1, 2))
+        plan = RandomTree(seed, num_slots=NUM_SLOTS, longest=longest, depth=depth).plan()
     kv_heads = draw.choice((1, 2))
     spec = AttentionSpec(
         layer=0,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 
-from tests.attention.tree_decode.test_work_items import decode_step
+from tests.attention.trees import decode_step
 from yaie.attention.spec import AttentionSpec
 from yaie.kvcache.pool import KVPool, LayerShape
 

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.attention.trees import RandomTree
-from yaie.attention.plan import Segment, StepPlan
+from tests.attention.trees import RandomTree, decode_step
+from yaie.attention.plan import StepPlan
 from yaie.attention.tree_decode.work_items import (
     ITEM_FIELDS,
     SegmentTable,
@@ -84,26 +84,6 @@ def test_items_with_most_keys_come_first(seed: int) -> None:
     made = items_of(RandomTree(seed).plan(), Tiling(None, 4, 16, 2), SPLITTINGS["cut"])
     lengths = made.items[:, ITEM_FIELDS.index("num_keys")]
     assert (np.diff(lengths) <= 0).all()
-
-
-def decode_step(num_rows: int, shared: int, own: int) -> StepPlan:
-    """Plan one row for each of several sequences behind one prefix."""
-    rows = np.arange(num_rows, dtype=np.int64)
-    first = shared + rows * own
-    tails = tuple(
-        Segment(first[row] + np.arange(own), shared, row, row + 1, level=1)
-        for row in range(num_rows)
-    )
-    return StepPlan(
-        token_ids=rows,
-        positions=np.full(num_rows, shared + own - 1),
-        slots=first + own - 1,
-        written_rows=rows,
-        logit_rows=rows,
-        segments=(Segment(np.arange(shared), 0, 0, num_rows, level=0), *tails),
-        kv_tokens_read=shared + num_rows * own,
-        kv_tokens_unshared=num_rows * (shared + own),
-    )
 
 
 def test_a_shared_prefix_is_read_once_for_all_rows_of_a_block() -> None:
