@@ -262,6 +262,9 @@ class EngineInfo:
     attention_backend: str
     execution: str = "transformers"  # executor of the layers; "native" is the kernel library
     exact: bool = False  # batch-invariant: logits have the same bits in any batch, cold or warm
+    graph_sizes: tuple[int, ...] = ()  # rows of captured decode steps
+    graph_bytes: int = 0
+    graph_capture_s: float = 0.0
     vocab_size: int
     max_model_len: int  # longest prompt plus completion, in tokens
     num_slots: int

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 
 from yaie.attention.plan import StepPlan
+from yaie.engine.decode_graphs import GraphReport
 from yaie.engine.executor import Executor
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
@@ -42,6 +43,10 @@ class WatchedExecutor:
     @property
     def kernels(self) -> Library | None:
         return self._inner.kernels
+
+    @property
+    def graphs(self) -> GraphReport | None:
+        return self._inner.graphs
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         return self._step(plan, self._inner.execute)

@@ -1,4 +1,4 @@
-"""The protocol of attention backends.
+"""The protocols of attention backends.
 
 `open_layers` once a model. After that a backend sees the step plan alone: `prepare` once a step;
 then for each layer `write`, which puts the step's new keys and values into the pool, and `attend`.
@@ -8,7 +8,7 @@ then for each layer `write`, which puts the step's new keys and values into the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 
@@ -81,3 +81,26 @@ class AttentionBackend(Protocol):
 
     def prepare(self, plan: StepPlan, device: torch.device) -> PreparedStep:
         """Compute once a step what all layers share."""
+
+
+class StaticStep(PreparedStep, Protocol):
+    """A prepared step in buffers of fixed addresses, so that captured operations serve many plans.
+
+    `write` and `attend` get a fixed number of rows, of which a plan uses the first. They launch the
+    same operations for each plan. Rows beyond the plan's are padding: they may write into the
+    spare slot only, and their results are finite and otherwise arbitrary.
+    """
+
+    def holds(self, plan: StepPlan) -> bool:
+        """Return True if the buffers are large enough for a plan."""
+
+    def refill(self, plan: StepPlan) -> None:
+        """Launch copies that replace the buffers' contents by those of a plan."""
+
+
+@runtime_checkable
+class CapturableBackend(Protocol):
+    """A backend whose decode steps can be captured. It is an `AttentionBackend` too."""
+
+    def make_static(self, num_rows: int, spare_slot: int, device: torch.device) -> StaticStep:
+        """Return buffers for steps of up to `num_rows` rows; `spare_slot` belongs to no token."""

@@ -7,10 +7,11 @@ before it attends, so rows of one step share the prefix that the step itself com
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 
-from yaie.attention.backend import AttentionBackend
+from yaie.attention.backend import AttentionBackend, PreparedStep
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.kvcache.pool import KVPool
@@ -19,23 +20,44 @@ from yaie.models.attention_hook import LayerArguments
 from yaie.models.geometry import layer_of
 
 
+class PooledModel(NamedTuple):
+    """The attention layers of a model, and their keys and values."""
+
+    specs: Sequence[AttentionSpec]
+    pool: KVPool
+
+
 class Batch:
-    """The tensors of one step plan. Implements `LayerExecutor`."""
+    """The tensors of one step. Implements `LayerExecutor`."""
 
     def __init__(
         self,
-        plan: StepPlan,
-        specs: Sequence[AttentionSpec],
-        pool: KVPool,
-        backend: AttentionBackend,
-        device: torch.device,
+        input_ids: torch.Tensor,
+        position_ids: torch.Tensor,
+        logit_rows: torch.Tensor | int,
+        model: PooledModel,
+        prepared: PreparedStep,
     ) -> None:
-        self.input_ids = torch.from_numpy(plan.token_ids).to(device)[None]  # [1, rows]
-        self.position_ids = torch.from_numpy(plan.positions).to(device)[None]  # [1, rows]
-        self.logit_rows = torch.from_numpy(plan.logit_rows).to(device)
-        self._specs = specs
-        self._pool = pool
-        self._prepared = backend.prepare(plan, device)
+        """`logit_rows` is 0 for logits of all rows."""
+        self.input_ids = input_ids[None]  # [1, rows]
+        self.position_ids = position_ids[None]  # [1, rows]
+        self.logit_rows = logit_rows
+        self._specs = model.specs
+        self._pool = model.pool
+        self._prepared = prepared
+
+    @classmethod
+    def of(
+        cls, plan: StepPlan, model: PooledModel, backend: AttentionBackend, device: torch.device
+    ) -> Batch:
+        """Return the tensors of a plan."""
+        return cls(
+            torch.from_numpy(plan.token_ids).to(device),
+            torch.from_numpy(plan.positions).to(device),
+            torch.from_numpy(plan.logit_rows).to(device),
+            model,
+            backend.prepare(plan, device),
+        )
 
     def attend(
         self,

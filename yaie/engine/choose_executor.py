@@ -7,6 +7,7 @@ import logging
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.choose import choose_backend
 from yaie.config import AttentionBackendName
+from yaie.device.queue import make_queue
 from yaie.engine.executor import Executor
 from yaie.engine.native_executor import NativeExecutor
 from yaie.engine.pool_memory import PoolMemory
@@ -27,12 +28,14 @@ def choose_executor(
     may_pack: bool = True,
     exact: bool = False,
     packed: PackedWeights | None = None,
+    max_running: int = 0,
 ) -> Executor:
     """Allocate the pool and return the fastest executor of the model.
 
     With a kernel library, a decoder that it knows is packed for it, or restored from `packed`; of
     other models the linear layers are packed. Either frees the originals. `may_pack=False` leaves
-    the model to transformers as it is. With `exact`, logits are batch-invariant.
+    the model to transformers as it is. With `exact`, logits are batch-invariant. On a GPU decode
+    steps of up to `max_running` rows are captured.
 
     Raises `ConfigError` if the backend cannot serve the device or the model, or `exact` cannot
     be kept;
@@ -42,6 +45,8 @@ def choose_executor(
     kernels = attention.kernels
     memory = PoolMemory(loaded, kernels, attention.pool_layout(loaded.device))
     original = TransformersExecutor(loaded, attention, memory)
+    if max_running and loaded.device.type == "cuda":
+        original.capture_decoding(make_queue(loaded.device), max_running)
     if not may_pack or kernels is None:
         if exact:
             raise not_exact("transformers is asked to run it")

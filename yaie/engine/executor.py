@@ -7,6 +7,7 @@ from typing import Protocol
 import torch
 
 from yaie.attention.plan import StepPlan
+from yaie.engine.decode_graphs import GraphReport
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.loader import LoadedModel
@@ -34,6 +35,10 @@ class Executor(Protocol):
     @property
     def kernels(self) -> Library | None:
         """The kernel library on the model's device, for the sampler; None without one."""
+
+    @property
+    def graphs(self) -> GraphReport | None:
+        """The captured decode steps; None without any."""
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """Compute all rows of a plan and write their keys and values into the pool.

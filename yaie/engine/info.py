@@ -11,6 +11,7 @@ def describe_engine(config: EngineConfig, executor: Executor) -> EngineInfo:
     """Return what a ready engine reports of itself to clients."""
     loaded = executor.loaded
     metadata = loaded.metadata
+    graphs = executor.graphs
     return EngineInfo(
         model=config.model_name,
         model_path=str(loaded.path),
@@ -22,6 +23,9 @@ def describe_engine(config: EngineConfig, executor: Executor) -> EngineInfo:
         attention_backend=executor.attention_backend,
         execution=executor.name,
         exact=config.exact,
+        graph_sizes=graphs.sizes if graphs else (),
+        graph_bytes=graphs.nbytes if graphs else 0,
+        graph_capture_s=graphs.capture_s if graphs else 0.0,
         vocab_size=loaded.vocab_size,
         max_model_len=loaded.max_model_len,
         num_slots=loaded.num_slots,

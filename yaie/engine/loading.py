@@ -67,7 +67,9 @@ def _pack(config: EngineConfig) -> Executor | str:
     """
     loaded = load_model(config)
     try:
-        return choose_executor(loaded, config.attention_backend, exact=config.exact)
+        return choose_executor(
+            loaded, config.attention_backend, exact=config.exact, max_running=config.max_running
+        )
     except DecoderDiffers as error:
         if config.exact:
             raise not_exact(str(error)) from None

@@ -12,19 +12,26 @@ from yaie.models.geometry import pool_shapes
 from yaie.models.loader import LoadedModel
 from yaie.models.memory import free_bytes
 
+SPARE_SLOTS = 1
+
 
 class PoolMemory:
     """The pool of one model; on a CPU in huge pages, prefaulted ahead of the slots in use."""
 
     def __init__(self, loaded: LoadedModel, kernels: Library | None, layout: PoolLayout) -> None:
-        """Allocate `num_slots * kv_bytes_per_token` bytes on the model's device."""
+        """Allocate `num_slots * kv_bytes_per_token` bytes on the model's device.
+
+        Other devices than a CPU have one slot more, at the end: the padding of captured steps is
+        written there, and the tree does not know it.
+        """
+        on_cpu = loaded.device.type == "cpu"
+        num_slots = loaded.num_slots + (0 if on_cpu else SPARE_SLOTS)
         self.pool = KVPool(
-            pool_shapes(loaded.specs), loaded.num_slots, loaded.kv_dtype, loaded.device, layout
+            pool_shapes(loaded.specs), num_slots, loaded.kv_dtype, loaded.device, layout
         )
         if kernels is not None:
             for memory in self.pool.tensors():
                 kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
-        on_cpu = loaded.device.type == "cpu"
         self._prefault = PoolPrefault(
             list(self.pool.planes()) if on_cpu else [],
             functools.partial(free_bytes, loaded.device),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from yaie.attention.backend import AttentionBackend
+from yaie.attention.backend import AttentionBackend, CapturableBackend
 from yaie.attention.plan import StepPlan
-from yaie.engine.batch import Batch
+from yaie.device.queue import DeviceQueue
+from yaie.engine.batch import Batch, PooledModel
+from yaie.engine.decode_graphs import DecodeGraphs, GraphReport
 from yaie.engine.pool_memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
@@ -26,7 +28,9 @@ class TransformersExecutor:
         self.loaded = loaded
         self._backend = backend
         self._memory = memory
+        self._pooled = PooledModel(loaded.specs, memory.pool)
         self._packer: Packer | None = None  # owns the memory of packed linear layers
+        self._graphs: DecodeGraphs | None = None
 
     @property
     def attention_backend(self) -> str:
@@ -47,10 +51,16 @@ class TransformersExecutor:
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """See `Executor.execute`."""
         self._memory.note_use(plan)
-        loaded = self.loaded
-        assert loaded.model is not None, "a packed model has no original"
-        batch = Batch(plan, loaded.specs, self.pool, self._backend, loaded.device)
-        output = loaded.model(
+        if self._graphs is not None:
+            logits = self._graphs.execute(plan)
+            if logits is not None:
+                return logits
+        return self._forward(Batch.of(plan, self._pooled, self._backend, self.loaded.device))
+
+    def _forward(self, batch: Batch) -> torch.Tensor:
+        """Return the logits [rows, vocab] in float32."""
+        assert self.loaded.model is not None, "a packed model has no original"
+        output = self.loaded.model(
             input_ids=batch.input_ids,
             position_ids=batch.position_ids,
             attention_mask=None,
@@ -60,6 +70,23 @@ class TransformersExecutor:
         )
         logits: torch.Tensor = output.logits[0].float()
         return logits
+
+    @property
+    def graphs(self) -> GraphReport | None:
+        """See `Executor.graphs`."""
+        return None if self._graphs is None else self._graphs.report
+
+    @torch.inference_mode()
+    def capture_decoding(self, queue: DeviceQueue, max_rows: int) -> None:
+        """Capture decode steps of up to `max_rows` rows, if queue and backend can be captured.
+
+        Steps beyond those run as before.
+        """
+        if not queue.can_capture or not isinstance(self._backend, CapturableBackend):
+            return
+        self._graphs = DecodeGraphs.capture(
+            self._pooled, self._backend, queue, self._forward, max_rows=max_rows
+        )
 
     def use_idle_moment(self) -> bool:
         """See `Executor.use_idle_moment`."""

@@ -1,0 +1,55 @@
+"""A model of transformers on the strict device, with captured decode steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from tests.device import strict
+from tests.device.delayed_queue import DelayedQueue
+from tests.device.padded_backend import PaddedBackend
+from yaie.config import EngineConfig
+from yaie.engine.pool_memory import PoolMemory
+from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.models.loader import LoadedModel, load_model
+
+MAX_ROWS = 4
+CONTEXT_LEN = 48
+
+
+def on_device(loaded: LoadedModel) -> LoadedModel:
+    """Move a model to the strict device."""
+    assert loaded.model is not None
+    for module in loaded.model.modules():
+        for tensors in (module._parameters, module._buffers):
+            for name, tensor in tensors.items():
+                if tensor is not None:
+                    moved = strict.to_device(tensor)
+                    if isinstance(tensor, torch.nn.Parameter):
+                        moved = torch.nn.Parameter(moved, requires_grad=False)  # type: ignore[assignment]
+                    tensors[name] = moved
+    return replace(loaded, device=torch.device(strict.NAME))
+
+
+def device_executor(
+    config: EngineConfig, queue: DelayedQueue, *, max_rows: int = MAX_ROWS
+) -> TransformersExecutor:
+    """Return an executor on the strict device; without graphs if `max_rows` is 0."""
+    loaded = on_device(load_model(config, may_pack=False))
+    backend = PaddedBackend(queue, CONTEXT_LEN)
+    executor = TransformersExecutor(loaded, backend, PoolMemory(loaded, None, "NHD"))
+    if max_rows:
+        executor.capture_decoding(queue, max_rows)
+    return executor
+
+
+def config_of(folder: Path, **settings: object) -> EngineConfig:
+    settings = {"device": "cpu", "num_slots": 256, "audit": True, "max_step_rows": 64, **settings}
+    return EngineConfig(
+        model=str(folder),
+        dtype="float32",
+        max_model_len=CONTEXT_LEN,
+        **settings,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,158 @@
+"""Captured decode steps: one graph for each batch size, replayed with the plan of the moment.
+
+A decode step launches hundreds of small kernels, and their launches take the host longer than the
+device takes to run them. A graph launches all of them at once. A step of fewer rows than its graph
+is padded. Steps with more rows than the largest graph, or with rows without logits, run eagerly.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from yaie.attention.backend import CapturableBackend, StaticStep
+from yaie.attention.plan import Segment, StepPlan
+from yaie.device.buckets import buckets_up_to
+from yaie.device.packed import Field, Upload
+from yaie.device.queue import DeviceQueue, Graph
+from yaie.engine.batch import Batch, PooledModel
+
+log = logging.getLogger(__name__)
+
+MOST_ROWS = 512  # larger decode steps keep a device busy without a graph
+
+Forward = Callable[[Batch], torch.Tensor]  # to logits [rows, vocab]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReport:
+    """The captured decode steps of an executor."""
+
+    sizes: tuple[int, ...]  # rows, ascending
+    capture_s: float
+    nbytes: int  # device memory
+
+
+class DecodeGraphs:
+    """The captured decode steps of one model."""
+
+    def __init__(self, steps: list[_CapturedStep], report: GraphReport) -> None:
+        self._steps = steps  # ascending in size
+        self.report = report
+        self.num_replayed = 0
+
+    @classmethod
+    def capture(
+        cls,
+        model: PooledModel,
+        backend: CapturableBackend,
+        queue: DeviceQueue,
+        forward: Forward,
+        *,
+        max_rows: int,
+    ) -> DecodeGraphs:
+        """Capture steps of every size up to `max_rows`, the largest first: others reuse its memory.
+
+        The last slot of the pool belongs to no token.
+        """
+        began = time.perf_counter()
+        spare_slot = model.pool.num_slots - 1
+        steps = []
+        for size in reversed(buckets_up_to(min(max_rows, MOST_ROWS))):
+            static = backend.make_static(size, spare_slot, queue.device)
+            steps.append(_CapturedStep(size, static, model, queue, forward))
+            steps[-1].capture(_warm_up_plan(spare_slot))
+        steps.reverse()
+        report = GraphReport(
+            sizes=tuple(step.size for step in steps),
+            capture_s=time.perf_counter() - began,
+            nbytes=sum(step.nbytes for step in steps),
+        )
+        log.info(
+            "captured decode steps of %s rows in %.1f s, %d MiB",
+            ", ".join(map(str, report.sizes)),
+            report.capture_s,
+            report.nbytes // 2**20,
+        )
+        return cls(steps, report)
+
+    def execute(self, plan: StepPlan) -> torch.Tensor | None:
+        """Return the logits [rows, vocab] of a decode step; None if no graph serves it.
+
+        The next call overwrites them.
+        """
+        if plan.num_rows != len(plan.logit_rows) or not plan.num_rows:
+            return None
+        for step in self._steps:
+            if step.size >= plan.num_rows and step.static.holds(plan):
+                self.num_replayed += 1
+                return step.replay(plan)
+        return None
+
+
+class _CapturedStep:
+    """The graph of one batch size, with its buffers."""
+
+    def __init__(
+        self,
+        size: int,
+        static: StaticStep,
+        model: PooledModel,
+        queue: DeviceQueue,
+        forward: Forward,
+    ) -> None:
+        self.size = size
+        self.static = static
+        self.nbytes = 0
+        self._queue = queue
+        self._forward = forward
+        rows = Field("int64", (size,))
+        self._inputs = Upload(queue, {"token_ids": rows, "positions": rows})
+        inputs = self._inputs.device
+        self._batch = Batch(inputs["token_ids"], inputs["positions"], 0, model, static)
+        self._graph: Graph | None = None
+        self._logits = torch.empty(0)
+
+    def capture(self, plan: StepPlan) -> None:
+        """Run the step once, for its allocations and compilations, then capture it."""
+        self._load(plan)
+        self._forward(self._batch)
+        self._graph = self._queue.capture(self._run)
+        self.nbytes = self._graph.nbytes
+
+    def _run(self) -> None:
+        self._logits = self._forward(self._batch)
+
+    def replay(self, plan: StepPlan) -> torch.Tensor:
+        assert self._graph is not None
+        self._load(plan)
+        self._graph.replay()
+        return self._logits[: plan.num_rows]
+
+    def _load(self, plan: StepPlan) -> None:
+        inputs = self._inputs.fill()
+        for name, values in (("token_ids", plan.token_ids), ("positions", plan.positions)):
+            inputs[name][: plan.num_rows] = values
+            inputs[name][plan.num_rows :] = 0
+        self._inputs.send()
+        self.static.refill(plan)
+
+
+def _warm_up_plan(spare_slot: int) -> StepPlan:
+    """Return a step of one token in the spare slot."""
+    one, slots = np.zeros(1, dtype=np.int64), np.array([spare_slot], dtype=np.int64)
+    return StepPlan(
+        token_ids=one,
+        positions=one,
+        slots=slots,
+        written_rows=one,
+        logit_rows=one,
+        segments=(Segment(slots, first_position=0, first_row=0, end_row=1, level=0),),
+        kv_tokens_read=1,
+        kv_tokens_unshared=1,
+    )
