@@ -30,6 +30,7 @@ def compare(found: Mapping[str, Figures]) -> dict[str, dict[str, Any]]:
             ),
             "answer_tokens": statistics.fmean(map(len, figures.answers)),
             "tokens_per_s": figures.tokens_per_s,
+            "prompt_tokens_per_s": figures.prompt_tokens_per_s,
         }
         for kind, figures in found.items()
     }

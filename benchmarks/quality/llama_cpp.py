@@ -21,7 +21,6 @@ MISSING = (
 WITHOUT_FILES = "llama.cpp was left out: --gguf names no files"
 
 _PERPLEXITY = re.compile(r"Final estimate: PPL = ([\d.]+)")
-_BITS = re.compile(r"\(([\d.]+) BPW\)")
 
 
 def find_program(name: str, folder: Path | None) -> str | None:
@@ -50,18 +49,26 @@ def measure_file(file: Path, folder: Path | None, material: Material) -> dict[st
     bench = find_program("llama-bench", folder)
     if bench is not None:
         tokens = str(material.answer_tokens)
-        command = [bench, "-m", str(file), "-t", threads, "-p", "0", "-n", tokens, "-o", "json"]
+        prompt = str(material.prompt_tokens)
+        command = [bench, "-m", str(file), "-t", threads, "-p", prompt, "-n", tokens]
+        command += ["-r", str(material.repeats), "-o", "json"]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode == 0:
-            figures["tokens_per_s"] = float(json.loads(ended.stdout)[0]["avg_ts"])
+            figures |= read_bench(ended.stdout)
     return figures
 
 
 def read_perplexity(printed: str) -> dict[str, Any]:
-    """Return perplexity and bits a weight out of llama-perplexity's output, those in it."""
+    """Return the perplexity out of llama-perplexity's output, if it is there."""
+    match = _PERPLEXITY.search(printed)
+    return {} if match is None else {"perplexity_half": float(match[1])}
+
+
+def read_bench(printed: str) -> dict[str, Any]:
+    """Return bits a weight and speeds, the fastest of all repeats, out of llama-bench's JSON."""
     figures: dict[str, Any] = {}
-    for name, pattern in (("perplexity_half", _PERPLEXITY), ("bits_per_weight", _BITS)):
-        match = pattern.search(printed)
-        if match is not None:
-            figures[name] = float(match[1])
+    for run in json.loads(printed):
+        figures["bits_per_weight"] = 8 * run["model_size"] / run["model_n_params"]
+        name = "prompt_tokens_per_s" if run["n_prompt"] else "tokens_per_s"
+        figures[name] = float(max(run["samples_ts"]))
     return figures

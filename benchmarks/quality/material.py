@@ -26,6 +26,11 @@ class Material:
     answer_tokens: int
     repeats: int  # answers alone, of which the fastest counts
 
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompt whose speed is measured."""
+        return min(512, self.chunk_tokens)
+
 
 def read_text(path: Path | None) -> str:
     """Return a UTF-8 file, or the documents of the repository in the order of their names.

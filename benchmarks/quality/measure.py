@@ -25,6 +25,7 @@ class Figures:
     losses: list[list[float]]  # by chunk: nats of each token behind the first
     answers: list[list[int]]  # token ids, greedy
     tokens_per_s: float  # of one answer alone, the fastest
+    prompt_tokens_per_s: float  # of one prompt alone without cached tokens, the fastest
     bits_per_weight: float
     model: dict[str, Any]
 
@@ -55,6 +56,7 @@ def measure(model: str, settings: dict[str, Any], material: Material) -> Figures
             losses=text_losses(llm, material),
             answers=greedy_answers(llm, material),
             tokens_per_s=max(speed_alone(llm, material) for _ in range(material.repeats)),
+            prompt_tokens_per_s=prompt_speed_alone(llm, material),
             bits_per_weight=8 * info.weight_bytes / info.num_parameters,
             model={
                 "name": info.model,
@@ -103,3 +105,25 @@ def speed_alone(llm: LLM, material: Material) -> float:
             times.append(time.perf_counter())
             counts.append(len(piece.token_ids))
     return sum(counts[1:]) / (times[-1] - times[0]) if len(times) > 1 else 0.0
+
+
+def prompt_speed_alone(llm: LLM, material: Material) -> float:
+    """Return tokens a second of one prompt alone up to its first token, the fastest of several.
+
+    The prompts are parts of the text read backwards, so nothing of them is cached.
+    """
+    from yaie.types import SamplingParams
+
+    token_ids = llm.get_tokenizer().encode(material.text, add_special_tokens=False)
+    length = min(material.prompt_tokens, len(token_ids))
+    found = 0.0
+    for repeat in range(material.repeats + 1):  # the first also warms up
+        end = len(token_ids) - repeat * length // 2
+        prompt = token_ids[max(0, end - length) : end][::-1]
+        if not prompt:
+            break
+        began = time.perf_counter()
+        (output,) = llm.generate([prompt], SamplingParams(max_tokens=1), progress=False)
+        elapsed = time.perf_counter() - began
+        found = max(found, (len(prompt) - output.usage.cached_tokens) / elapsed)
+    return found

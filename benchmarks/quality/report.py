@@ -17,6 +17,7 @@ _HEAD = (
     "equal answers",
     "common tokens",
     "tokens/s",
+    "of a prompt",
 )
 
 
@@ -35,11 +36,12 @@ def as_table(report: Mapping[str, Any]) -> str:
                 f"{row['identical']} of {report['chats']['number']}",
                 f"{row['common_prefix']:.1f}",
                 f"{row['tokens_per_s']:.0f}",
+                f"{row['prompt_tokens_per_s']:.0f}",
             ]
         )
     for name, row in report["llama_cpp"].items():
-        bits, speed, ratio = (
-            row.get(key) for key in ("bits_per_weight", "tokens_per_s", "ratio_half")
+        bits, speed, prompt_speed = (
+            row.get(key) for key in ("bits_per_weight", "tokens_per_s", "prompt_tokens_per_s")
         )
         rows.append(
             [
@@ -48,10 +50,11 @@ def as_table(report: Mapping[str, Any]) -> str:
                 "",
                 "",
                 f"{row['perplexity_half']:.3f}",
-                f"{ratio:.4f}",
+                f"{row['ratio_half']:.4f}",
                 "",
                 "",
                 "" if speed is None else f"{speed:.0f}",
+                "" if prompt_speed is None else f"{prompt_speed:.0f}",
             ]
         )
     return "\n".join([table(_HEAD, rows), *(f"\n{note}." for note in report["notes"])])

@@ -18,7 +18,7 @@ from benchmarks.quality.chart import draw_chart
 from benchmarks.quality.command import app, make_report
 from benchmarks.quality.compare import common_prefix, halves, perplexity, ratio
 from benchmarks.quality.kinds import settings_of
-from benchmarks.quality.llama_cpp import MISSING, read_perplexity
+from benchmarks.quality.llama_cpp import MISSING, read_bench, read_perplexity
 from benchmarks.quality.material import Material, cut_chunks, read_conversations, read_text
 from benchmarks.quality.measure import Figures
 from benchmarks.quality.report import as_table
@@ -32,6 +32,7 @@ def figures(shift: float, answers: list[list[int]], bits: float) -> Figures:
         losses=[[1.0 + shift, 2.0 + shift, 3.0 + shift]],
         answers=answers,
         tokens_per_s=100.0 / bits,
+        prompt_tokens_per_s=1000.0 / bits,
         bits_per_weight=bits,
         model={"name": "tiny"},
     )
@@ -107,11 +108,19 @@ def test_the_picture_is_well_formed_and_names_each_point() -> None:
 
 
 def test_figures_of_llama_cpp_are_read_from_its_output() -> None:
-    printed = (
-        "print_info: file size   = 136.73 MiB (8.53 BPW)\nFinal estimate: PPL = 14.7671 +/- 0.4"
-    )
-    assert read_perplexity(printed) == {"perplexity_half": 14.7671, "bits_per_weight": 8.53}
+    printed = "perplexity: 0.98 seconds per pass\nFinal estimate: PPL = 14.7671 +/- 0.4"
+    assert read_perplexity(printed) == {"perplexity_half": 14.7671}
     assert read_perplexity("error: failed to load model") == {}
+    weights = {"model_size": 17, "model_n_params": 16}
+    runs = [
+        {**weights, "n_prompt": 512, "n_gen": 0, "samples_ts": [700.5, 720.25]},
+        {**weights, "n_prompt": 0, "n_gen": 64, "samples_ts": [97.5, 95.0]},
+    ]
+    assert read_bench(json.dumps(runs)) == {
+        "bits_per_weight": 8.5,
+        "prompt_tokens_per_s": 720.25,
+        "tokens_per_s": 97.5,
+    }
 
 
 def test_kinds_join_and_an_unknown_one_is_named() -> None:
@@ -165,5 +174,5 @@ def test_the_command_measures_kinds_in_processes_of_their_own(
     assert (none["ratio"], none["identical"]) == (1.0, 3)
     assert int8["ratio"] == pytest.approx(1.0, abs=0.05)
     assert int8["bits_per_weight"] < none["bits_per_weight"]
-    assert none["tokens_per_s"] > 0
+    assert none["tokens_per_s"] > 0 < none["prompt_tokens_per_s"]
     ElementTree.fromstring((tmp_path / "quality.svg").read_text(encoding="utf-8"))
