@@ -18,7 +18,7 @@ from yaie.tenants import check_names, parse_weights
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 Quantization = Literal["int8", "int4"]
-KVDtype = Literal["auto", "float32", "bfloat16", "float16", "int8"]
+KVDtype = Literal["auto", "float32", "bfloat16", "float16", "float8_e4m3fn", "int8"]
 Device = Literal["auto", "cpu", "cuda"]
 Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
 Eviction = Literal["adaptive", "lru"]

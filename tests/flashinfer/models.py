@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 VOCAB_SIZE = 128
-MODELS = ("llama", "gemma2", "gpt_oss")
 
 
 def write_model(folder: Path, name: str, *, num_heads: int = 4, num_kv_heads: int = 2) -> Path:
@@ -21,7 +20,7 @@ def write_model(folder: Path, name: str, *, num_heads: int = 4, num_kv_heads: in
         torch.manual_seed(0)
         model = _MAKERS[name](
             vocab_size=VOCAB_SIZE,
-            hidden_size=64,
+            hidden_size=16 * num_heads,
             intermediate_size=96,
             num_hidden_layers=2,
             num_attention_heads=num_heads,

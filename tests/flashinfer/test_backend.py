@@ -6,15 +6,15 @@ be split over blocks. Unused slots are NaN: a key outside a row's path would sho
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
 from tests.attention.dense import dense_attention
 from tests.attention.trees import RandomTree
 from tests.flashinfer.fake_device import FakeRuntime
+from tests.flashinfer.plans import decode_plan, shared_plan
 from yaie.attention.flashinfer.backend import FlashInferBackend
-from yaie.attention.plan import Segment, StepPlan
+from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 
 pytestmark = [pytest.mark.flashinfer, pytest.mark.usefixtures("one_thread")]
@@ -32,14 +32,15 @@ def compare(
     spec: AttentionSpec,
     *,
     dtype: torch.dtype = torch.bfloat16,
+    kv_dtype: torch.dtype | None = None,
     seed: int = 0,
 ) -> list[str]:
     """Compare one layer with the oracle; return the launches."""
     torch.manual_seed(seed)
     num_slots = max(int(segment.slots.max()) for segment in plan.segments) + 5
-    pool = torch.full((2, num_slots, spec.num_kv_heads, WIDTH), torch.nan, dtype=dtype)
+    pool = torch.full((2, num_slots, spec.num_kv_heads, WIDTH), torch.nan, dtype=kv_dtype or dtype)
     used = torch.cat([torch.from_numpy(segment.slots) for segment in plan.segments])
-    pool[:, used] = torch.randn(2, len(used), spec.num_kv_heads, WIDTH).to(dtype)
+    pool[:, used] = torch.randn(2, len(used), spec.num_kv_heads, WIDTH).to(pool.dtype)
     queries = torch.randn(plan.num_rows, spec.num_heads, WIDTH).to(dtype)
     sinks = torch.randn(spec.num_heads) if spec.has_sinks else None
     device.take_launches()
@@ -114,41 +115,17 @@ def test_float16(device: FakeRuntime) -> None:
         compare(device, backend, plan, spec_of(2), dtype=torch.float16, seed=seed)
 
 
+def test_a_float8_pool(device: FakeRuntime) -> None:
+    backend = FlashInferBackend(CPU)
+    for seed in range(6):
+        plan = RandomTree(seed, depth=seed % 4).plan()
+        compare(device, backend, plan, spec_of(2), kv_dtype=torch.float8_e4m3fn, seed=seed)
+    compare(device, backend, decode_plan([3, 9]), spec_of(2), kv_dtype=torch.float8_e4m3fn)
+
+
 def test_layers_of_several_kinds_share_a_step(device: FakeRuntime) -> None:
     backend = FlashInferBackend(CPU)
     plan = RandomTree(5, depth=2).plan()
     for _ in range(2):  # planned when first met, then all at the start of the step
         for spec in (spec_of(2), spec_of(2, sliding_window=6), spec_of(4)):
             compare(device, backend, plan, spec)
-
-
-def decode_plan(lengths: list[int]) -> StepPlan:
-    """Return a plan of one row at the end of each path; paths share nothing."""
-    slots = np.random.default_rng(1).permutation(sum(lengths))
-    paths = np.split(slots, np.cumsum(lengths)[:-1])
-    segments = [Segment(path, 0, row, row + 1, 0) for row, path in enumerate(paths)]
-    return plan_of(segments, [length - 1 for length in lengths])
-
-
-def shared_plan(num_shared: int, num_rows: int) -> StepPlan:
-    """Return a plan of rows with one key of their own below a shared node."""
-    slots = np.random.default_rng(1).permutation(num_shared + num_rows)
-    segments = [Segment(slots[:num_shared], 0, 0, num_rows, 0)]
-    for row in range(num_rows):
-        own = slots[num_shared + row : num_shared + row + 1]
-        segments.append(Segment(own, num_shared, row, row + 1, 1))
-    return plan_of(segments, [num_shared] * num_rows)
-
-
-def plan_of(segments: list[Segment], positions: list[int]) -> StepPlan:
-    rows = np.arange(len(positions))
-    return StepPlan(
-        token_ids=np.zeros_like(rows),
-        positions=np.array(positions),
-        slots=np.zeros_like(rows),
-        written_rows=rows,
-        logit_rows=rows,
-        segments=tuple(segments),
-        kv_tokens_read=0,
-        kv_tokens_unshared=0,
-    )

@@ -18,10 +18,11 @@ from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceStep
 from yaie.attention.segment_table import as_table
 from yaie.attention.spec import AttentionSpec
+from yaie.errors import ConfigError
 from yaie.kernels.library import Library
 from yaie.kernels.structures import DTYPES, POOL_DTYPES, SEGMENT_COLUMNS, Layer, Step, Write
 from yaie.kvcache.pool import PoolLayout
-from yaie.kvcache.quantized import QuantizedRows, StoredRows, elements_of
+from yaie.kvcache.quantized import FLOAT8_DTYPES, QuantizedRows, StoredRows, elements_of
 
 _DTYPES = {getattr(torch, name): number for name, number in DTYPES.items()}
 _POOL_DTYPES = {getattr(torch, name): number for name, number in POOL_DTYPES.items()}
@@ -62,7 +63,13 @@ class CpuBackend:
         kv_dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        """See `AttentionBackend.open_layers`; there is nothing to load."""
+        """See `AttentionBackend.open_layers`."""
+        if kv_dtype in FLOAT8_DTYPES:
+            raise ConfigError(
+                "the kernel library reads no pool of kv_dtype 'float8_e4m3fn'; use 'int8', or "
+                "--attention-backend reference",
+                param="kv_dtype",
+            )
 
     def prepare(self, plan: StepPlan, device: torch.device) -> CpuStep:
         """See `AttentionBackend.prepare`."""

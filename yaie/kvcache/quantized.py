@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 
 SCALE_BYTES = 4  # a float32 for each KV head of a slot, for keys and for values
+FLOAT8_DTYPES = (torch.float8_e4m3fn, torch.float8_e5m2)  # pools without scales
 _LARGEST = 127.0
 _LEAST_MAGNITUDE = 1e-30  # smaller heads become zeros
 
@@ -70,6 +71,10 @@ def store(pool: StoredRows, slots: torch.Tensor | slice, rows: torch.Tensor) -> 
     """Write rows [len(slots), num_kv_heads, width] to their slots, in the pool's dtype."""
     if isinstance(pool, QuantizedRows):
         pool.elements[slots], pool.scales[slots] = quantize(rows)
+    elif pool.dtype in FLOAT8_DTYPES:
+        most = torch.finfo(pool.dtype).max  # beyond it, a conversion may give NaN
+        rounded = rows.clamp(-most, most).to(pool.dtype)
+        pool.view(torch.uint8)[slots] = rounded.view(torch.uint8)
     else:
         pool[slots] = rows.to(pool.dtype)
 
@@ -82,4 +87,8 @@ def fetch(pool: StoredRows, slots: torch.Tensor | slice) -> torch.Tensor:
 
 
 def _at(tensor: torch.Tensor, slots: torch.Tensor | slice) -> torch.Tensor:
-    return tensor[slots] if isinstance(slots, slice) else tensor.index_select(0, slots)
+    if isinstance(slots, slice):
+        return tensor[slots]
+    if tensor.dtype in FLOAT8_DTYPES:  # which few operations take
+        return tensor.view(torch.uint8).index_select(0, slots).view(tensor.dtype)
+    return tensor.index_select(0, slots)

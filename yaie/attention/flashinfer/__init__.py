@@ -2,5 +2,6 @@
 
 `cascade` turns a step plan into index arrays, without torch. `installed` says whether FlashInfer
 can be used. `wrappers` calls it; nothing outside this package imports FlashInfer, and this package
-does so when a wrapper is made. `merge` joins partial results. `backend` puts them together.
+does so when a wrapper is made. `merge` joins partial results. `backend` puts them together;
+`static_step` does so at fixed addresses.
 """

@@ -10,6 +10,7 @@ from yaie.attention.flashinfer.cascade import Cascade, RowPaths, make_cascade
 from yaie.attention.flashinfer.loading import check_kind, load_modules
 from yaie.attention.flashinfer.merge import merge, with_sinks
 from yaie.attention.flashinfer.staging import Staging
+from yaie.attention.flashinfer.static_step import FlashInferStaticStep, StaticShape
 from yaie.attention.flashinfer.wrappers import LAYOUT, Kind, Role, Wrapper, workspace_bytes
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
@@ -27,6 +28,7 @@ class FlashInferBackend:
         self.kinds: dict[Kind, None] = {}  # of the layers met so far, in their order
         self._wrappers: dict[tuple[Role, Kind], Wrapper] = {}
         self._workspace: torch.Tensor | None = None
+        self._fixed_slots: dict[Kind, torch.Tensor] = {}  # of the largest captured step so far
 
     @property
     def name(self) -> str:
@@ -51,7 +53,7 @@ class FlashInferBackend:
     ) -> None:
         """See `AttentionBackend.open_layers`. Builds FlashInfer's modules: minutes, once."""
         for spec in specs:
-            self.kinds[kind_of(spec, dtype, kv_dtype)] = None
+            self.kinds[Kind.of(spec, dtype, kv_dtype)] = None
         for kind in self.kinds:
             check_kind(kind)
         load_modules(self.kinds, self.wrapper)
@@ -59,6 +61,24 @@ class FlashInferBackend:
     def prepare(self, plan: StepPlan, device: torch.device) -> FlashInferStep:
         """See `AttentionBackend.prepare`. Plans for all kinds of layers met before."""
         return FlashInferStep(self, plan)
+
+    def make_static(
+        self, num_rows: int, spare_slot: int, device: torch.device
+    ) -> FlashInferStaticStep:
+        """Return buffers for decode steps of up to `num_rows` rows, which can be captured.
+
+        `spare_slot` is the pool's last slot and belongs to no token.
+        """
+        shape = StaticShape(num_rows, spare_slot)
+
+        def buffers_of(kind: Kind) -> tuple[torch.Tensor, torch.Tensor]:
+            slots = self._fixed_slots.get(kind)
+            if slots is None or len(slots) < shape.most_keys:
+                slots = torch.zeros(shape.most_keys, dtype=torch.int32, device=self.queue.device)
+                self._fixed_slots[kind] = slots
+            return self._workspace_for(kind), slots
+
+        return FlashInferStaticStep(shape, self.kinds, self.queue, buffers_of)
 
     def wrapper(self, role: Role, kind: Kind) -> Wrapper:
         """Return the wrapper of a role for layers of a kind; one serves all steps."""
@@ -125,7 +145,7 @@ class FlashInferStep:
         """See `PreparedStep.attend`."""
         assert not isinstance(keys, QuantizedRows), "refused when the model was loaded"
         assert not isinstance(values, QuantizedRows)
-        kind = kind_of(spec, queries.dtype, keys.dtype)
+        kind = Kind.of(spec, queries.dtype, keys.dtype)
         planned = self._planned.get(kind)
         if planned is None:
             self._backend.kinds[kind] = None
@@ -139,21 +159,6 @@ class FlashInferStep:
             cascade = self._cascades[window] = make_cascade(self._paths, window)
         planned = self._planned[kind] = _PlannedKind(self._backend, kind, cascade)
         return planned
-
-
-def kind_of(spec: AttentionSpec, dtype: torch.dtype, kv_dtype: torch.dtype) -> Kind:
-    """Return the kind of a layer."""
-    return Kind(
-        num_heads=spec.num_heads,
-        num_kv_heads=spec.num_kv_heads,
-        key_width=spec.key_width,
-        value_width=spec.value_width,
-        scale=spec.scale,
-        softcap=spec.softcap,
-        sliding_window=spec.sliding_window,
-        dtype=dtype,
-        kv_dtype=kv_dtype,
-    )
 
 
 class _PlannedKind:

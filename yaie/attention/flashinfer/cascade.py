@@ -45,6 +45,16 @@ class Groups:
         """True if every group has exactly one query."""
         return self.num_queries == len(self.query_indptr) - 1
 
+    def padded_to(self, num_queries: int, slot: int) -> Groups:
+        """Return groups of one query with more of them, which read the key in `slot`."""
+        missing = num_queries - self.num_queries
+        more = np.arange(1, missing + 1, dtype=np.int32)
+        return Groups(
+            np.concatenate((self.query_indptr, self.query_indptr[-1] + more)),
+            np.concatenate((self.key_indptr, self.key_indptr[-1] + more)),
+            np.concatenate((self.slots, np.full(missing, slot, dtype=np.int32))),
+        )
+
     @property
     def has_keys(self) -> Int32Array:
         """[groups] 1 for a group with keys, else 0: the fill of its last page of one token."""
@@ -123,7 +133,12 @@ def make_cascade(paths: RowPaths, window: int | None) -> Cascade:
     depends on both positions, and each run reads its own keys, `window` of them before its first.
     """
     if window is None or int(paths.positions.max()) < window:
-        return _unlimited(paths)
+        return _shared(paths)
+    return make_unshared(paths, window)
+
+
+def make_unshared(paths: RowPaths, window: int | None) -> Cascade:
+    """Return groups in which each run of rows reads all of its keys by itself."""
     first, last = paths.runs
     parts: list[IntArray] = []
     lengths: list[int] = []
@@ -135,15 +150,17 @@ def make_cascade(paths: RowPaths, window: int | None) -> Cascade:
         strict=True,
     )
     for segment, first_position, last_position in bounds:
-        oldest = max(0, first_position - window + 1)
-        hides = hides or last_position - oldest >= window
+        oldest = 0
+        if window is not None:
+            oldest = max(0, first_position - window + 1)
+            hides = hides or last_position - oldest >= window
         parts += paths.keys_between(segment, oldest, last_position)
         lengths.append(last_position - oldest + 1)
     own = _groups(np.append(first, len(paths.owners)), lengths, parts)
-    return Cascade(own, None, (0,), window - 1 if hides else -1)
+    return Cascade(own, None, (0,), window - 1 if window is not None and hides else -1)
 
 
-def _unlimited(paths: RowPaths) -> Cascade:
+def _shared(paths: RowPaths) -> Cascade:
     first, last = paths.runs
     owners = paths.owners[first]
     lengths = paths.positions[last] - paths.first_positions[owners] + 1

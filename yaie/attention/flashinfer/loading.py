@@ -13,6 +13,7 @@ from yaie.attention.flashinfer.cascade import Groups
 from yaie.attention.flashinfer.installed import MEANWHILE
 from yaie.attention.flashinfer.wrappers import Kind, Role, Wrapper
 from yaie.errors import ConfigError
+from yaie.kvcache.quantized import FLOAT8_DTYPES
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +35,7 @@ def check_kind(kind: Kind) -> None:
 def _obstacle_to(kind: Kind) -> str | None:
     if kind.dtype not in DTYPES:
         return f"it computes in bfloat16 or float16, and dtype is {_shown(kind.dtype)}"
-    if kind.kv_dtype not in (kind.dtype, *DTYPES_OF_FP8):
+    if kind.kv_dtype not in (kind.dtype, *FLOAT8_DTYPES):
         return f"with dtype {_shown(kind.dtype)} it reads no pool of {_shown(kind.kv_dtype)}"
     if kind.key_width != kind.value_width or kind.key_width not in WIDTHS:
         return (
@@ -42,9 +43,6 @@ def _obstacle_to(kind: Kind) -> str | None:
             f"64, 128 or 256"
         )
     return None
-
-
-DTYPES_OF_FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 def _shown(dtype: torch.dtype) -> str:

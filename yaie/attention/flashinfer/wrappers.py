@@ -15,6 +15,7 @@ import torch
 from yaie.attention.flashinfer.cascade import Groups
 from yaie.attention.flashinfer.merge import Partial
 from yaie.attention.flashinfer.staging import Staging
+from yaie.attention.spec import AttentionSpec
 from yaie.device.queue import DeviceQueue
 from yaie.kvcache.pool import PoolLayout
 
@@ -24,6 +25,7 @@ _PAGE_SIZE = 1  # a page is one token
 # From 4 on, tensor cores are faster: the query heads of a KV head fill more of their tile.
 _CUDA_CORE_GROUPS = frozenset({1, 2, 3})
 _LEAST_WORKSPACE = 128 * 1024**2
+_FIXED_WORK_LIST = 1024**2
 
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
@@ -43,21 +45,54 @@ class Kind(NamedTuple):
     dtype: torch.dtype
     kv_dtype: torch.dtype
 
+    @classmethod
+    def of(cls, spec: AttentionSpec, dtype: torch.dtype, kv_dtype: torch.dtype) -> Kind:
+        """Return the kind of a layer with queries and a pool of these dtypes."""
+        return cls(
+            num_heads=spec.num_heads,
+            num_kv_heads=spec.num_kv_heads,
+            key_width=spec.key_width,
+            value_width=spec.value_width,
+            scale=spec.scale,
+            softcap=spec.softcap,
+            sliding_window=spec.sliding_window,
+            dtype=dtype,
+            kv_dtype=kv_dtype,
+        )
+
     @property
     def group_size(self) -> int:
         """Number of query heads per KV head."""
         return self.num_heads // self.num_kv_heads
 
 
+class FixedBuffers(NamedTuple):
+    """The arrays of plans that a captured graph reads, at fixed addresses; all int32."""
+
+    key_indptr: torch.Tensor  # [groups + 1]
+    slots: torch.Tensor  # [most keys]
+    fill: torch.Tensor  # [groups] of the last page
+
+
 class Wrapper:
     """One of FlashInfer's wrappers, with the buffers of its plan."""
 
-    def __init__(self, role: Role, kind: Kind, workspace: torch.Tensor, queue: DeviceQueue) -> None:
-        """`workspace`: float buffer of the device, shared by wrappers that run in turns."""
+    def __init__(
+        self,
+        role: Role,
+        kind: Kind,
+        workspace: torch.Tensor,
+        queue: DeviceQueue,
+        fixed: FixedBuffers | None = None,
+    ) -> None:
+        """`workspace`: float buffer of the device, shared by wrappers that run in turns.
+
+        `fixed`: for decode only, which then has the same number of groups in every plan.
+        """
         self._role = role
         self._kind = kind
         self._staging = Staging(queue)
-        self._wrapper = _make(role, kind, workspace)
+        self._wrapper = _make(role, kind, workspace, fixed)
         self.rows: torch.Tensor = torch.empty(0)  # of the planned queries, if they are gathered
 
     def plan(self, groups: Groups, window_left: int = -1) -> None:
@@ -107,17 +142,28 @@ class Wrapper:
         return Partial(output, lse * math.log(2))  # FlashInfer's is in base 2
 
 
-def _make(role: Role, kind: Kind, workspace: torch.Tensor) -> Any:
+def _make(
+    role: Role, kind: Kind, workspace: torch.Tensor, fixed: FixedBuffers | None = None
+) -> Any:
     import flashinfer
 
     # "fa2": the other choices neither split the keys of a long group nor pack query heads.
     if role == "decode":
-        return flashinfer.BatchDecodeWithPagedKVCacheWrapper(
+        wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(
             workspace,
             LAYOUT,
+            use_cuda_graph=fixed is not None,
             use_tensor_cores=kind.group_size not in _CUDA_CORE_GROUPS,
+            paged_kv_indptr_buffer=fixed.key_indptr if fixed else None,
+            paged_kv_indices_buffer=fixed.slots if fixed else None,
+            paged_kv_last_page_len_buffer=fixed.fill if fixed else None,
             backend="fa2",
         )
+        if fixed:  # there is one for each batch size; its work list is small
+            wrapper.reset_workspace_buffer(
+                workspace, torch.empty(_FIXED_WORK_LIST, dtype=torch.uint8, device=workspace.device)
+            )
+        return wrapper
     return flashinfer.BatchPrefillWithPagedKVCacheWrapper(workspace, LAYOUT, backend="fa2")
 
 
