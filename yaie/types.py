@@ -260,7 +260,7 @@ class EngineInfo:
     kv_dtype: str  # of the pool
     device: str
     attention_backend: str
-    execution: str = "transformers"  # executor of the layers; "native" is the kernel library
+    execution: str = "transformers"  # executor of the layers, or "native" or "fused"
     exact: bool = False  # batch-invariant: logits have the same bits in any batch, cold or warm
     graph_sizes: tuple[int, ...] = ()  # rows of captured decode steps
     graph_bytes: int = 0

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from yaie.attention.backend import AttentionBackend, PreparedStep
-from yaie.attention.plan import StepPlan
+from yaie.attention.plan import IntArray, StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.kvcache.pool import KVPool
-from yaie.kvcache.quantized import QuantizedRows, spread
+from yaie.kvcache.quantized import QuantizedRows, StoredRows, spread
 from yaie.models.attention_hook import LayerArguments
 from yaie.models.geometry import layer_of
 
@@ -27,20 +28,26 @@ class PooledModel(NamedTuple):
     pool: KVPool
 
 
+class RowTensors(NamedTuple):
+    """The rows of a step on the device; each [rows]."""
+
+    token_ids: torch.Tensor
+    positions: torch.Tensor
+    row_slots: torch.Tensor  # see `row_slots`
+
+
 class Batch:
-    """The tensors of one step. Implements `LayerExecutor`."""
+    """The tensors of one step. Implements `LayerExecutor` and `DecoderStep`."""
 
     def __init__(
         self,
-        input_ids: torch.Tensor,
-        position_ids: torch.Tensor,
+        rows: RowTensors,
         logit_rows: torch.Tensor | int,
         model: PooledModel,
         prepared: PreparedStep,
     ) -> None:
         """`logit_rows` is 0 for logits of all rows."""
-        self.input_ids = input_ids[None]  # [1, rows]
-        self.position_ids = position_ids[None]  # [1, rows]
+        self.token_ids, self.positions, self.row_slots = rows
         self.logit_rows = logit_rows
         self._specs = model.specs
         self._pool = model.pool
@@ -52,8 +59,11 @@ class Batch:
     ) -> Batch:
         """Return the tensors of a plan."""
         return cls(
-            torch.from_numpy(plan.token_ids).to(device),
-            torch.from_numpy(plan.positions).to(device),
+            RowTensors(
+                torch.from_numpy(plan.token_ids).to(device),
+                torch.from_numpy(plan.positions).to(device),
+                torch.from_numpy(row_slots(plan)).to(device),
+            ),
             torch.from_numpy(plan.logit_rows).to(device),
             model,
             backend.prepare(plan, device),
@@ -69,13 +79,34 @@ class Batch:
     ) -> torch.Tensor:
         """See `LayerExecutor.attend`; scale, window and softcap are those of the layer's spec."""
         spec = self._specs[layer_of(module)]
-        pool_keys = self._pool.keys(spec.stored_layer)
-        pool_values = self._pool.values(spec.stored_layer)
-        if isinstance(pool_keys, QuantizedRows):
-            queries, keys = spread(queries), spread(keys)
         if spec.kv_layer is None:
-            self._prepared.write(
-                pool_keys, pool_values, keys[0].transpose(0, 1), values[0].transpose(0, 1)
-            )
-        rows = queries[0].transpose(0, 1)
-        return self._prepared.attend(spec, rows, pool_keys, pool_values, arguments.sinks)[None]
+            self.write(spec, keys[0].transpose(0, 1), values[0].transpose(0, 1))
+        return self.attend_rows(spec, queries[0].transpose(0, 1), arguments.sinks)[None]
+
+    def stored(self, spec: AttentionSpec) -> tuple[StoredRows, StoredRows]:
+        """See `DecoderStep.stored`."""
+        layer = spec.stored_layer
+        return self._pool.keys(layer), self._pool.values(layer)
+
+    def write(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """See `DecoderStep.write`; keys of an int8 pool are spread first."""
+        pool_keys, pool_values = self.stored(spec)
+        if isinstance(pool_keys, QuantizedRows):
+            keys = spread(keys)
+        self._prepared.write(pool_keys, pool_values, keys, values)
+
+    def attend_rows(
+        self, spec: AttentionSpec, queries: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """See `DecoderStep.attend_rows`; queries over an int8 pool are spread as its keys are."""
+        pool_keys, pool_values = self.stored(spec)
+        if isinstance(pool_keys, QuantizedRows):
+            queries = spread(queries)
+        return self._prepared.attend(spec, queries, pool_keys, pool_values, sinks)
+
+
+def row_slots(plan: StepPlan) -> IntArray:
+    """Return the slot of each row [rows]; -1: its keys and values are in the pool already."""
+    slots = np.full(plan.num_rows, -1, dtype=np.int64)
+    slots[plan.written_rows] = plan.slots[plan.written_rows]
+    return slots

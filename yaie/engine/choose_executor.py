@@ -13,6 +13,7 @@ from yaie.engine.native_executor import NativeExecutor
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.errors import ConfigError
+from yaie.models.fused.choose import choose_operations
 from yaie.models.loader import LoadedModel
 from yaie.models.native.decoder import build_native_decoder, restore_native_decoder
 from yaie.models.native.exactness import not_exact
@@ -33,9 +34,10 @@ def choose_executor(
     """Allocate the pool and return the fastest executor of the model.
 
     With a kernel library, a decoder that it knows is packed for it, or restored from `packed`; of
-    other models the linear layers are packed. Either frees the originals. `may_pack=False` leaves
-    the model to transformers as it is. With `exact`, logits are batch-invariant. On a GPU decode
-    steps of up to `max_running` rows are captured.
+    other models the linear layers are packed. Either frees the originals. On a GPU the layers of
+    such a decoder are fused, and decode steps of up to `max_running` rows are captured.
+    `may_pack=False` leaves the model to transformers as it is. With `exact`, logits are
+    batch-invariant.
 
     Raises `ConfigError` if the backend cannot serve the device or the model, or `exact` cannot
     be kept;
@@ -45,6 +47,8 @@ def choose_executor(
     kernels = attention.kernels
     memory = PoolMemory(loaded, kernels, attention.pool_layout(loaded.device))
     original = TransformersExecutor(loaded, attention, memory)
+    if may_pack and loaded.device.type == "cuda":
+        original.fuse(choose_operations(loaded.device))
     if max_running and loaded.device.type == "cuda":
         original.capture_decoding(make_queue(loaded.device), max_running)
     if not may_pack or kernels is None:

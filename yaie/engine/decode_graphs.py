@@ -20,7 +20,7 @@ from yaie.attention.plan import Segment, StepPlan
 from yaie.device.buckets import buckets_up_to
 from yaie.device.packed import Field, Upload
 from yaie.device.queue import DeviceQueue, Graph
-from yaie.engine.batch import Batch, PooledModel
+from yaie.engine.batch import Batch, PooledModel, RowTensors, row_slots
 
 log = logging.getLogger(__name__)
 
@@ -112,9 +112,8 @@ class _CapturedStep:
         self._queue = queue
         self._forward = forward
         rows = Field("int64", (size,))
-        self._inputs = Upload(queue, {"token_ids": rows, "positions": rows})
-        inputs = self._inputs.device
-        self._batch = Batch(inputs["token_ids"], inputs["positions"], 0, model, static)
+        self._inputs = Upload(queue, dict.fromkeys(RowTensors._fields, rows))
+        self._batch = Batch(RowTensors(**self._inputs.device), 0, model, static)
         self._graph: Graph | None = None
         self._logits = torch.empty(0)
 
@@ -136,9 +135,13 @@ class _CapturedStep:
 
     def _load(self, plan: StepPlan) -> None:
         inputs = self._inputs.fill()
-        for name, values in (("token_ids", plan.token_ids), ("positions", plan.positions)):
+        for name, values, padding in (
+            ("token_ids", plan.token_ids, 0),
+            ("positions", plan.positions, 0),
+            ("row_slots", row_slots(plan), -1),
+        ):
             inputs[name][: plan.num_rows] = values
-            inputs[name][plan.num_rows :] = 0
+            inputs[name][plan.num_rows :] = padding
         self._inputs.send()
         self.static.refill(plan)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import torch
 
 from yaie.attention.backend import AttentionBackend, CapturableBackend
@@ -13,16 +15,22 @@ from yaie.engine.pool_memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.attention_hook import STEP_KEYWORD
+from yaie.models.fused.decoder import FusedDecoder
+from yaie.models.fused.operations import FusedOperations
 from yaie.models.loader import LoadedModel
 from yaie.models.native.agreement import DecoderDiffers, check_agreement, comparison_plan
 from yaie.models.native.linears import pack_linears, packable_linears
 from yaie.models.native.packing import Packer
+from yaie.models.native.structure import NotRecognised, recognise
+
+log = logging.getLogger(__name__)
 
 
 class TransformersExecutor:
-    """A model that transformers built, and its pool. Implements `Executor`."""
+    """A model that transformers built, its layers fused or not, and its pool.
 
-    name = "transformers"
+    Implements `Executor`.
+    """
 
     def __init__(self, loaded: LoadedModel, backend: AttentionBackend, memory: PoolMemory) -> None:
         self.loaded = loaded
@@ -31,6 +39,12 @@ class TransformersExecutor:
         self._pooled = PooledModel(loaded.specs, memory.pool)
         self._packer: Packer | None = None  # owns the memory of packed linear layers
         self._graphs: DecodeGraphs | None = None
+        self._fused: FusedDecoder | None = None
+
+    @property
+    def name(self) -> str:
+        """See `Executor.name`."""
+        return "transformers" if self._fused is None else "fused"
 
     @property
     def attention_backend(self) -> str:
@@ -59,10 +73,12 @@ class TransformersExecutor:
 
     def _forward(self, batch: Batch) -> torch.Tensor:
         """Return the logits [rows, vocab] in float32."""
+        if self._fused is not None:
+            return self._fused.forward(batch)
         assert self.loaded.model is not None, "a packed model has no original"
         output = self.loaded.model(
-            input_ids=batch.input_ids,
-            position_ids=batch.position_ids,
+            input_ids=batch.token_ids[None],
+            position_ids=batch.positions[None],
             attention_mask=None,
             use_cache=False,
             logits_to_keep=batch.logit_rows,
@@ -112,3 +128,29 @@ class TransformersExecutor:
         except (AttributeError, TypeError) as error:  # the forward reads a layer's weights itself
             raise DecoderDiffers(f"the model does not run with packed layers: {error}") from error
         check_agreement(loaded, found, expected)
+
+    @torch.inference_mode()
+    def fuse(self, operations: FusedOperations) -> None:
+        """Run the layers fused from now on, if their structure and their logits are as expected.
+
+        The originals share the fused weights: both forms together take the memory of one.
+        """
+        loaded = self.loaded
+        assert loaded.model is not None, "a packed model has no original"
+        try:
+            plan = comparison_plan(loaded)
+            expected = self.execute(plan)
+            parts = recognise(loaded.model)
+            self._fused = FusedDecoder(parts, loaded.specs, operations, loaded.max_model_len)
+            error = check_agreement(loaded, self.execute(plan), expected)
+        except NotRecognised as reason:
+            log.info("transformers runs the model: %s", reason)
+        except Exception as reason:  # Triton's: no compiler, an unknown device
+            self._fused = None
+            log.warning("transformers runs the model, because its fused layers failed: %s", reason)
+        else:
+            log.info(
+                "fused layers run the model (%s); relative error of its logits: %.1e",
+                operations.name,
+                error,
+            )

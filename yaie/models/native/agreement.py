@@ -14,7 +14,7 @@ from yaie.models.loader import LoadedModel
 # Bound of the relative error of the logits. In bf16 the original rounds after each operation, the
 # library only weights, keys and values; random weights with sharp attention, the worst case, then
 # differ by up to a tenth. A wrong operation gives a larger error.
-_TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.15}
+_TOLERANCE = {torch.float32: 1e-4, torch.bfloat16: 0.15, torch.float16: 0.02}
 # The original multiplies quantized weights with rows in floating point; the library rounds rows to
 # int8. A wrong operation gives a relative error near 1.
 _TOLERANCE_QUANTIZED = 0.4

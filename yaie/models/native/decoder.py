@@ -36,6 +36,7 @@ from yaie.models.native.structure import (
     NotRecognised,
     recognise,
     require_plain_attention,
+    rotary_tables,
 )
 
 log = logging.getLogger(__name__)
@@ -125,7 +126,7 @@ def _pack_decoder(
             next_release = packer.num_packed + _PACKED_BETWEEN_RELEASES
         attention = pool_layer(loaded.specs[index], pool.keys(index), pool.values(index))
         layers[index] = _pack_layer(packer, layer, attention)
-    cosines, sines = _rotary_tables(parts, loaded.max_model_len)
+    cosines, sines = rotary_tables(parts, loaded.max_model_len)
     embedding = None if is_tied else packer.take_over(parts.embedding.weight)
     decoder = Decoder(
         num_layers=len(parts.layers),
@@ -242,11 +243,3 @@ def restore_native_decoder(
 def _sample(logits: torch.Tensor) -> NDArray[np.float32]:
     """Return a sample of logits from all rows, to recognise a decoder restored wrongly."""
     return logits.flatten()[:: max(1, logits.numel() // _SAMPLES)].numpy().astype(np.float32)
-
-
-def _rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return cosines and sines of all positions, [positions, width] in float32."""
-    with torch.inference_mode():
-        positions = torch.arange(num_positions)[None]
-        cosines, sines = parts.rotary(torch.zeros(1, 1, 1), positions)
-    return cosines[0].float(), sines[0].float()

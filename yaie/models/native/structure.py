@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -97,7 +97,7 @@ class LayerParts:
     output: LinearParts
     gate_up: LinearParts
     down: LinearParts
-    activation: str  # "silu" or "gelu"
+    activation: Literal["silu", "gelu"]
     rotates: bool
     residual_factor: float
 
@@ -163,6 +163,15 @@ def require_plain_attention(parts: DecoderParts, specs: Sequence[AttentionSpec])
         for norm in (layer.query_norm, layer.key_norm):
             if norm is not None and norm.weight.shape != (spec.key_width,):
                 raise NotRecognised(f"a norm of layer {spec.layer} is not as wide as a head")
+
+
+def rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return cosines and sines of all positions, [positions, width] in float32."""
+    device = parts.embedding.weight.device
+    with torch.inference_mode():
+        positions = torch.arange(num_positions, device=device)[None]
+        cosines, sines = parts.rotary(torch.zeros(1, 1, 1, device=device), positions)
+    return cosines[0].float(), sines[0].float()
 
 
 def _layer(layer: Any) -> LayerParts:
@@ -240,14 +249,15 @@ def _head_norm(attention: nn.Module, name: str) -> NormParts | None:
     return None if module is None or isinstance(module, nn.Identity) else _norm(module)
 
 
-def _activation(mlp: Any) -> str:
+def _activation(mlp: Any) -> Literal["silu", "gelu"]:
     """Return the name of the activation, found by evaluating it."""
     function = getattr(mlp, "act_fn", None) or getattr(mlp, "activation_fn", None)
     if not callable(function):
         raise NotRecognised(f"{type(mlp).__name__} has no activation")
     x = torch.linspace(-6, 6, 97)
-    known = {"silu": nn.functional.silu(x), "gelu": nn.functional.gelu(x, approximate="tanh")}
-    for name, expected in known.items():
-        if torch.allclose(function(x), expected, atol=1e-6):
-            return name
+    found = function(x)
+    if torch.allclose(found, nn.functional.silu(x), atol=1e-6):
+        return "silu"
+    if torch.allclose(found, nn.functional.gelu(x, approximate="tanh"), atol=1e-6):
+        return "gelu"
     raise NotRecognised(f"the activation of {type(mlp).__name__} is neither silu nor gelu")

@@ -1,0 +1,32 @@
+"""The fused decoder on the strict device: it never waits, and a graph of it serves any plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from tests.device.delayed_queue import DelayedQueue
+from tests.device.device_model import MAX_ROWS, config_of, device_executor
+from tests.device.strict import device, on_host
+from tests.device.test_decode_graphs import decode_plan
+from yaie.models.fused.plain import PlainOperations
+
+
+def test_a_captured_fused_step_is_the_original_one(tiny_model_dir: Path) -> None:
+    queue = DelayedQueue()
+    config = config_of(tiny_model_dir)
+    original = device_executor(config, queue, max_rows=0)
+    fused = device_executor(config, queue, max_rows=0)
+    fused.fuse(PlainOperations())
+    assert fused.name == "fused"
+    for tensor in fused.pool.tensors():  # the comparison wrote there
+        tensor.zero_()
+    fused.capture_decoding(queue, MAX_ROWS)
+    for seed, lengths in enumerate([[5], [3, 9], [7, 1, 4], [2, 8, 30, 6]]):
+        plan = decode_plan(seed, lengths)
+        with device.forbid_waits():
+            launched = fused.execute(plan)
+        found, expected = on_host(launched), on_host(original.execute(plan))
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    assert fused._graphs is not None and fused._graphs.num_replayed == 4

@@ -1,0 +1,56 @@
+"""Tiny models of two layers with interpreted kernels; `test_interpreted` runs it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.attention.tree_decode.interpreter import correct_rounding
+from tests.conformance.zoo import CASES, save
+from tests.models.fused.test_decoder import executor_of
+from yaie.config import EngineConfig
+from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.models.fused.launch import TritonOperations
+from yaie.models.loader import load_model
+from yaie.models.native.agreement import comparison_plan
+
+KINDS = [kind.split(":") for kind in os.environ.get("FUSED_KINDS", "qwen3:bfloat16").split(",")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _right_rounding() -> None:
+    correct_rounding()
+
+
+def small_executor(name: str, folder: Path, **settings: str) -> TransformersExecutor:
+    case = next(case for case in CASES if case.name == name)
+    case = replace(case, settings={**case.settings, "num_hidden_layers": 2})
+    save(case, case.build(), folder)
+    return executor_of(load_model(EngineConfig(model=str(folder), num_slots=64, **settings)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "dtype"), KINDS)
+def test_equals_transformers(name: str, dtype: str, tmp_path: Path) -> None:
+    executor = small_executor(name, tmp_path, dtype=dtype)
+    plan = comparison_plan(executor.loaded)
+    expected = executor.execute(plan)
+    executor.fuse(TritonOperations())
+    assert executor.name == "fused"
+    pool = [tensor.clone() for tensor in executor.pool.tensors()]
+    for tensor in executor.pool.tensors():  # the kernels fill it again
+        tensor.fill_(torch.nan)
+    found = executor.execute(plan)
+    error = float((found - expected).norm() / expected.norm())
+    assert error < (1e-5 if dtype == "float32" else 0.05)
+    for mine, before in zip(executor.pool.tensors(), pool, strict=True):
+        assert torch.equal(mine[plan.slots], before[plan.slots])
+
+
+def test_an_int8_pool(tmp_path: Path) -> None:
+    executor = small_executor("qwen3", tmp_path, kv_dtype="int8")
+    executor.fuse(TritonOperations())
+    assert executor.name == "fused"  # the logits agreed

@@ -1,0 +1,101 @@
+"""The fused decoder computes what transformers computes, or is not used."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.models.test_native_decoder import OTHERS, RECOGNISED, load_case
+from yaie.attention.reference import ReferenceBackend
+from yaie.engine.pool_memory import PoolMemory
+from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.models.fused.operations import Norm
+from yaie.models.fused.plain import PlainOperations
+from yaie.models.loader import LoadedModel
+from yaie.models.native.agreement import comparison_plan
+
+
+def executor_of(loaded: LoadedModel) -> TransformersExecutor:
+    backend = ReferenceBackend()
+    memory = PoolMemory(loaded, None, backend.pool_layout(loaded.device))
+    return TransformersExecutor(loaded, backend, memory)
+
+
+def logits_before_and_after(executor: TransformersExecutor) -> tuple[torch.Tensor, torch.Tensor]:
+    plan = comparison_plan(executor.loaded)
+    expected = executor.execute(plan)
+    executor.fuse(PlainOperations())
+    return expected, executor.execute(plan)
+
+
+@pytest.mark.parametrize("name", RECOGNISED)
+def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
+    executor = executor_of(load_case(name, tmp_path))
+    expected, found = logits_before_and_after(executor)
+    assert executor.name == "fused"
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kv_dtype", ["int8", "bfloat16"])
+def test_pools_of_other_dtypes(kv_dtype: str, tmp_path: Path) -> None:
+    executor = executor_of(load_case("qwen3", tmp_path, kv_dtype=kv_dtype))
+    expected, found = logits_before_and_after(executor)
+    assert executor.name == "fused"
+    assert float((found - expected).norm() / expected.norm()) < 0.02
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_structures_stay_transformers(name: str, tmp_path: Path) -> None:
+    executor = executor_of(load_case(name, tmp_path))
+    expected, found = logits_before_and_after(executor)
+    assert executor.name == "transformers"
+    assert torch.equal(found, expected)
+
+
+class _WrongGate(PlainOperations):
+    def gate(self, rows: torch.Tensor, activation: Any) -> torch.Tensor:
+        return super().gate(rows.flip(-1), activation)
+
+
+class _NoNorm(PlainOperations):
+    def norm(self, rows: torch.Tensor, norm: Norm) -> torch.Tensor:
+        raise RuntimeError("no compiler")
+
+
+@pytest.mark.parametrize(("operations", "why"), [(_WrongGate, "off by"), (_NoNorm, "no compiler")])
+def test_a_failing_fusion_is_dropped(
+    operations: type[PlainOperations],
+    why: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    executor = executor_of(load_case("qwen3", tmp_path))
+    plan = comparison_plan(executor.loaded)
+    expected = executor.execute(plan)
+    with caplog.at_level(logging.WARNING):
+        executor.fuse(operations())
+    assert why in caplog.text
+    assert executor.name == "transformers"
+    assert torch.equal(executor.execute(plan), expected)  # the merged weights are the original's
+
+
+def test_merged_weights_exist_once(tmp_path: Path) -> None:
+    loaded = load_case("qwen2", tmp_path)
+    model: Any = loaded.model
+    before = {name: weight.clone() for name, weight in model.named_parameters()}
+    executor_of(loaded).fuse(PlainOperations())
+    for name, weight in model.named_parameters():
+        assert torch.equal(weight, before[name]), name
+    attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
+    for parts in (
+        [attention.q_proj, attention.k_proj, attention.v_proj],
+        [mlp.gate_proj, mlp.up_proj],
+    ):
+        places = {part.weight.untyped_storage().data_ptr() for part in parts}
+        assert len(places) == 1
+        size = sum(part.weight.nbytes for part in parts)
+        assert parts[0].weight.untyped_storage().nbytes() == size

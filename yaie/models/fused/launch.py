@@ -1,0 +1,155 @@
+"""The fused operations by Triton kernels: block sizes, arguments and launches."""
+
+from __future__ import annotations
+
+import torch
+import triton
+
+from yaie.models.fused.kernels import gate_rows, norm_rows, rotate_rows
+from yaie.models.fused.operations import ActivationName, HeadOperation, Norm, Store
+
+_GATED_BLOCK = 1024
+_ROTATED_BLOCK = 1024  # elements of all heads of one program
+
+
+class TritonOperations:
+    """Operations of one kernel each. Implements `FusedOperations`."""
+
+    name = "triton"
+    stores = True
+
+    def norm(self, rows: torch.Tensor, norm: Norm) -> torch.Tensor:
+        """See `FusedOperations.norm`."""
+        return _norm(rows, None, norm, 1.0)
+
+    def add_norm(
+        self, residual: torch.Tensor, rows: torch.Tensor, norm: Norm, *, factor: float = 1.0
+    ) -> torch.Tensor:
+        """See `FusedOperations.add_norm`."""
+        return _norm(rows, residual, norm, factor)
+
+    def gate(self, rows: torch.Tensor, activation: ActivationName) -> torch.Tensor:
+        """See `FusedOperations.gate`."""
+        count, width = rows.shape[0], rows.shape[1] // 2
+        gated = torch.empty((count, width), dtype=rows.dtype, device=rows.device)
+        if count:
+            block = min(_GATED_BLOCK, block_of(width))
+            gate_rows[(count, triton.cdiv(width, block))](
+                rows,
+                gated,
+                rows.stride(0),
+                WIDTH=width,
+                BLOCK=block,
+                IS_GELU=activation == "gelu",
+                num_warps=4,
+            )
+        return gated
+
+    def rotate(
+        self,
+        projected: torch.Tensor,
+        positions: torch.Tensor,
+        heads: HeadOperation,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """See `FusedOperations.rotate`."""
+        shape = (len(projected), heads.num_kv_heads, heads.width)
+        keys = torch.empty(shape, dtype=projected.dtype, device=projected.device)
+        queries = _rotate(projected, positions, heads, Store(keys, keys, positions), stores=False)
+        values = projected[:, (heads.num_heads + heads.num_kv_heads) * heads.width :]
+        return queries, keys, values.view(shape)
+
+    def rotate_and_store(
+        self,
+        projected: torch.Tensor,
+        positions: torch.Tensor,
+        heads: HeadOperation,
+        store: Store,
+    ) -> torch.Tensor:
+        """See `FusedOperations.rotate_and_store`."""
+        return _rotate(projected, positions, heads, store, stores=True)
+
+
+def _rotate(
+    projected: torch.Tensor,
+    positions: torch.Tensor,
+    heads: HeadOperation,
+    store: Store,
+    *,
+    stores: bool,
+) -> torch.Tensor:
+    """Launch the rotation; arguments that a variant leaves unread are any tensor."""
+    count, width = len(projected), heads.width
+    queries = torch.empty(
+        (count, heads.num_heads, width), dtype=projected.dtype, device=projected.device
+    )
+    if not count:
+        return queries
+    block = block_of(width)
+    most = max(1, _ROTATED_BLOCK // block)
+    query_block = min(most, block_of(heads.num_heads))
+    kv_block = min(most, block_of(heads.num_kv_heads))
+    programs = triton.cdiv(heads.num_heads, query_block)
+    programs += triton.cdiv(heads.num_kv_heads, kv_block)
+    rotary, query_norm, key_norm = heads.rotary, heads.query_norm, heads.key_norm
+    rotate_rows[(count, programs)](
+        projected,
+        positions,
+        *((projected, projected) if rotary is None else (rotary.cosines, rotary.sines)),
+        *(projected if norm is None else norm.weight for norm in (query_norm, key_norm)),
+        store.slots,
+        queries,
+        store.keys,
+        store.values,
+        *(0.0 if norm is None else norm.epsilon for norm in (query_norm, key_norm)),
+        *(0.0 if norm is None else norm.offset for norm in (query_norm, key_norm)),
+        projected.stride(0),
+        *store.keys.stride()[:2],
+        *store.values.stride()[:2],
+        NUM_HEADS=heads.num_heads,
+        NUM_KV_HEADS=heads.num_kv_heads,
+        WIDTH=width,
+        ROTATED=0 if rotary is None else rotary.width,
+        BLOCK=block,
+        QUERY_BLOCK=query_block,
+        KV_BLOCK=kv_block,
+        NEIGHBOURS=rotary is not None and rotary.neighbours,
+        NORMS_QUERIES=query_norm is not None,
+        NORMS_KEYS=key_norm is not None,
+        STORES=stores,
+        num_warps=4,
+    )
+    return queries
+
+
+def _norm(
+    rows: torch.Tensor, residual: torch.Tensor | None, norm: Norm, factor: float
+) -> torch.Tensor:
+    count, width = rows.shape
+    normed = torch.empty((count, width), dtype=rows.dtype, device=rows.device)
+    if count:
+        block = block_of(width)
+        norm_rows[(count,)](
+            rows,
+            normed if residual is None else residual,
+            norm.weight,
+            normed,
+            factor,
+            norm.epsilon,
+            norm.offset,
+            rows.stride(0),
+            WIDTH=width,
+            BLOCK=block,
+            ADDS=residual is not None,
+            num_warps=warps_of(block),
+        )
+    return normed
+
+
+def block_of(size: int) -> int:
+    """Return the power of two that holds `size` elements."""
+    return 1 << max(size - 1, 0).bit_length()
+
+
+def warps_of(block: int) -> int:
+    """Return the warps that hold a row of `block` elements in few registers of each thread."""
+    return 4 if block <= 2048 else 8 if block <= 8192 else 16

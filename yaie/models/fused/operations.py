@@ -1,0 +1,109 @@
+"""The fused operations of a decoder layer, as a protocol.
+
+Each computes in float32 and rounds its result once. `PlainOperations` is the oracle, and serves
+where Triton cannot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+
+ActivationName = Literal["silu", "gelu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """An RMSNorm: rows are scaled to a mean square of 1, then by `weight + offset`."""
+
+    weight: torch.Tensor  # [width]
+    epsilon: float
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rotary:
+    """Rotary positions: tables in float32 [positions, pairs], for the first elements of a head.
+
+    A pair is element i and i + pairs, or with `neighbours` 2 i and 2 i + 1.
+    """
+
+    cosines: torch.Tensor
+    sines: torch.Tensor
+    neighbours: bool = False
+
+    @property
+    def width(self) -> int:
+        """Number of rotated elements of a head."""
+        return 2 * self.cosines.shape[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A layer of a pool without scales, and the slot of each row; -1: the row is not stored."""
+
+    keys: torch.Tensor  # [num_slots, num_kv_heads, width]
+    values: torch.Tensor
+    slots: torch.Tensor  # [rows]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadOperation:
+    """The heads of a projected row: queries, keys and values; and what happens to the first two."""
+
+    num_heads: int
+    num_kv_heads: int
+    width: int
+    query_norm: Norm | None = None
+    key_norm: Norm | None = None
+    rotary: Rotary | None = None
+
+
+class FusedOperations(Protocol):
+    """The operations between the matrix products and the attention of a decoder.
+
+    Rows have elements in sequence; a residual is contiguous.
+    """
+
+    name: str
+    stores: bool  # `rotate_and_store` takes one launch, and waits for nothing
+
+    def norm(self, rows: torch.Tensor, norm: Norm) -> torch.Tensor:
+        """Return the normed rows [rows, width], in their dtype."""
+
+    def add_norm(
+        self, residual: torch.Tensor, rows: torch.Tensor, norm: Norm, *, factor: float = 1.0
+    ) -> torch.Tensor:
+        """Add `factor * rows` to the residual in place, and return the residual normed.
+
+        All are [rows, width]. The norm sees the sum as it is stored, rounded.
+        """
+
+    def gate(self, rows: torch.Tensor, activation: ActivationName) -> torch.Tensor:
+        """Return activation(gates) * values; rows [rows, 2 * width] hold gates, then values.
+
+        "gelu" is its approximation by tanh.
+        """
+
+    def rotate(
+        self,
+        projected: torch.Tensor,
+        positions: torch.Tensor,
+        heads: HeadOperation,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return queries [rows, num_heads, width], keys [rows, num_kv_heads, width] and values.
+
+        projected: [rows, (num_heads + 2 num_kv_heads) * width]; positions: [rows].
+        Queries and keys are normed, then rotated; values are a view.
+        """
+
+    def rotate_and_store(
+        self,
+        projected: torch.Tensor,
+        positions: torch.Tensor,
+        heads: HeadOperation,
+        store: Store,
+    ) -> torch.Tensor:
+        """Return the queries as `rotate`; keys and values go to their slots in the pool's dtype."""

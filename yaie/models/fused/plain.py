@@ -1,0 +1,89 @@
+"""The fused operations in plain torch: the oracle of the kernels, and their fallback."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from yaie.models.fused.operations import ActivationName, HeadOperation, Norm, Rotary, Store
+
+
+class PlainOperations:
+    """Operations of several torch calls each. Implements `FusedOperations`."""
+
+    name = "plain"
+    stores = False
+
+    def norm(self, rows: torch.Tensor, norm: Norm) -> torch.Tensor:
+        """See `FusedOperations.norm`."""
+        return normed(rows.float(), norm).to(rows.dtype)
+
+    def add_norm(
+        self, residual: torch.Tensor, rows: torch.Tensor, norm: Norm, *, factor: float = 1.0
+    ) -> torch.Tensor:
+        """See `FusedOperations.add_norm`."""
+        residual.copy_(residual.float() + rows.float() * factor)
+        return self.norm(residual, norm)
+
+    def gate(self, rows: torch.Tensor, activation: ActivationName) -> torch.Tensor:
+        """See `FusedOperations.gate`."""
+        gates, values = rows.float().chunk(2, -1)
+        active = F.silu(gates) if activation == "silu" else F.gelu(gates, approximate="tanh")
+        return (active * values).to(rows.dtype)
+
+    def rotate(
+        self,
+        projected: torch.Tensor,
+        positions: torch.Tensor,
+        heads: HeadOperation,
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """See `FusedOperations.rotate`."""
+        counts = [heads.num_heads, heads.num_kv_heads, heads.num_kv_heads]
+        every = projected.view(len(projected), sum(counts), heads.width)
+        queries, keys, values = torch.split(every, counts, 1)
+        rotated = [
+            _rotated(
+                rows.float() if norm is None else normed(rows.float(), norm),
+                positions,
+                heads.rotary,
+            ).to(projected.dtype)
+            for rows, norm in ((queries, heads.query_norm), (keys, heads.key_norm))
+        ]
+        return rotated[0], rotated[1], values
+
+    def rotate_and_store(
+        self,
+        projected: torch.Tensor,
+        positions: torch.Tensor,
+        heads: HeadOperation,
+        store: Store,
+    ) -> torch.Tensor:
+        """See `FusedOperations.rotate_and_store`; keys are rounded twice, and it waits."""
+        queries, keys, values = self.rotate(projected, positions, heads)
+        is_stored = store.slots >= 0
+        slots = store.slots[is_stored].long()
+        store.keys[slots] = keys[is_stored].to(store.keys.dtype)
+        store.values[slots] = values[is_stored].to(store.values.dtype)
+        return queries
+
+
+def _rotated(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
+    """Rotate float32 heads [rows, heads, width] by the positions of their rows."""
+    if rotary is None:
+        return wide
+    cosines = rotary.cosines.index_select(0, positions)[:, None]
+    sines = rotary.sines.index_select(0, positions)[:, None]
+    turned, rest = wide[..., : rotary.width], wide[..., rotary.width :]
+    if rotary.neighbours:
+        first, second = turned[..., 0::2], turned[..., 1::2]
+    else:
+        first, second = turned.chunk(2, -1)
+    pair = (first * cosines - second * sines, second * cosines + first * sines)
+    joined = torch.stack(pair, -1).flatten(-2) if rotary.neighbours else torch.cat(pair, -1)
+    return torch.cat((joined, rest), -1)
+
+
+def normed(wide: torch.Tensor, norm: Norm) -> torch.Tensor:
+    """Return float32 rows [..., width] normed, in float32."""
+    scale = torch.rsqrt(wide.square().mean(-1, keepdim=True) + norm.epsilon)
+    return wide * scale * (norm.weight.float() + norm.offset)
