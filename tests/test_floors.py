@@ -86,6 +86,7 @@ PURE = (
     "yaie.engine.kept_step",
     "yaie.engine.scheduler",
     "yaie.engine.step",
+    "yaie.engine.step_rows",
     "yaie.engine.validation",
     "yaie.engine.sampling_state",
     "yaie.engine.reasoning_budget",

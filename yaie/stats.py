@@ -81,6 +81,9 @@ class EngineStats:
     num_extended_steps: Annotated[
         int, _counter("Steps planned by extending the plan of the step before")
     ] = 0
+    num_out_of_memory: Annotated[
+        int, _counter("Steps that ran out of memory; smaller ones computed their rows")
+    ] = 0
     num_requests: Annotated[int, _counter("Requests received, including rejected ones")] = 0
     num_started: Annotated[int, _counter("Sequences with a first token")] = 0
     num_finished: Annotated[

@@ -32,9 +32,10 @@ from yaie.engine.validation import validate_request
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
+from yaie.models.memory import is_out_of_memory, release_unused
 from yaie.models.native.packed_weights import PackedWeightsWriter
 from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, Grammar, TokenDelta
+from yaie.types import GenerationRequest, Grammar, TokenDelta, TokenLogprobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -215,15 +216,24 @@ class EngineCore:
 
     def _execute(self, step: ScheduledStep) -> list[TokenDelta]:
         began = time.perf_counter()
+        failure: str | None = None
         try:
             logits = self.executor.execute(step.plan)
             computed = time.perf_counter()
-            errors = _add_prompt_logprobs(step, logits, one_by_one=self._config.exact)
+            found, errors = _prompt_logprobs(step, logits, one_by_one=self._config.exact)
             sampled = self._sampler.sample(logits, step.sample_tasks)
         except Exception as error:
-            return self._fail_step(step, error)
+            if not is_out_of_memory(error):
+                return self._fail_step(step, error)
+            failure = str(error)  # the error itself would keep the step's tensors
+        if failure is not None:
+            return self._after_out_of_memory(step, failure)
         self._num_failed_steps = 0
+        self.scheduler.steps.rows.succeeded()
         sampling_ended = time.perf_counter()
+        for request, logprobs in found:  # only now: a step that fails is computed again
+            assert request.prompt_logprobs is not None
+            request.prompt_logprobs += logprobs
         deltas = self.scheduler.update(step, sampled)
         deltas += [self.scheduler.fail(sequence, error) for sequence, error in errors.items()]
         stats = self.scheduler.stats
@@ -240,6 +250,26 @@ class EngineCore:
             raise InvariantViolated(
                 f"{self._num_failed_steps} steps in a row failed: {error}"
             ) from error
+        return [self.scheduler.fail(sequence, error) for sequence in step.members]
+
+    def _after_out_of_memory(self, step: ScheduledStep, failure: str) -> list[TokenDelta]:
+        """Have smaller steps compute the rows; end the sequences of a step of one row."""
+        self.scheduler.stats.num_out_of_memory += 1
+        release_unused(self.executor.loaded.device)
+        if self.scheduler.steps.retry_smaller(step):
+            log.warning(
+                "a step of %d rows ran out of memory, the next has at most %d: %s; a lower "
+                "--max-step-rows or --num-slots leaves more memory to steps",
+                step.plan.num_rows,
+                self.scheduler.steps.rows.limit,
+                failure,
+            )
+            return []
+        error = RequestFailed(
+            f"a step of one token ran out of memory: {failure}; lower num_slots, which leaves more "
+            "memory to steps"
+        )
+        log.error("%s", error.message)
         return [self.scheduler.fail(sequence, error) for sequence in step.members]
 
     def use_idle_moment(self) -> bool:
@@ -307,24 +337,27 @@ def _load_tokenizer(path: Path) -> Tokenizer:
     return load_tokenizer(path)
 
 
-def _add_prompt_logprobs(
+def _prompt_logprobs(
     step: ScheduledStep, logits: torch.Tensor, *, one_by_one: bool
-) -> dict[Sequence, YaieError]:
-    """Add log-probabilities to the prompts of the step; return errors by prompt pass."""
+) -> tuple[list[tuple[Request, list[TokenLogprobs]]], dict[Sequence, YaieError]]:
+    """Return the log-probabilities of the step's prompts, and errors by prompt pass."""
+    found = []
     errors: dict[Sequence, YaieError] = {}
     for rows in step.prompt_logits:
         request = rows.sequence.request
-        assert request.prompt_logprobs is not None
         # Row i gives the distribution of the token after position `first + i` of the prompt.
         following = request.prompt[rows.first + 1 : rows.first + 1 + len(rows.logit_rows)]
         num_top = [request.params.prompt_logprobs or 0] * len(rows.logit_rows)
         try:
-            request.prompt_logprobs += token_logprobs(
+            logprobs = token_logprobs(
                 logits, rows.logit_rows, following.tolist(), num_top, one_by_one=one_by_one
             )
+            found.append((request, logprobs))
         except Exception as error:
+            if is_out_of_memory(error):
+                raise
             log.exception("the logprobs of a prompt failed")
             errors[rows.sequence] = RequestFailed(
                 f"the logprobs of the prompt failed: {type(error).__name__}: {error}"
             )
-    return errors
+    return found, errors

@@ -11,6 +11,7 @@ from yaie.engine.kept_step import KeptStep, can_keep_step
 from yaie.engine.prompt_logprobs import PromptRows
 from yaie.engine.request import PromptPass, Sequence
 from yaie.engine.step import SampleTask, ScheduledStep
+from yaie.engine.step_rows import StepRows
 from yaie.kvcache.radix_tree import RadixTree
 
 
@@ -28,7 +29,7 @@ class StepMaker:
     ) -> None:
         self._tree = tree
         self._policy = policy
-        self._max_step_rows = max_step_rows
+        self.rows = StepRows(max_step_rows)
         self._max_running = max_running
         self._folding = folding
         self._kept: KeptStep | None = None
@@ -45,6 +46,12 @@ class StepMaker:
             self._kept = KeptStep(running, step) if can_keep_step(running, step) else None
         return step
 
+    def retry_smaller(self, step: ScheduledStep) -> bool:
+        """Have the next steps at most half the rows of one that failed; False if it has one row."""
+        self.forget()
+        self.rows.shrink(step.plan.num_rows)
+        return step.plan.num_rows > 1
+
     def forget(self) -> None:
         """Make the next step from scratch."""
         self._kept = None
@@ -55,7 +62,7 @@ class StepMaker:
             running,
             tree=self._tree,
             policy=self._policy,
-            max_step_rows=self._max_step_rows,
+            max_step_rows=self.rows.limit,
             max_running=self._max_running,
             folding=self._folding,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import re
 from collections.abc import Iterable
@@ -27,6 +28,20 @@ def free_bytes(device: torch.device) -> int:
         return free
     limits = [_available_in_system(), _available_in_cgroups()]
     return min(limit for limit in limits if limit is not None)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return True if an allocation failed, on any device."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+
+
+def release_unused(device: torch.device) -> None:
+    """Give memory back that torch keeps for later allocations on a GPU."""
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
 
 
 def _available_in_system() -> int | None:
