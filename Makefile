@@ -98,9 +98,8 @@ sanitize: setup  ## the kernels' tests with memory and arithmetic checked at eve
 fuzz: setup  ## 1,000,000 random operations on the tree over 500 seeds
 	$(BIN)/python -m tests.kvcache.fuzz --seeds 500 --operations 1000000
 
-gpu: setup  ## the tests marked gpu and the offline benchmark, on a CUDA device
-	$(BIN)/python -m pytest -m gpu
-	$(BIN)/yaie bench offline --device cuda
+gpu: $(if $(GPU_PYTHON),,setup)  ## on a CUDA device, in nine minutes: tests marked gpu, then speeds; GPU_PYTHON=python3 installs nothing
+	$(or $(GPU_PYTHON),$(BIN)/python) -m benchmarks.gpu --out build/gpu
 
 bench: setup  ## the benchmarks that need no peers
 	$(BIN)/yaie bench tree

@@ -1,0 +1,1 @@
+"""One bounded run of everything that only a CUDA device can show (`make gpu`)."""

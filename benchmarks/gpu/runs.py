@@ -1,0 +1,147 @@
+"""Timed runs of one engine core: decode steps, prompts, and a batch of mixed lengths."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from yaie.engine.core import EngineCore
+from yaie.types import GenerationRequest, SamplingParams
+
+_WARM_UP_STEPS = 8
+_names = itertools.count()
+
+
+def decode(core: EngineCore, batch: int, shared: int, own: int, steps: int) -> dict[str, Any]:
+    """Time `steps` decode steps of `batch` sequences with `shared` + `own` tokens of prompt each.
+
+    Returns tokens a second, milliseconds of the median step, and the scheduler's share of a step.
+    """
+    room = steps + 2 * _WARM_UP_STEPS
+    names = _add_prompts(core, _prompts(core, batch, shared, own), [room] * batch)
+    _step_until_decoding(core, batch)
+    for _ in range(_WARM_UP_STEPS):
+        core.step()
+    before = core.stats
+    times = []
+    for _ in range(steps):
+        _synchronize(core)
+        began = time.perf_counter()
+        core.step()
+        _synchronize(core)
+        times.append(time.perf_counter() - began)
+    after = core.stats
+    for name in names:
+        core.abort(name)
+    core.step()
+    read = after.kv_tokens_read - before.kv_tokens_read
+    return {
+        "batch": batch,
+        "shared": shared,
+        "own": own,
+        "steps": steps,
+        "tokens_per_s": round(batch / statistics.median(times), 1),
+        "step_ms": round(1e3 * statistics.median(times), 3),
+        "scheduler_share": round(
+            (after.schedule_s - before.schedule_s) / (after.step_s - before.step_s), 4
+        ),
+        "keys_unshared_over_read": round(
+            (after.kv_tokens_unshared - before.kv_tokens_unshared) / max(1, read), 3
+        ),
+    }
+
+
+def prefill(core: EngineCore, tokens: int, repeats: int) -> dict[str, Any]:
+    """Time single prompts of `tokens` new tokens up to their first token."""
+    times = []
+    for _ in range(repeats + 1):  # the first is a warm-up
+        _add_prompts(core, _prompts(core, 1, 0, tokens), [1])
+        _synchronize(core)
+        began = time.perf_counter()
+        while core.has_work:
+            core.step()
+        _synchronize(core)
+        times.append(time.perf_counter() - began)
+    median = statistics.median(times[1:])
+    return {
+        "tokens": tokens,
+        "tokens_per_s": round(tokens / median, 1),
+        "ms": round(1e3 * median, 2),
+    }
+
+
+def offline(core: EngineCore, sequences: int, shortest: int, longest: int) -> dict[str, Any]:
+    """Time a batch whose prompts and answers have random lengths, all present at the start."""
+    rng = np.random.default_rng(0)
+    prompt_lengths, output_lengths = rng.integers(shortest, longest + 1, (2, sequences))
+    prompts = [_prompts(core, 1, 0, int(length))[0] for length in prompt_lengths]
+    before = core.stats
+    _synchronize(core)
+    began = time.perf_counter()
+    _add_prompts(core, prompts, [int(length) for length in output_lengths])
+    while core.has_work:
+        core.step()
+    _synchronize(core)
+    elapsed = time.perf_counter() - began
+    after = core.stats
+    return {
+        "sequences": sequences,
+        "lengths": [shortest, longest],
+        "output_tokens": int(output_lengths.sum()),
+        "output_tokens_per_s": round(int(output_lengths.sum()) / elapsed, 1),
+        "seconds": round(elapsed, 2),
+        "steps": after.num_steps - before.num_steps,
+        "preemptions": after.num_preemptions - before.num_preemptions,
+    }
+
+
+def traced(core: EngineCore, batch: int, own: int, run: Callable[[Callable[[], None]], Any]) -> Any:
+    """Call `run` with a function that computes one decode step of `batch` sequences."""
+    names = _add_prompts(core, _prompts(core, batch, 0, own), [own] * batch)
+    _step_until_decoding(core, batch)
+    for _ in range(_WARM_UP_STEPS):
+        core.step()
+
+    def step() -> None:
+        core.step()
+
+    found = run(step)
+    for name in names:
+        core.abort(name)
+    core.step()
+    return found
+
+
+def _prompts(core: EngineCore, batch: int, shared: int, own: int) -> list[tuple[int, ...]]:
+    rng = np.random.default_rng(next(_names))  # every run has tokens of its own
+    low, high = 3, core.info.vocab_size
+    head = rng.integers(low, high, shared).tolist()
+    return [(*head, *rng.integers(low, high, own).tolist()) for _ in range(batch)]
+
+
+def _add_prompts(core: EngineCore, prompts: list[tuple[int, ...]], lengths: list[int]) -> list[str]:
+    names = []
+    for prompt, length in zip(prompts, lengths, strict=True):
+        name = f"gpu-{next(_names)}"
+        sampling = SamplingParams(max_tokens=length, temperature=0.0, ignore_eos=True)
+        core.add(GenerationRequest(request_id=name, prompt_token_ids=prompt, sampling=sampling))
+        names.append(name)
+    return names
+
+
+def _step_until_decoding(core: EngineCore, batch: int) -> None:
+    """Step until every sequence has its first token."""
+    started = core.stats.num_started + batch
+    while core.stats.num_started < started:
+        core.step()
+
+
+def _synchronize(core: EngineCore) -> None:
+    if core.executor.loaded.device.type == "cuda":
+        torch.cuda.synchronize()
