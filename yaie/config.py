@@ -22,7 +22,7 @@ KVDtype = Literal["auto", "float32", "bfloat16", "float16", "float8_e4m3fn", "in
 Device = Literal["auto", "cpu", "cuda"]
 Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
 Eviction = Literal["adaptive", "lru"]
-AttentionBackendName = Literal["auto", "reference", "cpu", "flashinfer"]
+AttentionBackendName = Literal["auto", "reference", "cpu", "flashinfer", "triton"]
 ToolCallParser = Literal[
     "auto", "none", "apriel", "command", "deepseek", "deepseek_v3", "glm", "granite", "harmony",
     "hermes", "json", "kimi", "llama", "minimax", "mistral", "mistral_list", "nemotron", "phi",

@@ -52,3 +52,14 @@ def test_backends_are_chosen_by_device_and_setting() -> None:
     assert choose_backend(CPU, "reference").name == "reference"
     with pytest.raises(ConfigError, match="the device is cuda"):
         choose_backend(torch.device("cuda"), "cpu")
+
+
+def test_triton_serves_a_gpu_that_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from yaie.attention.tree_decode import installed
+
+    with pytest.raises(ConfigError, match="the device is cpu"):
+        choose_backend(CPU, "triton")
+    monkeypatch.setattr(installed, "version", lambda _: "3.5.1")
+    assert str(installed.obstacle()).startswith("Triton 3.5.1 is installed, but 3.6 is needed")
+    monkeypatch.setattr(installed, "version", lambda _: "3.6.0")
+    assert installed.obstacle() is None

@@ -16,7 +16,9 @@ from yaie.attention.backend import AttentionBackend
 from yaie.attention.cpu import CpuBackend
 from yaie.attention.flashinfer import installed
 from yaie.attention.reference import ReferenceBackend
+from yaie.attention.tree_decode import installed as triton_installed
 from yaie.config import AttentionBackendName
+from yaie.device.queue import make_queue
 from yaie.errors import ConfigError
 from yaie.kernels import loader
 
@@ -32,6 +34,7 @@ class _Row:
     obstacle: Callable[[], str | None]  # None: it can serve that device
     make: Callable[[torch.device, bool], AttentionBackend]  # the flag: batch-invariant or not
     can_be_exact: bool = False
+    is_automatic: bool = True  # False: it serves only if it is named
 
     def obstacle_on(self, device: torch.device) -> str | None:
         """Return why the backend cannot serve a device; None if it can."""
@@ -56,10 +59,18 @@ def _make_flashinfer(device: torch.device, exact: bool) -> AttentionBackend:
     return FlashInferBackend(device)
 
 
+def _make_triton(device: torch.device, exact: bool) -> AttentionBackend:
+    from yaie.attention.tree_decode.backend import TritonBackend
+
+    return TritonBackend(make_queue(device))
+
+
 # "auto" takes the first row that can serve.
 _TABLE = (
     _Row("cpu", "cpu", _obstacle_to_kernels, _make_cpu, can_be_exact=True),
     _Row("flashinfer", "cuda", installed.obstacle, _make_flashinfer),
+    # No device has run these kernels yet, so they are to be asked for.
+    _Row("triton", "cuda", triton_installed.obstacle, _make_triton, is_automatic=False),
     _Row("reference", None, lambda: None, lambda device, exact: ReferenceBackend()),
 )
 
@@ -72,7 +83,7 @@ def choose_backend(
     `exact` asks for a batch-invariant backend. Raises `ConfigError` if the named backend cannot
     serve the device, or cannot be batch-invariant.
     """
-    rows = [row for row in _TABLE if wanted in ("auto", row.name)]
+    rows = [row for row in _TABLE if wanted == row.name or (wanted == "auto" and row.is_automatic)]
     obstacles: list[str] = []
     for row in rows:
         if exact and not row.can_be_exact:
@@ -99,7 +110,11 @@ def choose_backend(
 def _warn_of_slowness(device: torch.device) -> None:
     """Warn that torch computes attention because the device's own backend cannot."""
     for row in _TABLE:
-        if row.device == device.type and (reason := row.obstacle()) is not None:
+        if (
+            row.device == device.type
+            and row.is_automatic
+            and (reason := row.obstacle()) is not None
+        ):
             if device.type != "cpu":
                 _warn_of_reference(reason)
             elif not loader.status().switched_off:

@@ -14,6 +14,7 @@ from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.backend import TritonBackend
 from yaie.attention.tree_decode.metadata import Capacity
 from yaie.attention.tree_decode.work_items import Splitting
+from yaie.device.queue import PlainQueue
 from yaie.kvcache.quantized import QuantizedRows, StoredRows, fetch, store
 
 GROUPS = (1, 2, 4, 5, 7, 8)
@@ -74,7 +75,7 @@ def make_case(
         dtype=dtype or drawn,
         pool_dtype=pool_dtype or (drawn_pool if dtype is None else dtype),
         splitting=draw.choice((Splitting(1, 64), Splitting(24, 16, 16), Splitting(999, 16, 16))),
-        capacity=Capacity(256, 2048, 80, 256) if is_fixed else None,
+        capacity=Capacity(256, 16_384, 80, 512) if is_fixed else None,
     )
 
 
@@ -130,7 +131,7 @@ def check(case: Case) -> None:
     for pool, new in zip(expected_pools, (new_keys, new_values), strict=True):
         store(pool, slots[written], new[written])
 
-    backend = TritonBackend(CPU, splitting=case.splitting, capacity=case.capacity)
+    backend = TritonBackend(PlainQueue(CPU), splitting=case.splitting, capacity=case.capacity)
     step = backend.prepare(plan, CPU)
     step.write(*pools, new_keys, new_values)
     for pool, expected in zip(pools, expected_pools, strict=True):

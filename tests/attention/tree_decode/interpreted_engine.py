@@ -12,6 +12,7 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.attention.tree_decode.backend import TritonBackend
 from yaie.attention.tree_decode.work_items import Splitting
 from yaie.config import EngineConfig
+from yaie.device.queue import PlainQueue
 from yaie.engine.core import EngineCore
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
@@ -30,7 +31,9 @@ def core_with(folder: Path, backend: AttentionBackend) -> EngineCore:
         model=str(folder), device="cpu", dtype="float32", num_slots=256, audit=True
     )
     loaded = load_model(config)
-    return EngineCore(config, TransformersExecutor(loaded, backend, PoolMemory(loaded, None)))
+    backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
+    memory = PoolMemory(loaded, None, backend.pool_layout(loaded.device))
+    return EngineCore(config, TransformersExecutor(loaded, backend, memory))
 
 
 def answers_of(core: EngineCore) -> dict[str, list[int]]:
@@ -47,7 +50,7 @@ def answers_of(core: EngineCore) -> dict[str, list[int]]:
 
 
 def test_an_engine_says_the_tokens_of_the_reference(tiny_model_dir: Path) -> None:
-    backend = TritonBackend(torch.device("cpu"), splitting=Splitting(32, 16, 16))
+    backend = TritonBackend(PlainQueue(torch.device("cpu")), splitting=Splitting(32, 16, 16))
     core = core_with(tiny_model_dir, backend)
     assert answers_of(core) == answers_of(core_with(tiny_model_dir, ReferenceBackend()))
     assert core.stats.kv_tokens_read < core.stats.kv_tokens_unshared

@@ -19,6 +19,7 @@ import torch
 
 from tests.attention.trees import decode_step
 from yaie.attention.spec import AttentionSpec
+from yaie.device.queue import PlainQueue
 from yaie.kvcache.pool import KVPool, LayerShape
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ class Kind:
 KINDS = {
     "narrow": Kind(BF16, BF16, 128, 4, rows=2),
     "both, all features": Kind(BF16, BF16, 128, 7, 64, window=128, softcap=30.0, sinks=True),
-    "fp16, width 64": Kind(FP16, FP16, 64, 2, rows=32),
 }
 MORE_KINDS = {
     **{
@@ -92,23 +92,18 @@ def launches_of(kind: Kind, architecture: int) -> list[Launch]:
     )
     plan = decode_step(num_rows=kind.rows, shared=100, own=8)
     shape = LayerShape(kv_heads, width, width)
-    # The "meta" device takes the layout of any device that is no CPU.
-    pool = KVPool([shape], 1024, kind.pool_dtype, torch.device("meta"))
-    keys, values = (_on_cpu(rows) for rows in (pool.keys(0), pool.values(0)))
+    pool = KVPool([shape], 1024, kind.pool_dtype, device, "NHD")
+    keys, values = pool.keys(0), pool.values(0)
     queries = torch.zeros(kind.rows, heads, width, dtype=kind.dtype)
     new = torch.zeros(kind.rows, kv_heads, width, dtype=kind.dtype)
     found: list[Launch] = []
     with launches_to(architecture, found.append):
-        step = TritonBackend(device).prepare(plan, device)
+        backend = TritonBackend(PlainQueue(device))
+        backend.open_layers([spec], kind.dtype, kind.pool_dtype, device)
+        step = backend.prepare(plan, device)
         step.write(keys, values, new, new)
         step.attend(spec, queries, keys, values, torch.zeros(heads) if kind.sinks else None)
     return found
-
-
-def _on_cpu(rows):  # type: ignore[no-untyped-def]
-    if isinstance(rows, torch.Tensor):
-        return torch.empty_strided(rows.shape, rows.stride(), dtype=rows.dtype).zero_()
-    return type(rows)(*(_on_cpu(each) for each in rows))
 
 
 def resources_of(cubin: bytes, folder: Path) -> dict[str, int]:

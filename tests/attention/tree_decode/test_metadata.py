@@ -7,9 +7,9 @@ import pytest
 
 from tests.attention.trees import RandomTree
 from yaie.attention.plan import StepPlan
+from yaie.attention.segment_table import as_table
 from yaie.attention.tree_decode.metadata import Capacity, Layout, Section
 from yaie.attention.tree_decode.work_items import (
-    SegmentTable,
     Splitting,
     Tiling,
     WorkItems,
@@ -22,7 +22,7 @@ STALE = -7
 
 
 def tables_of(plan: StepPlan) -> list[WorkItems]:
-    segments = SegmentTable.of(plan)
+    segments = as_table(plan.segments)
     return [
         make_work_items(segments, plan.positions, tiling, Splitting(100, 16, 16))
         for tiling in TILINGS
@@ -44,7 +44,7 @@ def test_each_section_has_its_values(seed: int) -> None:
     assert at(buffer, layout.num_written) == [len(plan.written_rows)]
     assert (at(buffer, layout.positions)[:rows] == plan.positions).all()
     assert (at(buffer, layout.written_slots)[:rows] == plan.slots).all()
-    slots = np.concatenate([segment.slots for segment in plan.segments])
+    slots = as_table(plan.segments).slots
     assert (buffer[layout.slots.begin : used] == slots).all()
     assert (buffer[used:] == STALE).all()
     for places, table in zip(layout.tables, tables, strict=True):

@@ -9,9 +9,9 @@ import pytest
 
 from tests.attention.trees import RandomTree, decode_step
 from yaie.attention.plan import StepPlan
+from yaie.attention.segment_table import as_table
 from yaie.attention.tree_decode.work_items import (
     ITEM_FIELDS,
-    SegmentTable,
     Splitting,
     Tiling,
     WorkItems,
@@ -26,11 +26,11 @@ SPLITTINGS = {
 
 
 def items_of(plan: StepPlan, tiling: Tiling, splitting: Splitting) -> WorkItems:
-    return make_work_items(SegmentTable.of(plan), plan.positions, tiling, splitting)
+    return make_work_items(as_table(plan.segments), plan.positions, tiling, splitting)
 
 
 def all_slots(plan: StepPlan) -> np.ndarray:
-    return np.concatenate([segment.slots for segment in plan.segments])
+    return as_table(plan.segments).slots
 
 
 def visible(plan: StepPlan, row: int, window: int | None) -> Counter[tuple[int, int]]:

@@ -10,6 +10,7 @@ import torch
 from yaie.attention.plan import StepPlan
 from yaie.attention.tree_decode.metadata import Capacity, Layout, Section
 from yaie.attention.tree_decode.work_items import WorkItems
+from yaie.device.queue import DeviceQueue, Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,11 @@ class Places:
 class DeviceMetadata:
     """The buffers of one backend, reused from step to step; they grow, unless fixed."""
 
-    def __init__(self, device: torch.device, fixed: Capacity | None) -> None:
-        self._device = device
+    def __init__(self, queue: DeviceQueue, fixed: Capacity | None) -> None:
+        self._queue = queue
         self._fixed = fixed
         self._layout = Layout(fixed or Capacity(0, 0, 0, 0), 0)
-        self._copied: torch.cuda.Event | None = None
+        self._copied: Mark | None = None
         self._allocate()
 
     @property
@@ -49,14 +50,14 @@ class DeviceMetadata:
         """The largest step that the buffers hold at present."""
         return self._layout.capacity
 
-    def load(self, plan: StepPlan, num_keys: int, tables: Sequence[WorkItems]) -> Places:
-        """Copy a step's metadata to the device; the copy may be under way at the return.
+    def load(self, plan: StepPlan, tables: Sequence[WorkItems]) -> Places:
+        """Launch the copy of a step's metadata, once the copy before has been completed.
 
         Raises `ValueError` for a step beyond the fixed capacity.
         """
-        needed = Capacity.of(plan, num_keys, tables)
-        if self._copied is not None:  # the host buffer is in use until then
-            self._copied.synchronize()
+        needed = Capacity.of(plan, tables)
+        if self._copied is not None:
+            self._copied.wait()
         if not self.capacity.holds(needed) or len(tables) != len(self._layout.tables):
             if self._fixed is not None and not self._fixed.holds(needed):
                 raise ValueError(f"a step needs {needed}, but the captured size is {self._fixed}")
@@ -64,18 +65,15 @@ class DeviceMetadata:
             self._layout = Layout(capacity, len(tables))
             self._allocate()
         used = self._layout.fill(self._numbers, plan, tables)
-        self._buffer[:used].copy_(self._staging[:used], non_blocking=True)
-        if self._copied is not None:
-            self._copied.record()
+        self._queue.upload(self._buffer[:used], self._staging[:used])
+        self._copied = self._queue.mark()
         return self._places
 
     def _allocate(self) -> None:
-        is_cuda = self._device.type == "cuda"
         size = self._layout.size
-        self._staging = torch.zeros(size, dtype=torch.int32, pin_memory=is_cuda)
+        self._staging = self._queue.host_buffer(4 * size).view(torch.int32)
         self._numbers = self._staging.numpy()
-        self._buffer = torch.zeros(size, dtype=torch.int32, device=self._device)
-        self._copied = torch.cuda.Event() if is_cuda else None  # type: ignore[no-untyped-call]
+        self._buffer = torch.zeros(size, dtype=torch.int32, device=self._queue.device)
         layout, view = self._layout, self._view
         self._places = Places(
             num_written=view(layout.num_written),

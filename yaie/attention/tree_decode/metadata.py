@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from yaie.attention.plan import IntArray, StepPlan
+from yaie.attention.segment_table import as_table
 from yaie.attention.tree_decode.work_items import ITEM_WIDTH, IndexArray, WorkItems
 
 _ALIGNMENT = 16  # elements: sections begin at multiples of 64 bytes
@@ -20,16 +21,16 @@ class Capacity:
     """The largest step that a buffer holds. Items and partials are those of one tiling."""
 
     rows: int
-    keys: int  # over all segments
+    keys: int  # slots of all segments, with the room between them
     items: int
     partials: int
 
     @classmethod
-    def of(cls, plan: StepPlan, num_keys: int, tables: Sequence[WorkItems]) -> Capacity:
+    def of(cls, plan: StepPlan, tables: Sequence[WorkItems]) -> Capacity:
         """Return the exact needs of a step."""
         return cls(
             rows=plan.num_rows,
-            keys=num_keys,
+            keys=len(as_table(plan.segments).slots),
             items=max((len(table.items) for table in tables), default=0),
             partials=max((len(table.partials) for table in tables), default=0),
         )
@@ -120,11 +121,9 @@ class Layout:
             begin = sections.indptr.begin
             buffer[begin + len(table.indptr) : begin + sections.indptr.length] = table.indptr[-1]
             _put(buffer, sections.partials, table.partials)
-        end = self.slots.begin
-        for segment in plan.segments:
-            begin, end = end, end + len(segment.slots)
-            buffer[begin:end] = segment.slots
-        return end
+        slots = as_table(plan.segments).slots
+        _put(buffer, self.slots, slots)
+        return self.slots.begin + len(slots)
 
 
 def _put(buffer: IndexArray, section: Section, values: IndexArray | IntArray) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from yaie.attention.plan import IntArray, StepPlan
+from yaie.attention.segment_table import COLUMNS, IntArray, SegmentTable
 
 IndexArray = NDArray[np.int32]  # as the kernels read it
 
@@ -58,29 +58,6 @@ class Tiling:
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentTable:
-    """The segments of a plan as columns; int64 [segments] each."""
-
-    first_key: IntArray  # index into the concatenated slots of all segments
-    num_keys: IntArray
-    first_position: IntArray
-    first_row: IntArray
-    end_row: IntArray
-
-    @classmethod
-    def of(cls, plan: StepPlan) -> SegmentTable:
-        """Return the columns of the plan's segments, in their order."""
-        count = len(plan.segments)
-        table = np.empty((5, count), dtype=np.int64)
-        lengths = np.fromiter((len(segment.slots) for segment in plan.segments), np.int64, count)
-        table[0] = lengths.cumsum() - lengths
-        table[1] = lengths
-        for row, name in enumerate(("first_position", "first_row", "end_row"), start=2):
-            table[row] = [getattr(segment, name) for segment in plan.segments]
-        return cls(*table)
-
-
-@dataclass(frozen=True, slots=True)
 class WorkItems:
     """The items of one tiling, those with most keys first, and the partials of each row."""
 
@@ -111,9 +88,11 @@ def make_work_items(
 ) -> WorkItems:
     """Return the items of a step: over all of them, each row meets each visible key once.
 
-    positions: [rows]. Keys invisible to all rows of a block are left out.
+    positions: [rows]. Keys invisible to all rows of a block are left out. An item's first key is
+    its index in the slots of the table.
     """
-    blocks = _row_blocks(segments, positions, tiling)
+    columns = dict(zip(COLUMNS, segments.table.T, strict=True))
+    blocks = _row_blocks(columns, positions, tiling)
     size = splitting.keys_per_item(blocks.num_keys, tiling.num_kv_heads)
     cuts = np.maximum(-(-blocks.num_keys // size), 1)
     # Equal parts: a rest of few keys would be an item of its own.
@@ -130,29 +109,31 @@ def make_work_items(
     key = blocks.first_key[block] + offset
     num_rows = blocks.num_rows[block]
     items = np.zeros((len(block), ITEM_WIDTH), dtype=np.int32)
-    items[:, 0] = segments.first_key[segment] + key
+    items[:, 0] = columns["first_slot"][segment] + key
     items[:, 1] = num_keys
     items[:, 2] = blocks.first_row[block]
     items[:, 3] = num_rows
-    items[:, 4] = segments.first_position[segment] + key
+    items[:, 4] = columns["first_position"][segment] + key
     items[:, 5] = num_rows.cumsum() - num_rows
     items[:, 6] = blocks.is_wide[block]
     return WorkItems(items, *_partials_of_rows(items, len(positions)))
 
 
-def _row_blocks(segments: SegmentTable, positions: IntArray, tiling: Tiling) -> _Blocks:
-    rows = segments.end_row - segments.first_row
+def _row_blocks(columns: dict[str, IntArray], positions: IntArray, tiling: Tiling) -> _Blocks:
+    """Cut the rows of each segment; `columns` are those of the segments."""
+    first_position, lengths = columns["first_position"], columns["end_slot"] - columns["first_slot"]
+    rows = columns["end_row"] - columns["first_row"]
     is_wide = rows > tiling.narrow_rows
     rows_per_block = np.where(is_wide, tiling.wide_rows, max(tiling.narrow_rows, 1))
     segment, index = _expand(-(-rows // rows_per_block))
-    first_row = segments.first_row[segment] + index * rows_per_block[segment]
-    end_row = np.minimum(first_row + rows_per_block[segment], segments.end_row[segment])
+    first_row = columns["first_row"][segment] + index * rows_per_block[segment]
+    end_row = np.minimum(first_row + rows_per_block[segment], columns["end_row"][segment])
 
     lowest, highest = _extremes(positions, first_row, end_row)
     begin = np.zeros_like(lowest)
     if tiling.window is not None:
-        begin = np.maximum(lowest - tiling.window + 1 - segments.first_position[segment], 0)
-    end = np.minimum(segments.num_keys[segment], highest + 1 - segments.first_position[segment])
+        begin = np.maximum(lowest - tiling.window + 1 - first_position[segment], 0)
+    end = np.minimum(lengths[segment], highest + 1 - first_position[segment])
     kept = np.flatnonzero(end > begin)
     segment, first_row, end_row = segment[kept], first_row[kept], end_row[kept]
     begin, end = begin[kept], end[kept]
