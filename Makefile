@@ -16,6 +16,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 PEERS ?= peers
 EXAMPLES ?= 25
+TRITON := triton==3.9.0
 SCHEMATHESIS := schemathesis==4.32.5
 CPP := $(wildcard yaie/kernels/csrc/* tests/kernels/*.cpp)
 WORKERS := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
@@ -26,7 +27,7 @@ SANITIZED := tests/attention tests/kernels tests/models/test_native_decoder.py \
   tests/models/test_packed_linears.py tests/models/test_quantized.py tests/engine/test_kv_dtype.py
 UNSANITIZED := test_fresh_process.py test_wheel.py test_compilers.py test_pool.py
 
-.PHONY: help setup serve demo test test-integration test-openapi test-clients test-training test-flashinfer test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
+.PHONY: help setup serve demo test test-integration test-openapi test-clients test-training test-flashinfer test-triton test-device test-slow test-real sanitize fuzz gpu bench bench-cpu check lint types format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -78,6 +79,10 @@ test-training: setup  ## the tests of the built-in model's training text (severa
 
 test-flashinfer: setup  ## the engine on FlashInfer's planner and wrappers, without a GPU (nvcc; compiles for 20 minutes once)
 	$(BIN)/python -m tests.flashinfer
+
+test-triton: setup  ## tree decode without a GPU: interpreted, compiled for four architectures, as PTX; sets of CI and full ones
+	$(BIN)/python -c 'import triton' || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps '$(TRITON)'
+	$(BIN)/python -m pytest -m 'not gpu' tests/attention/tree_decode tests/ptx $(WORKERS)
 
 test-device: setup  ## the code for a GPU, on doubles of a device and its queue (seconds)
 	$(BIN)/python -m pytest tests/device
