@@ -31,6 +31,7 @@ ToolCallParser = Literal[
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 BUILTIN_MODEL = "builtin"
+UNCALIBRATED = "none"  # the value of `calibrate` that rounds to nearest
 
 LARGEST_COUNT = 2**31 - 1  # of tokens, rows and requests: more than any machine holds
 LARGEST_SIZE = 2**63 - 1  # in bytes: the largest integer that travels to the engine
@@ -61,7 +62,10 @@ class EngineConfig:
     ] = None
     calibrate: Annotated[
         str | None,
-        About("text file in UTF-8 by whose tokens int4 rounds weights, to lose less"),
+        About(
+            "text file in UTF-8 by whose tokens int4 rounds weights, or none to round to nearest",
+            unset="a text of the package",
+        ),
     ] = None
     kv_dtype: Annotated[KVDtype, About("numeric type of the KV pool", unset="as the model")] = (
         "auto"
@@ -148,13 +152,18 @@ class EngineConfig:
                 f"no model is named; give a folder, a repository id or {BUILTIN_MODEL!r}",
                 param="model",
             )
-        if self.calibrate is not None and self.quantization != "int4":
+        if self.calibrate not in (None, UNCALIBRATED) and self.quantization != "int4":
             raise ConfigError(
                 f"calibrate is {self.calibrate!r}, but only int4 is calibrated; add --quantization "
                 "int4, or leave --calibrate out",
                 param="calibrate",
             )
         parse_weights(self.tenant_weights)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """True if weights are rounded by the inputs that a text gives them."""
+        return self.quantization == "int4" and self.calibrate != UNCALIBRATED
 
     @property
     def weights(self) -> dict[str, float]:

@@ -11,6 +11,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "none": {},
     "int8": {"quantization": "int8"},
     "int4": {"quantization": "int4"},
+    "int4-nearest": {"quantization": "int4", "calibrate": "none"},
     "kv-int8": {"kv_dtype": "int8"},
 }
 CALIBRATED = "int4-calibrated"

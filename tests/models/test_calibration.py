@@ -23,10 +23,18 @@ from yaie.models.attention_hook import IMPLEMENTATION, register
 from yaie.models.geometry import whole_sequence_plan
 from yaie.models.loader import load_model
 from yaie.models.packed_cache import cache_key
-from yaie.models.quantization.calibration import calibrate_model, calibrating_nbytes
-from yaie.models.quantization.calibration_text import MOST_TOKENS, read_calibration
+from yaie.models.quantization import calibration_plan, calibration_text
+from yaie.models.quantization.calibration import calibrate_model
+from yaie.models.quantization.calibration_plan import Calibration, Method, plan_calibration
+from yaie.models.quantization.calibration_text import (
+    LEAST_TOKENS,
+    MOST_TOKENS,
+    CalibrationText,
+    read_calibration,
+)
 from yaie.models.quantization.quantize import is_calibrated
 from yaie.models.quantization.weights import QuantizedLinear
+from yaie.text.chat import ChatTemplate
 from yaie.text.tokenizer import load_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +45,10 @@ ANOTHER = ROOT / "docs" / "development.md"
 def config(folder: Path, **settings: Any) -> EngineConfig:
     settings = {"num_slots": 512, "device": "cpu", "quantization": "int4", **settings}
     return EngineConfig(model=str(folder), **settings)
+
+
+def calibration(sequences: list[list[int]], method: Method = "products") -> Calibration:
+    return Calibration(tuple(map(tuple, sequences)), method, is_default=False, nbytes=0)
 
 
 def logits_on(folder: Path, text: Path, **settings: Any) -> torch.Tensor:
@@ -51,7 +63,7 @@ def logits_on(folder: Path, text: Path, **settings: Any) -> torch.Tensor:
 def test_calibrated_logits_are_nearer_to_the_originals(tiny_model_dir: Path) -> None:
     plain, nearest, calibrated = (
         logits_on(tiny_model_dir, ANOTHER, **settings)
-        for settings in ({"quantization": None}, {}, {"calibrate": str(TEXT)})
+        for settings in ({"quantization": None}, {"calibrate": "none"}, {"calibrate": str(TEXT)})
     )
     error = float((calibrated - plain).norm() / plain.norm())
     assert 0 < error < 0.8 * float((nearest - plain).norm() / plain.norm())
@@ -84,7 +96,7 @@ def test_every_supported_decoder_is_calibrated(name: str) -> None:
         if re.search(r"\.\d+\.", each) and is_calibrated(each, module)
     }
     tokens = torch.randint(0, VOCAB_SIZE, (3, 60), generator=torch.Generator().manual_seed(0))
-    number = calibrate_model(model, tokens.tolist())
+    number = calibrate_model(model, calibration(tokens.tolist()))
     rounded = {n for n, module in model.named_modules() if isinstance(module, QuantizedLinear)}
     assert len(rounded) == number
     assert rounded == candidates
@@ -112,14 +124,26 @@ class Halving(nn.Module):
 
 def test_a_decoder_that_computes_between_its_layers_is_refused() -> None:
     with pytest.raises(ModelUnsupported, match=r"more than its layers.*leave --calibrate out"):
-        calibrate_model(Halving(), [list(range(40))])
+        calibrate_model(Halving(), calibration([list(range(40))]))
 
 
 def test_a_model_without_decoder_layers_is_refused() -> None:
     model = Halving()
     del model.layers
     with pytest.raises(ModelUnsupported, match="it has no list of decoder layers"):
-        calibrate_model(model, [list(range(40))])
+        calibrate_model(model, calibration([list(range(40))]))
+
+
+def test_the_default_calibration_leaves_such_a_decoder_to_rounding_to_nearest(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    given = dataclasses.replace(calibration([list(range(40))]), is_default=True)
+    model = Halving()
+    assert calibrate_model(model, given) == 0
+    assert "layers are rounded to nearest: Halving cannot be calibrated" in caplog.text
+    del model.layers
+    text = CalibrationText(tuple(range(40)), (), is_default=True)
+    assert plan_calibration(model, text, 512, 4) is None
 
 
 @pytest.mark.parametrize(
@@ -163,29 +187,90 @@ def test_long_texts_are_cut_within_characters_too(tiny_model_dir: Path, tmp_path
     file = tmp_path / "long"
     file.write_bytes(b"x" + "é".encode() * 700_000)
     text = read_calibration(str(file), tiny_model_dir)
+    assert text is not None
     assert len(text.tokens) == MOST_TOKENS
     sequences = text.sequences(100)
     assert max(map(len, sequences)) == 100
     assert sum(map(len, sequences)) == MOST_TOKENS + len(sequences) * len(text.begin)
 
 
-def test_packed_weights_depend_on_the_text_and_not_on_its_place(tmp_path: Path) -> None:
+def test_packed_weights_depend_on_the_text_and_not_on_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write_tiny_model(tmp_path / "model")
     one, copy, other = (tmp_path / name for name in ("one", "copy", "other"))
     for file, content in ((one, "a"), (copy, "a"), (other, "b")):
         file.write_text(content)
     keys = [
         cache_key(config(folder, calibrate=file and str(file)), folder, "avx2")
-        for file in (one, copy, other, None)
+        for file in (one, copy, other, None, "none")
     ]
     assert keys[0] == keys[1]
-    assert len(set(keys)) == 3
+    assert len(set(keys)) == 4
+    monkeypatch.setattr(calibration_text, "DEFAULT", other)
+    assert cache_key(config(folder), folder, "avx2") == keys[2]
+
+
+def test_int4_is_calibrated_by_the_text_of_the_package(tiny_model_dir: Path) -> None:
+    plain, nearest, calibrated = (
+        logits_on(tiny_model_dir, ANOTHER, **settings)
+        for settings in ({"quantization": None}, {"calibrate": "none"}, {})
+    )
+    error = float((calibrated - plain).norm() / plain.norm())
+    assert 0 < error < 0.85 * float((nearest - plain).norm() / plain.norm())
+
+
+def test_the_default_text_has_chats_in_the_form_of_the_model(tiny_model_dir: Path) -> None:
+    text = read_calibration(None, tiny_model_dir)
+    assert text is not None and text.is_default
+    tokenizer = load_tokenizer(tiny_model_dir)
+    assert LEAST_TOKENS < len(text.tokens) <= MOST_TOKENS
+    question = "Why does bread rise, and why does it stop rising in the oven?"
+    prompt = ChatTemplate(tokenizer).render([{"role": "user", "content": question}])
+    shared = 0
+    while shared < len(prompt) and text.tokens[shared] == prompt[shared]:
+        shared += 1
+    assert question in tokenizer.decode(text.tokens[:shared])
+
+
+@pytest.mark.parametrize(
+    ("most", "tokens", "method"),
+    [(1e30, 4000, "products"), (1e9, 2048, "products"), (0, 1024, "squares")],
+)
+def test_the_default_calibration_is_bounded_by_its_operations(
+    most: float, tokens: int, method: str, tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model: Any = load_model(config(tiny_model_dir, quantization=None)).model
+    monkeypatch.setattr(calibration_plan, "_MOST_OPERATIONS", most)
+    text = CalibrationText(tuple(range(4000)), (), is_default=True)
+    plan = plan_calibration(model, text, 512, 4)
+    assert plan is not None
+    assert (plan.num_tokens, plan.method) == (tokens, method)
+    given = plan_calibration(model, dataclasses.replace(text, is_default=False), 512, 4)
+    assert given is not None
+    assert (given.num_tokens, given.method) == (4000, "products")
 
 
 def test_the_plan_counts_the_inputs(tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model: Any = load_model(config(tiny_model_dir, quantization=None)).model
-    assert calibrating_nbytes(model, 4) > 2 * MOST_TOKENS * 64 * 4
-    monkeypatch.setattr(loader, "build_model", None)
-    monkeypatch.setattr(loader, "calibrating_nbytes", lambda *_: 2**50)
-    with pytest.raises(NotEnoughMemory, match="while its weights are read"):
-        load_model(config(tiny_model_dir, calibrate=str(TEXT)))
+    text = read_calibration(None, tiny_model_dir)
+    assert text is not None
+    plan = plan_calibration(model, text, 512, 4)
+    assert plan is not None
+    assert plan.nbytes > 2 * MOST_TOKENS * 64 * 4
+    huge = dataclasses.replace(plan, nbytes=2**50, is_default=False)
+    monkeypatch.setattr(loader, "plan_calibration", lambda *_: huge)
+    with monkeypatch.context() as patch:
+        patch.setattr(loader, "build_model", None)
+        with pytest.raises(NotEnoughMemory, match="while its weights are read"):
+            load_model(config(tiny_model_dir, calibrate=str(TEXT)))
+
+
+def test_the_default_calibration_is_left_out_where_memory_lacks(
+    tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    huge = Calibration(((1, 2, 3),), "products", is_default=True, nbytes=2**50)
+    monkeypatch.setattr(loader, "plan_calibration", lambda *_: huge)
+    monkeypatch.setattr(loader, "calibrate_model", None)
+    assert load_model(config(tiny_model_dir)).metadata.quantization == "int4"
+    assert "int4 is not calibrated: that would take" in caplog.text

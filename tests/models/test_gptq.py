@@ -7,7 +7,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from yaie.models.quantization.gptq import InputStatistics, factorize, round_by_inputs
+from yaie.models.quantization.gptq import (
+    InputStatistics,
+    factorize,
+    round_by_inputs,
+    round_by_squares,
+)
 from yaie.models.quantization.quantize import quantize_weight
 from yaie.models.quantization.weights import QuantizedWeight
 
@@ -104,3 +109,18 @@ def test_indefinite_sums_are_damped(scale: float) -> None:
 def test_inputs_without_groups_are_refused() -> None:
     with pytest.raises(ValueError, match="37 inputs have no groups of 4 bits"):
         round_by_inputs(torch.randn(4, 37), factorize(torch.eye(37)))
+
+
+@given(layers())
+@settings(max_examples=40, deadline=None)
+def test_squares_weigh_the_errors_of_each_group(layer: tuple[torch.Tensor, torch.Tensor]) -> None:
+    weight, inputs = layer
+    squares = inputs.square().sum(0)
+    rounded, nearest = round_by_squares(weight, squares), quantize_weight(weight, "int4")
+    assert rounded.group_size == nearest.group_size
+    damped = squares + 0.01 * squares.mean()
+    errors = [
+        (each.dequantize(torch.float32) - weight).square().mul(damped).sum()
+        for each in (rounded, nearest)
+    ]
+    assert float(errors[0]) <= 1.001 * float(errors[1])

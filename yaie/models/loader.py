@@ -33,7 +33,8 @@ from yaie.models.memory import free_bytes
 from yaie.models.memory_plan import MemoryPlan, fit_to_pool, plan_for, shown
 from yaie.models.metadata import ModelMetadata, ModelSizes
 from yaie.models.native.packing import KINDS
-from yaie.models.quantization.calibration import calibrate_model, calibrating_nbytes
+from yaie.models.quantization.calibration import calibrate_model
+from yaie.models.quantization.calibration_plan import Calibration, plan_calibration
 from yaie.models.quantization.calibration_text import CalibrationText, read_calibration
 from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
 from yaie.models.quantization.quantize import (
@@ -42,7 +43,7 @@ from yaie.models.quantization.quantize import (
     kind_of,
     quantize_model,
 )
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.quantization.weights import count_parameters
 from yaie.models.support import check_supported, has_longrope, longest_context
 from yaie.models.threads import set_threads
 
@@ -93,7 +94,7 @@ class _Source:
     hf_config: Any
     settings: dict[str, Any]  # of the config, with the defaults of its class filled in
     layout: QuantizedLayout | None  # of a quantized checkpoint
-    calibration: CalibrationText | None
+    text: CalibrationText | None  # to calibrate by
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class _Target:
     context_len: int
     quantized: QuantizedLayout | Rounding | None
     is_packed: bool  # quantized weights are held by the kernel library
+    calibration: Calibration | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,8 @@ def load_model(config: EngineConfig, *, may_pack: bool = True) -> LoadedModel:
     source = _open(config)
     target = _choose_target(config, source, may_pack=may_pack)
     budget = _check_memory(config, source, target)
-    model = _build(config, source, target)
-    return _inspect(config, source, target, budget, model)
+    model = _build(config, source, budget.target)
+    return _inspect(config, source, budget.target, budget, model)
 
 
 def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> LoadedModel:
@@ -181,12 +183,14 @@ def _open(config: EngineConfig) -> _Source:
     hf_config = read_hf_config(folder.path)
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
-    text = None if config.calibrate is None else read_calibration(config.calibrate, folder.path)
-    if text is not None and layout is not None:
+    if config.calibrate is not None and config.is_calibrated and layout is not None:
         raise ConfigError(
             "calibrate is set, but the checkpoint is quantized already; leave --calibrate out",
             param="calibrate",
         )
+    text = None
+    if config.is_calibrated and layout is None:
+        text = read_calibration(config.calibrate, folder.path)
     return _Source(folder, architecture, hf_config, settings, layout, text)
 
 
@@ -195,8 +199,12 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     dtype = _resolve_dtype(config.dtype, source.folder.checkpoint, source.layout, device)
     context_len = _resolve_context_len(config, source.settings)
     quantized: QuantizedLayout | Rounding | None = source.layout
-    if quantized is None:
-        quantized = _estimate_rounding(config, source, dtype)
+    calibration = None
+    if quantized is None and config.quantization is not None:
+        model = build_without_weights(source.architecture, source.hf_config)
+        quantized = _estimate_rounding(config.quantization, model)
+        if source.text is not None:
+            calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
     return _Target(
         device=device,
         dtype=dtype,
@@ -204,6 +212,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
         context_len=context_len,
         quantized=quantized,
         is_packed=quantized is not None and may_pack and _can_pack(config, device, dtype),
+        calibration=calibration,
     )
 
 
@@ -221,6 +230,11 @@ def _check_memory(config: EngineConfig, source: _Source, target: _Target) -> _Bu
     plan = budget.plan(bytes_per_token(estimate_pool_shapes(source.hf_config), target.kv_dtype))
     fit_to_pool(config, target.context_len, plan)
     peak = _estimate_peak(checkpoint, target)
+    calibration = target.calibration
+    if peak > plan.free and calibration is not None and calibration.is_default:
+        log.warning("int4 is not calibrated: that would take %s", shown(calibration.nbytes))
+        budget = replace(budget, target=replace(target, calibration=None))
+        peak = _estimate_peak(checkpoint, budget.target)
     if peak > plan.free:
         raise NotEnoughMemory(
             f"the model does not fit: while its weights are read they take {shown(peak)} of "
@@ -238,8 +252,8 @@ def _build(config: EngineConfig, source: _Source, target: _Target) -> torch.nn.M
     model = build_model(
         source.architecture, source.folder, source.hf_config, target.dtype, source.layout
     )
-    if source.calibration is not None:
-        calibrate_model(model, source.calibration.sequences(target.context_len))
+    if target.calibration is not None:
+        calibrate_model(model, target.calibration)
     if config.quantization is not None:
         quantize_model(model, config.quantization, target.device)
     return model.to(target.device)
@@ -253,7 +267,7 @@ def _inspect(
     check_layer_types(specs, getattr(source.hf_config, "layer_types", None))
     kv_bytes_per_token = bytes_per_token(pool_shapes(specs), target.kv_dtype)
     plan = budget.plan(kv_bytes_per_token)
-    weight_bytes, num_parameters = _count_parameters(model, packed=target.is_packed)
+    weight_bytes, num_parameters = count_parameters(model, packed=target.is_packed)
     path = source.folder.path
     metadata = ModelMetadata(
         architecture=source.architecture,
@@ -328,22 +342,15 @@ def _resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
     )
 
 
-def _estimate_rounding(
-    config: EngineConfig, source: _Source, dtype: torch.dtype
-) -> Rounding | None:
+def _estimate_rounding(kind: str, model: torch.nn.Module) -> Rounding:
     """Estimate what `--quantization` makes of a plain checkpoint; warn if most of it stays."""
-    if config.quantization is None:
-        return None
-    model = build_without_weights(source.architecture, source.hf_config)
-    rounding = estimate_rounding(model, config.quantization)
-    if source.calibration is not None:
-        rounding = replace(rounding, calibrating_nbytes=calibrating_nbytes(model, dtype.itemsize))
+    rounding = estimate_rounding(model, kind)
     if rounding.share_left > _LARGE_SHARE_LEFT:
         log.warning(
             "--quantization %s leaves %.0f %% of the weights unquantized (the embedding not "
             "counted): it quantizes plain linear layers, and neither experts nor layers of other "
             "kinds",
-            config.quantization,
+            kind,
             100 * rounding.share_left,
         )
     return rounding
@@ -373,21 +380,8 @@ def _estimate_peak(checkpoint: Checkpoint, target: _Target) -> int:
     stored = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
     is_kept = stored == {_name(target.dtype)} and checkpoint.gguf is None
     mapped = target.device.type != "cpu" or is_kept
-    return quantized.loading_nbytes(wide, mapped=mapped)
-
-
-def _count_parameters(model: torch.nn.Module, *, packed: bool) -> tuple[int, int]:
-    """Return bytes and number of the parameters; a tied one counts once unless held twice."""
-    linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
-    weights = [linear.quantized for linear in linears if linear.quantized is not None]
-    tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
-    unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
-    nbytes = sum(p.nbytes for p in unique.values())
-    nbytes += sum(weight.nbytes(packed=packed) for weight in weights)
-    if not packed:
-        nbytes += sum(weight.nbytes for weight in tied)
-    number = sum(p.numel() for p in unique.values()) + sum(w.values.numel() for w in weights)
-    return nbytes, number
+    calibrating = 0 if target.calibration is None else target.calibration.nbytes
+    return quantized.loading_nbytes(wide, mapped=mapped, calibrating=calibrating)
 
 
 def _torch_dtype(name: str) -> torch.dtype:

@@ -235,14 +235,14 @@ def cache_key(config: EngineConfig, folder: Path, instruction_set: str) -> str:
             for name, value in dataclasses.asdict(config).items()
             if name not in _UNRELATED
         },
-        "calibration": calibration_digest(config.calibrate),
+        "calibration": calibration_digest(config.calibrate) if config.is_calibrated else None,
         "kernels": [source_digest(), instruction_set],
         "code": _code_digest(),
         "versions": [version("torch"), version("transformers")],
         "weights": [_identity(path) for path in read_checkpoint(folder).files],
         "texts": {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.glob("*.json"))
+            for path in sorted((*folder.glob("*.json"), *folder.glob("*.jinja")))
         },
     }
     text = json.dumps(parts, sort_keys=True, default=str)

@@ -21,14 +21,9 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.attention_hook import STEP_KEYWORD, LayerArguments
 from yaie.models.geometry import spec_of, whole_sequence_plan
-from yaie.models.quantization.calibration_text import MOST_SEQUENCE, MOST_TOKENS
-from yaie.models.quantization.gptq import (
-    FACTOR_BYTES,
-    WEIGHT_BYTES,
-    factorize,
-    round_by_inputs,
-)
-from yaie.models.quantization.quantize import is_calibrated
+from yaie.models.quantization.calibration_plan import Calibration, Method
+from yaie.models.quantization.decoder_layers import decoder_layers, rounded_linears
+from yaie.models.quantization.gptq import factorize, round_by_inputs, round_by_squares
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 
 log = logging.getLogger(__name__)
@@ -36,45 +31,46 @@ log = logging.getLogger(__name__)
 _CHECKED_TOKENS = 16
 _TOLERANCE = 0.01  # of the largest hidden value; the same operations run in the same order
 _PROGRESS_LINES = 10
-_FLOAT_BYTES = 4
+_BLOCK = 256  # inputs, of the triangle of their products
 
 
-def calibrate_model(model: Any, sequences: Sequence[Sequence[int]]) -> int:
+def calibrate_model(model: Any, calibration: Calibration) -> int:
     """Replace the layers that int4 rounds to 4 bits by calibrated ones; return their number.
 
-    sequences: token ids of a text. Computes on the CPU, in the model's dtype. Raises
-    `ModelUnsupported` for a decoder that cannot be run layer by layer.
+    Computes on the CPU, in the model's dtype. Raises `ModelUnsupported` for a decoder that cannot
+    be run layer by layer; of the default calibration that is a warning.
     """
-    started = time.monotonic()
-    layers = _decoder_layers(model)
-    log.info("calibrating int4 on %d tokens", sum(map(len, sequences)))
-    number = 0
-    with torch.no_grad(), _refusing(model):
-        _check(model, layers, sequences[0][:_CHECKED_TOKENS])
-        runs = [_record(model, layers, tokens) for tokens in sequences]
-        for index, (name, layer) in enumerate(layers.items()):
-            number += _calibrate_layer(name, layer, runs, index)
-            done = index + 1
-            if done * _PROGRESS_LINES // len(layers) > index * _PROGRESS_LINES // len(layers):
-                seconds = time.monotonic() - started
-                log.info("calibrated %d of %d layers in %.0f s", done, len(layers), seconds)
+    log.info(
+        "calibrating int4 by the %s of inputs of %d tokens, once where packed weights are cached; "
+        "--calibrate none rounds to nearest",
+        calibration.method,
+        calibration.num_tokens,
+    )
+    try:
+        with torch.no_grad(), _refusing(model):
+            return _calibrate(model, calibration)
+    except ModelUnsupported as error:
+        if not calibration.is_default:
+            raise
+        log.warning("layers are rounded to nearest: %s", error.message)
+        return 0
+
+
+def _calibrate(model: Any, calibration: Calibration) -> int:
+    started, number = time.monotonic(), 0
+    sequences = calibration.sequences
+    layers = decoder_layers(model)
+    if layers is None:
+        raise _refused(model, "it has no list of decoder layers")
+    _check(model, layers, sequences[0][:_CHECKED_TOKENS])
+    runs = [_record(model, layers, tokens) for tokens in sequences]
+    for index, (name, layer) in enumerate(layers.items()):
+        number += _calibrate_layer(name, layer, runs, index, calibration.method)
+        done = index + 1
+        if done * _PROGRESS_LINES // len(layers) > index * _PROGRESS_LINES // len(layers):
+            seconds = time.monotonic() - started
+            log.info("calibrated %d of %d layers in %.0f s", done, len(layers), seconds)
     return number
-
-
-def calibrating_nbytes(model: Any, wide: int) -> int:
-    """Return the bytes that calibration takes besides the model, at most.
-
-    wide: bytes of a value in the model's dtype. The model may be on the meta device.
-    """
-    largest = 0
-    for name, layer in _decoder_layers(model).items():
-        shapes = [linear.weight.shape for linear in _rounded(name, layer).values()]
-        squares = [inputs * inputs for _, inputs in shapes]
-        grams = _FLOAT_BYTES * sum(squares) + FACTOR_BYTES * max(squares, default=0)
-        weights = (WEIGHT_BYTES + wide) * sum(outputs * inputs for outputs, inputs in shapes)
-        widths = _FLOAT_BYTES * MOST_SEQUENCE * 2 * sum(outputs for outputs, _ in shapes)
-        largest = max(largest, grams + weights + widths)
-    return largest + 2 * MOST_TOKENS * int(model.config.hidden_size) * wide
 
 
 @dataclass(slots=True)
@@ -88,6 +84,11 @@ class _Run:
         """Return the output of a layer."""
         arguments, keywords = self.calls[index]
         return layer(self.hidden, *arguments, **keywords)
+
+    def advance(self, output: Any, index: int) -> None:
+        """Take a layer's output as the input of the next one."""
+        self.hidden = output
+        self.calls[index] = ((), {})  # frees tensors that belong to this layer
 
 
 class _CausalAttention:
@@ -115,13 +116,14 @@ class _Inputs:
     """The inputs of linear layers that read the same tensor."""
 
     names: list[str]
-    gram: torch.Tensor  # sum of x^T x, float32 [inputs, inputs]
+    sums: torch.Tensor  # of x^T x, float32 [inputs, inputs], or of squares, [inputs]
 
 
 class _Collector:
-    """Hooks that add up the products of the inputs of linear layers."""
+    """Hooks that add up the products, or the squares, of the inputs of linear layers."""
 
-    def __init__(self, linears: Mapping[str, nn.Linear]) -> None:
+    def __init__(self, linears: Mapping[str, nn.Linear], method: Method) -> None:
+        self._method = method
         self.found: list[_Inputs] = []
         self._owner: dict[str, _Inputs] = {}
         self._seen: list[tuple[torch.Tensor, _Inputs]] = []  # of the sequence that runs
@@ -145,7 +147,10 @@ class _Collector:
                 owner.names.append(name)
             if owner.names[0] == name:
                 rows = x.reshape(-1, x.shape[-1]).float()
-                owner.gram.addmm_(rows.T, rows)
+                if self._method == "squares":
+                    owner.sums += rows.square().sum(0)
+                else:
+                    _add_products(owner.sums, rows)
 
         return add
 
@@ -153,25 +158,38 @@ class _Collector:
         for seen, owner in self._seen:
             if seen.data_ptr() == x.data_ptr() and seen.shape == x.shape:
                 return owner
-        owner = _Inputs([], torch.zeros(x.shape[-1], x.shape[-1]))
+        dimensions = 1 if self._method == "squares" else 2
+        owner = _Inputs([], torch.zeros((x.shape[-1],) * dimensions))
         self.found.append(owner)
         self._seen.append((x, owner))  # held, so that no other tensor takes its address
         return owner
 
 
-def _calibrate_layer(name: str, layer: nn.Module, runs: list[_Run], index: int) -> int:
-    linears = _rounded(name, layer)
-    collector = _Collector(linears)
+def _add_products(sums: torch.Tensor, rows: torch.Tensor) -> None:
+    """Add rows^T rows to the upper triangle of sums, in blocks; the rest is undefined."""
+    for first in range(0, len(sums), _BLOCK):
+        last = first + _BLOCK
+        sums[first:last, first:].addmm_(rows[:, first:last].T, rows[:, first:])
+
+
+def _calibrate_layer(
+    name: str, layer: nn.Module, runs: list[_Run], index: int, method: Method
+) -> int:
+    linears = rounded_linears(name, layer)
+    collector = _Collector(linears, method)
+    is_run_again = method == "products"  # with rounded weights, for the next layer's inputs
     for run in runs if linears else []:
-        run.next(layer, index)
+        output = run.next(layer, index)
+        if not is_run_again:
+            run.advance(output, index)
         collector.finish_sequence()
     collector.remove_hooks()
     rounded = _round_layer(linears, collector)
-    for each, weight in rounded.items():
-        linears[each].weight.data = weight.dequantize(linears[each].weight.dtype)
-    for run in runs:
-        run.hidden = run.next(layer, index)
-        run.calls[index] = ((), {})  # frees tensors that belong to this layer
+    if is_run_again or not linears:
+        for each, weight in rounded.items():
+            linears[each].weight.data = weight.dequantize(linears[each].weight.dtype)
+        for run in runs:
+            run.advance(run.next(layer, index), index)
     for each, weight in rounded.items():
         linear = linears[each]
         layer.set_submodule(
@@ -181,6 +199,11 @@ def _calibrate_layer(name: str, layer: nn.Module, runs: list[_Run], index: int) 
     return len(rounded)
 
 
+def _mirrored(sums: torch.Tensor) -> torch.Tensor:
+    """Return the symmetric matrix of an upper triangle."""
+    return sums.triu() + sums.triu(1).T
+
+
 def _round_layer(
     linears: Mapping[str, nn.Linear], collector: _Collector
 ) -> dict[str, QuantizedWeight]:
@@ -188,12 +211,15 @@ def _round_layer(
     rounded: dict[str, QuantizedWeight] = {}
     while collector.found:
         inputs = collector.found.pop()
-        if not bool(torch.isfinite(inputs.gram).all()):
+        if not bool(torch.isfinite(inputs.sums).all()):
             log.warning("%s is rounded to nearest: its inputs overflow", " and ".join(inputs.names))
             continue
-        statistics = factorize(inputs.gram)
         weights = [linears[each].weight for each in inputs.names]
-        joined = round_by_inputs(torch.cat(list(weights)), statistics)
+        if inputs.sums.dim() == 1:
+            joined = round_by_squares(torch.cat(list(weights)), inputs.sums)
+        else:
+            statistics = factorize(_mirrored(inputs.sums))
+            joined = round_by_inputs(torch.cat(list(weights)), statistics)
         sizes = [len(weight) for weight in weights]
         assert joined.zero_points is not None
         parts = zip(
@@ -206,24 +232,6 @@ def _round_layer(
         for each, (values, scales, points) in zip(inputs.names, parts, strict=True):
             rounded[each] = QuantizedWeight(4, values, scales, points)
     return rounded
-
-
-def _decoder_layers(model: Any) -> dict[str, nn.Module]:
-    """Return the decoder's layers by name, in order. Raises `ModelUnsupported`."""
-    for name, module in model.named_modules():
-        if isinstance(module, nn.ModuleList) and len(module) == model.config.num_hidden_layers:
-            return {f"{name}.{index}": layer for index, layer in enumerate(module)}
-    raise _refused(model, "it has no list of decoder layers")
-
-
-def _rounded(name: str, layer: nn.Module) -> dict[str, nn.Linear]:
-    """Return the linear layers that int4 rounds to 4 bits, by their name in the model."""
-    named = ((f"{name}.{inner}", module) for inner, module in layer.named_modules())
-    return {
-        each: module
-        for each, module in named
-        if isinstance(module, nn.Linear) and is_calibrated(each, module)
-    }
 
 
 def _forward(model: Any, tokens: Sequence[int]) -> None:

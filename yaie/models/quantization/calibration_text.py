@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import hashlib
+import logging
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from yaie.errors import ConfigError, YaieError
 
 if TYPE_CHECKING:
+    from yaie.text.chat import ChatTemplate
     from yaie.text.tokenizer import Tokenizer
+
+log = logging.getLogger(__name__)
 
 LEAST_TOKENS = 2048
 MOST_TOKENS = 8192
 MOST_SEQUENCE = 1024  # tokens
+DEFAULT = Path(__file__).with_name("calibration.toml")
+_DEFAULT_TOKENS = 5120  # of the package's text, where a tokenizer makes more of it
 _MOST_BYTES = 1024**2  # read of a file; tokens are shorter than 128 bytes
 
 
@@ -25,19 +33,24 @@ class CalibrationText:
 
     tokens: tuple[int, ...]
     begin: tuple[int, ...]  # empty or one token
+    is_default: bool = False  # the text of the package
 
-    def sequences(self, context_len: int) -> list[list[int]]:
-        """Return the tokens in sequences of at most 1,024 tokens or the context."""
+    def sequences(self, context_len: int, num_tokens: int = MOST_TOKENS) -> list[list[int]]:
+        """Return the first tokens in sequences of at most 1,024 tokens or the context."""
         length = max(1, min(MOST_SEQUENCE, context_len) - len(self.begin))
-        starts = range(0, len(self.tokens), length)
-        return [[*self.begin, *self.tokens[start : start + length]] for start in starts]
+        tokens = self.tokens[:num_tokens]
+        starts = range(0, len(tokens), length)
+        return [[*self.begin, *tokens[start : start + length]] for start in starts]
 
 
-def read_calibration(file: str, folder: Path) -> CalibrationText:
-    """Read a text with the tokenizer of a model folder.
+def read_calibration(file: str | None, folder: Path) -> CalibrationText | None:
+    """Read a text, or the one of the package, with the tokenizer of a model folder.
 
-    Raises `ConfigError` if it is unreadable, not in UTF-8, or shorter than 2,048 tokens.
+    Without a tokenizer the package's text is None, with a warning. Raises `ConfigError` if a given
+    text is unreadable, not in UTF-8, or shorter than 2,048 tokens.
     """
+    if file is None:
+        return _read_default(folder)
     text = _decode(file, _read(file))
     from yaie.text.tokenizer import load_tokenizer  # transformers, which a restore does without
 
@@ -55,9 +68,39 @@ def read_calibration(file: str, folder: Path) -> CalibrationText:
     return CalibrationText(tuple(tokens[:MOST_TOKENS]), _begin(tokenizer))
 
 
-def calibration_digest(file: str | None) -> str | None:
-    """Return the SHA-256 of a text's used part; None without a text. Raises `ConfigError`."""
-    return None if file is None else hashlib.sha256(_read(file)).hexdigest()
+def calibration_digest(file: str | None) -> str:
+    """Return the SHA-256 of the used part of a text, or of the package's. Raises `ConfigError`."""
+    return hashlib.sha256(_read(str(DEFAULT) if file is None else file)).hexdigest()
+
+
+def _read_default(folder: Path) -> CalibrationText | None:
+    """Read the package's text. Chats pass the model's template; without one they are plain."""
+    from yaie.text.chat import ChatTemplate
+    from yaie.text.tokenizer import load_tokenizer
+
+    try:
+        tokenizer = load_tokenizer(folder)
+    except YaieError as error:
+        log.warning("int4 is not calibrated: %s", error.message)
+        return None
+    template = ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
+    tokens: list[int] = []
+    for part in tomllib.loads(DEFAULT.read_text(encoding="utf-8"))["part"]:
+        tokens += _rendered(part, tokenizer, template)
+    return CalibrationText(tuple(tokens[:_DEFAULT_TOKENS]), _begin(tokenizer), is_default=True)
+
+
+def _rendered(
+    part: dict[str, Any], tokenizer: Tokenizer, template: ChatTemplate | None
+) -> list[int]:
+    if "text" in part:
+        return tokenizer.encode(part["text"], add_special_tokens=False)
+    messages = part["messages"]
+    if template is not None:
+        with contextlib.suppress(YaieError):  # of a template without system messages, say
+            return template.render(messages, add_generation_prompt=False)
+    text = "".join(f"{each['role']}: {each['content']}\n\n" for each in messages)
+    return tokenizer.encode(text, add_special_tokens=False)
 
 
 def _read(file: str) -> bytes:

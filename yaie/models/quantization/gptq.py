@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from yaie.models.quantization.grid import Grid, best_grid
-from yaie.models.quantization.quantize import quantize_weight
+from yaie.models.quantization.quantize import grouping, quantize_weight
 from yaie.models.quantization.weights import QuantizedWeight
 
 # Dtype and share of the mean square that is added to each input's, until the factors exist.
@@ -77,6 +77,32 @@ def round_by_inputs(weight: torch.Tensor, statistics: InputStatistics) -> Quanti
         values=torch.where(is_worse, nearest.values, values.T).contiguous(),
         scales=torch.where(is_worse, nearest.scales, torch.stack([g.scales for g in grids], 1)),
         zero_points=torch.where(is_worse, nearest.zero_points, points),
+    )
+
+
+def round_by_squares(weight: torch.Tensor, squares: torch.Tensor) -> QuantizedWeight:
+    """Round weights [outputs, inputs] to the grids of the least error of the layer's results.
+
+    squares: the sum of squares of each input, which are taken as uncorrelated. Raises `ValueError`
+    for a number of inputs that int4 leaves at 8 bits.
+    """
+    bits, group_size = grouping(weight.shape[1], "int4")
+    if bits != 4:
+        raise ValueError(f"{weight.shape[1]} inputs have no groups of 4 bits")
+    mean = float(squares.double().mean())
+    importance = squares + (_DAMPINGS[0][1] * mean if mean > 0 else 1.0)
+    values, grids = [], []
+    by_input = weight.detach().T
+    for first in range(0, len(by_input), group_size):
+        block, each = by_input[first : first + group_size], importance[first : first + group_size]
+        wide = block.float().contiguous()
+        grids.append(best_grid(wide, each))
+        values.append(grids[-1].values(wide).to(torch.int8))
+    return QuantizedWeight(
+        bits=4,
+        values=torch.cat(values).T.contiguous(),
+        scales=torch.stack([grid.scales for grid in grids], 1),
+        zero_points=torch.stack([grid.points for grid in grids], 1).to(torch.int8),
     )
 
 

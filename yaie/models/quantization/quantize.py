@@ -29,14 +29,14 @@ def quantize_weight(weight: torch.Tensor, kind: str) -> QuantizedWeight:
 
     int4 falls back to a smaller group if 64 does not divide the inputs, and to int8 if 4 does not.
     """
-    bits, group = _grouping(int(weight.shape[1]), kind)
+    bits, group = grouping(int(weight.shape[1]), kind)
     parts = torch.split(weight.detach(), _ROWS_AT_ONCE)
     whole = join([_round(part, bits, group) for part in parts])
     assert whole is not None  # parts of one format
     return whole
 
 
-def _grouping(inputs: int, kind: str) -> tuple[int, int]:
+def grouping(inputs: int, kind: str) -> tuple[int, int]:
     """Return the bits, and the inputs per scale."""
     groups = [g for g in (INT4_GROUP_SIZE, 32, 16, 8, 4) if inputs % g == 0]
     return (4, groups[0]) if kind == "int4" and groups else (8, inputs)
@@ -142,7 +142,6 @@ class Rounding:
     layers: tuple[RoundedLayer, ...]
     num_embedded: int  # weights of the embedding, which stays plain
     num_left: int  # other weights that stay plain
-    calibrating_nbytes: int = 0  # of inputs and copies, besides the weights
 
     @property
     def share_left(self) -> float:
@@ -160,10 +159,11 @@ class Rounding:
         """Bytes to dequantize the largest layer."""
         return DEQUANTIZING_BYTES * max((layer.num_weights for layer in self.layers), default=0)
 
-    def loading_nbytes(self, wide: int, *, mapped: bool) -> int:
+    def loading_nbytes(self, wide: int, *, mapped: bool, calibrating: int = 0) -> int:
         """Return the peak bytes while the originals are read, quantized and run once.
 
-        mapped: the originals are pages of their files, which the system can drop.
+        mapped: the originals are pages of their files, which the system can drop. calibrating:
+        bytes that calibration takes besides the weights.
         """
         held = peak = self.nbytes(wide, packed=False) - sum(
             layer.nbytes(packed=False) for layer in self.layers
@@ -174,7 +174,7 @@ class Rounding:
             rounded = layer.nbytes(packed=False)
             peak = max(peak, held + rounded + layer.rounding_nbytes)
             held += rounded - (0 if layer.is_tied else layer.num_weights * originals)
-        return max(peak + self.calibrating_nbytes, held + self.dequantizing_nbytes)
+        return max(peak + calibrating, held + self.dequantizing_nbytes)
 
 
 def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
@@ -187,7 +187,7 @@ def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
         if not isinstance(linear, nn.Linear) or not _is_rounded(linear):
             continue
         outputs, inputs = linear.weight.shape
-        bits, group = _grouping(inputs, _kind_for(name, linear, head, kind))
+        bits, group = grouping(inputs, _kind_for(name, linear, head, kind))
         is_tied = linear.weight is embedding
         layers.append(RoundedLayer(outputs, inputs, bits, group, is_tied))
         if not is_tied:
@@ -200,4 +200,4 @@ def is_calibrated(name: str, module: nn.Module) -> bool:
     """Return whether a part of a decoder layer is one that int4 rounds to 4 bits."""
     if not isinstance(module, nn.Linear) or not _is_rounded(module):
         return False
-    return _grouping(int(module.weight.shape[1]), _kind_for(name, module, None, "int4"))[0] == 4
+    return grouping(int(module.weight.shape[1]), _kind_for(name, module, None, "int4"))[0] == 4

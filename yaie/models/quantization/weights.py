@@ -102,3 +102,17 @@ class QuantizedLinear(nn.Module):
     def free(self) -> None:
         """Free the weights after they were packed in another form."""
         self.quantized = None
+
+
+def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
+    """Return bytes and number of the parameters; a tied one counts once unless held twice."""
+    linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
+    weights = [linear.quantized for linear in linears if linear.quantized is not None]
+    tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
+    unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
+    nbytes = sum(p.nbytes for p in unique.values())
+    nbytes += sum(weight.nbytes(packed=packed) for weight in weights)
+    if not packed:
+        nbytes += sum(weight.nbytes for weight in tied)
+    number = sum(p.numel() for p in unique.values()) + sum(w.values.numel() for w in weights)
+    return nbytes, number
