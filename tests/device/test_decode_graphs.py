@@ -138,3 +138,22 @@ def test_an_engine_on_the_device_answers_as_one_on_the_cpu(engines) -> None:
             assert found.tokens(name, index) == expected.tokens(name, index)
     assert on_device.executor._graphs.num_replayed > 10
     assert on_device.stats.num_failed == 0
+
+
+def test_sizes_without_memory_run_eagerly(
+    tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = DelayedQueue.capture
+    sizes = iter([4, 2, 1])
+
+    def capture(queue: DelayedQueue, program):
+        if next(sizes) == 4:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(queue, program)
+
+    monkeypatch.setattr(DelayedQueue, "capture", capture)
+    executor = device_executor(config_of(tiny_model_dir), DelayedQueue())
+    assert executor.graphs is not None and executor.graphs.sizes == (1, 2)
+    assert executor.execute(decode_plan(1, [3, 4, 5])).shape[0] == 3
+    assert executor.execute(decode_plan(1, [3, 4])).shape[0] == 2
+    assert executor._graphs is not None and executor._graphs.num_replayed == 1

@@ -6,9 +6,10 @@ import logging
 
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.choose import choose_backend
-from yaie.config import AttentionBackendName
+from yaie.config import AttentionBackendName, EngineConfig
 from yaie.device.queue import make_queue
 from yaie.engine.executor import Executor
+from yaie.engine.memory_profile import CudaMeter, size_pool
 from yaie.engine.native_executor import NativeExecutor
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
@@ -29,28 +30,37 @@ def choose_executor(
     may_pack: bool = True,
     exact: bool = False,
     packed: PackedWeights | None = None,
-    max_running: int = 0,
+    config: EngineConfig | None = None,
 ) -> Executor:
     """Allocate the pool and return the fastest executor of the model.
 
     With a kernel library, a decoder that it knows is packed for it, or restored from `packed`; of
     other models the linear layers are packed. Either frees the originals. On a GPU the layers of
-    such a decoder are fused, and decode steps of up to `max_running` rows are captured.
+    such a decoder are fused; with a `config`, the pool's size is measured and decode steps are
+    captured.
     `may_pack=False` leaves the model to transformers as it is. With `exact`, logits are
     batch-invariant.
 
     Raises `ConfigError` if the backend cannot serve the device or the model, or `exact` cannot
-    be kept;
+    be kept; `NotEnoughMemory` if pool or steps do not fit;
     `DecoderDiffers` if the packed weights compute something else: the model is unusable then.
     """
     attention = _open_backend(loaded, backend, exact)
     kernels = attention.kernels
-    memory = PoolMemory(loaded, kernels, attention.pool_layout(loaded.device))
-    original = TransformersExecutor(loaded, attention, memory)
-    if may_pack and loaded.device.type == "cuda":
+    layout = attention.pool_layout(loaded.device)
+
+    def over_a_pool(model: LoadedModel) -> TransformersExecutor:
+        return TransformersExecutor(model, attention, PoolMemory(model, kernels, layout))
+
+    on_gpu = loaded.device.type == "cuda"
+    if on_gpu and config is not None:
+        loaded = size_pool(loaded, config, over_a_pool, CudaMeter(loaded.device))
+    original = over_a_pool(loaded)
+    if may_pack and on_gpu:
         original.fuse(choose_operations(loaded.device))
-    if max_running and loaded.device.type == "cuda":
-        original.capture_decoding(make_queue(loaded.device), max_running)
+    if on_gpu and config is not None:
+        original.capture_decoding(make_queue(loaded.device), config.max_running)
+    memory = original.memory
     if not may_pack or kernels is None:
         if exact:
             raise not_exact("transformers is asked to run it")

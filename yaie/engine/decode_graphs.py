@@ -21,6 +21,7 @@ from yaie.device.buckets import buckets_up_to
 from yaie.device.packed import Field, Upload
 from yaie.device.queue import DeviceQueue, Graph
 from yaie.engine.batch import Batch, PooledModel, RowTensors, row_slots
+from yaie.models.memory import is_out_of_memory
 
 log = logging.getLogger(__name__)
 
@@ -58,15 +59,26 @@ class DecodeGraphs:
     ) -> DecodeGraphs:
         """Capture steps of every size up to `max_rows`, the largest first: others reuse its memory.
 
-        The last slot of the pool belongs to no token.
+        The last slot of the pool belongs to no token. Sizes that do not fit are left out.
         """
         began = time.perf_counter()
         spare_slot = model.pool.num_slots - 1
-        steps = []
+        steps: list[_CapturedStep] = []
+        logits: torch.Tensor | None = None  # of any graph
         for size in reversed(buckets_up_to(min(max_rows, MOST_ROWS))):
-            static = backend.make_static(size, spare_slot, queue.device)
-            steps.append(_CapturedStep(size, static, model, queue, forward))
-            steps[-1].capture(_warm_up_plan(spare_slot))
+            try:
+                static = backend.make_static(size, spare_slot, queue.device)
+                step = _CapturedStep(size, static, model, queue, forward)
+                logits = step.capture(_warm_up_plan(spare_slot), logits)
+                steps.append(step)
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                log.warning(
+                    "no memory to capture decode steps of %d rows, which run slower: %s; use a "
+                    "lower --num-slots",
+                    *(size, error),
+                )
         steps.reverse()
         report = GraphReport(
             sizes=tuple(step.size for step in steps),
@@ -117,15 +129,23 @@ class _CapturedStep:
         self._graph: Graph | None = None
         self._logits = torch.empty(0)
 
-    def capture(self, plan: StepPlan) -> None:
-        """Run the step once, for its allocations and compilations, then capture it."""
+    def capture(self, plan: StepPlan, logits: torch.Tensor | None) -> torch.Tensor:
+        """Run the step once, for its allocations and compilations, then capture it.
+
+        It writes into the first rows of `logits`; without one it allocates and returns them.
+        """
         self._load(plan)
-        self._forward(self._batch)
+        computed = self._forward(self._batch)
+        if logits is None:
+            logits = torch.empty_like(computed)
+        self._logits = logits[: self.size]
+        del computed  # its memory serves the capture
         self._graph = self._queue.capture(self._run)
         self.nbytes = self._graph.nbytes
+        return logits
 
     def _run(self) -> None:
-        self._logits = self._forward(self._batch)
+        self._logits.copy_(self._forward(self._batch))
 
     def replay(self, plan: StepPlan) -> torch.Tensor:
         assert self._graph is not None

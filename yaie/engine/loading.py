@@ -56,7 +56,9 @@ def load_executor(config: EngineConfig) -> tuple[Executor, PackedWeightsWriter |
         gc.collect()
         trim_heap()  # before the free memory is measured again
         loaded = load_model(config, may_pack=False)
-        return choose_executor(loaded, config.attention_backend, may_pack=False), None
+        return choose_executor(
+            loaded, config.attention_backend, may_pack=False, config=config
+        ), None
     return packed, None if slot is None else _save(config, slot, packed)
 
 
@@ -67,9 +69,7 @@ def _pack(config: EngineConfig) -> Executor | str:
     """
     loaded = load_model(config)
     try:
-        return choose_executor(
-            loaded, config.attention_backend, exact=config.exact, max_running=config.max_running
-        )
+        return choose_executor(loaded, config.attention_backend, exact=config.exact, config=config)
     except DecoderDiffers as error:
         if config.exact:
             raise not_exact(str(error)) from None

@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 
 from yaie.attention.plan import StepPlan
+from yaie.errors import NotEnoughMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool, PoolLayout
 from yaie.kvcache.prefault import PoolPrefault
 from yaie.models.geometry import pool_shapes
 from yaie.models.loader import LoadedModel
-from yaie.models.memory import free_bytes
+from yaie.models.memory import free_bytes, is_out_of_memory, release_unused
 
 SPARE_SLOTS = 1
+_SHARE_THAT_FITS = 0.9  # of the free memory: steps need some too
 
 
 class PoolMemory:
@@ -22,13 +24,11 @@ class PoolMemory:
         """Allocate `num_slots * kv_bytes_per_token` bytes on the model's device.
 
         Other devices than a CPU have one slot more, at the end: the padding of captured steps is
-        written there, and the tree does not know it.
+        written there, and the tree does not know it. Raises `NotEnoughMemory`.
         """
         on_cpu = loaded.device.type == "cpu"
         num_slots = loaded.num_slots + (0 if on_cpu else SPARE_SLOTS)
-        self.pool = KVPool(
-            pool_shapes(loaded.specs), num_slots, loaded.kv_dtype, loaded.device, layout
-        )
+        self.pool = _allocate(loaded, num_slots, layout)
         if kernels is not None:
             for memory in self.pool.tensors():
                 kernels.prefer_huge_pages(memory.data_ptr(), memory.nbytes)
@@ -44,3 +44,21 @@ class PoolMemory:
     def advance(self) -> bool:
         """Prefault one piece of memory; False if later steps have all of theirs."""
         return self._prefault.advance()
+
+
+def _allocate(loaded: LoadedModel, num_slots: int, layout: PoolLayout) -> KVPool:
+    shapes = pool_shapes(loaded.specs)
+    try:
+        return KVPool(shapes, num_slots, loaded.kv_dtype, loaded.device, layout)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+    # Here the error and its part of the pool are gone.
+    release_unused(loaded.device)
+    nbytes = loaded.metadata.kv_bytes_per_token
+    room = int(_SHARE_THAT_FITS * free_bytes(loaded.device)) // nbytes
+    raise NotEnoughMemory(
+        f"a KV pool of {loaded.num_slots:,} slots of {nbytes:,} bytes could not be allocated on "
+        f"{loaded.device.type}; at most --num-slots {room} would fit",
+        param="num_slots",
+    )

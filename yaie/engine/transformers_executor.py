@@ -35,7 +35,7 @@ class TransformersExecutor:
     def __init__(self, loaded: LoadedModel, backend: AttentionBackend, memory: PoolMemory) -> None:
         self.loaded = loaded
         self._backend = backend
-        self._memory = memory
+        self.memory = memory
         self._pooled = PooledModel(loaded.specs, memory.pool)
         self._packer: Packer | None = None  # owns the memory of packed linear layers
         self._graphs: DecodeGraphs | None = None
@@ -54,7 +54,7 @@ class TransformersExecutor:
     @property
     def pool(self) -> KVPool:
         """See `Executor.pool`."""
-        return self._memory.pool
+        return self.memory.pool
 
     @property
     def kernels(self) -> Library | None:
@@ -64,7 +64,7 @@ class TransformersExecutor:
     @torch.inference_mode()
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """See `Executor.execute`."""
-        self._memory.note_use(plan)
+        self.memory.note_use(plan)
         if self._graphs is not None:
             logits = self._graphs.execute(plan)
             if logits is not None:
@@ -106,7 +106,7 @@ class TransformersExecutor:
 
     def use_idle_moment(self) -> bool:
         """See `Executor.use_idle_moment`."""
-        return self._memory.advance()
+        return self.memory.advance()
 
     @torch.inference_mode()
     def pack_linears(self, library: Library) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import gc
 import os
 import re
@@ -34,6 +35,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Return True if an allocation failed, on any device."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 

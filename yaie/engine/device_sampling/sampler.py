@@ -33,6 +33,15 @@ _MOST_PROGRAMS = 32  # kept for reuse
 _CAPTURED_AFTER = 8  # launches
 
 
+def sampling_bytes(max_tasks: int, vocab_size: int) -> int:
+    """Return the memory of sampling at its peak: scratch, and temporary results of its operations.
+
+    An estimate: two copies of the logits stay; truncation and log-probabilities take 32 bytes a
+    logit for a moment.
+    """
+    return (8 + 32) * bucket_of(max_tasks) * vocab_size
+
+
 class DeviceSampler:
     """The sampler of one model on one device. Implements `TokenSampler`."""
 
