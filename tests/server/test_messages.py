@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from starlette.testclient import TestClient
 
 from tests.server.conftest import MakeApp
@@ -110,9 +111,7 @@ def test_more_tokens_than_fit_end_with_the_context(make_app: MakeApp, tokenizer:
 
     async def until_full(request: Any) -> Any:
         async for delta in engine.say(request):
-            if delta.finish_reason:
-                object.__setattr__(delta, "finish_reason", "length")
-            yield delta
+            yield replace(delta, finish_reason="length") if delta.finish_reason else delta
 
     engine.script = until_full
     assert ask(http, max_tokens=room + 1)["stop_reason"] == "model_context_window_exceeded"
