@@ -23,11 +23,17 @@ class DecodeTurns:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._is_renewing = False
 
+    def take(self, num_tokens: int) -> bool:
+        """Use the budget for `num_tokens` tokens without a wait; False if that needs one."""
+        if self._waiting or num_tokens > self._num_left:
+            return False
+        self._num_left -= num_tokens
+        self._renew_soon()
+        return True
+
     async def reserve(self, num_tokens: int) -> None:
         """Wait for the turn to decode `num_tokens` tokens, at most `TOKENS_IN_A_ROW`."""
-        if not self._waiting and num_tokens <= self._num_left:
-            self._num_left -= num_tokens
-            self._renew_soon()
+        if self.take(num_tokens):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((num_tokens, turn))

@@ -66,6 +66,7 @@ class Generation:
         self._timeout_s = timeout_s
         self._on_close = on_close
         self._submissions: list[Submission] = []
+        self._num_choices = call.num_choices
         self._num_finished = 0  # choices
         self._unread: dict[int, int] = {}  # number of tokens, by choice
         self._unread_numbers = self._kept_numbers = 0
@@ -102,7 +103,7 @@ class Generation:
 
     @property
     def _is_finished(self) -> bool:
-        return self._num_finished == self.call.num_choices
+        return self._num_finished == self._num_choices
 
     @property
     def is_running(self) -> bool:
@@ -114,18 +115,24 @@ class Generation:
 
         Raises the request's error, after the pieces before it.
         """
-        while not self.is_done:
-            if self._error is not None and not (self._unread and self._has_given):
-                raise self._error  # before anything is sent it still becomes a status
-            if self._unread:
-                self._measure()
-                pieces = await self._take()
-                if self._error is not None and not self._has_given:
-                    raise self._error
-                self._has_given = True
-                return pieces
-            await self._woken()
-        return {}
+        while not self._unread:
+            if self._is_finished:
+                return {}
+            if self._error is not None:
+                raise self._error
+            self._wake.clear()
+            await self._wake.wait()
+        self._raise_early_error()
+        self._measure()
+        pieces = await self._take()
+        self._raise_early_error()
+        self._has_given = True
+        return pieces
+
+    def _raise_early_error(self) -> None:
+        """Raise an error before anything is sent: it still becomes a status."""
+        if self._error is not None and not self._has_given:
+            raise self._error
 
     async def whole(self) -> dict[int, TextPiece]:
         """Wait for the end of all choices; return each as one piece. Raises as `next` does."""
@@ -190,10 +197,6 @@ class Generation:
     def _close_submissions(self) -> None:
         for submission in self._submissions:
             submission.close()
-
-    async def _woken(self) -> None:
-        self._wake.clear()
-        await self._wake.wait()
 
     def _push(self, prompt: int, delta: TokenDelta) -> None:
         """Add a delta. This is the sink of the engine client and must not raise."""
@@ -261,9 +264,12 @@ class Generation:
         unread, self._unread, self._unread_numbers = self._unread, {}, 0
         pieces: dict[int, TextPiece] = {}
         for choice in unread if choices is None else choices:
-            await self._decode(choice)
             prompt, index = divmod(choice, self.call.sampling.n)
-            pieces[choice] = self.answers[prompt].take(index)
+            answer = self.answers[prompt]
+            num_undecoded = answer.num_undecoded(index)
+            if num_undecoded > BATCH_TOKENS or not self._turns.take(num_undecoded):
+                await self._decode(choice)
+            pieces[choice] = answer.take(index)
         return pieces
 
     async def _decode(self, choice: int, at_least: int = 1) -> None:
@@ -293,9 +299,10 @@ class Generation:
             self._metrics.first_token_s.observe(self._first_at - self._started_at)
         now = time.monotonic()
         for choice, num_unread in self._unread.items():
-            num_tokens = num_unread - (choice in self._fresh)
-            if num_unread:
-                self._fresh.discard(choice)
+            num_tokens = num_unread
+            if num_unread and choice in self._fresh:
+                self._fresh.remove(choice)
+                num_tokens -= 1
             if num_tokens > 0:
                 interval_s = (now - self._last_at[choice]) / num_tokens
                 self._metrics.inter_token_s.observe(interval_s, num_tokens)

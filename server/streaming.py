@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -73,9 +73,13 @@ async def whole_document(
         return msgspec.json.encode(response.reply(pieces))
 
     # Logprobs of many tokens, many samples and twenty alternatives take seconds to encode.
+    return await in_thread(build) if has_logprobs(response) else build()
+
+
+def has_logprobs(response: GenerationResponse) -> bool:
+    """Return True if log-probabilities of the answer or of the prompt were requested."""
     sampling = response.call.sampling
-    is_large = sampling.logprobs is not None or sampling.prompt_logprobs is not None
-    return await in_thread(build) if is_large else build()
+    return sampling.logprobs is not None or sampling.prompt_logprobs is not None
 
 
 # Time after which a client that reads nothing counts as gone, even with an open connection.
@@ -94,7 +98,8 @@ class WholeAnswer(Response):
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         with contextlib.suppress(OSError):  # or TimeoutError, a subclass
             await send(start)
-            await _send_pieces(_with_timeout(send), bytes(self.body), more_body=False)
+            async with read_limit(send) as limited_send:
+                await _send_pieces(limited_send, bytes(self.body), more_body=False)
 
 
 class EventStream(Response):
@@ -117,17 +122,22 @@ class EventStream(Response):
         self._response = response
         self._first = first
         self._in_thread = in_thread
+        self._has_logprobs = has_logprobs(response)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream; stop quietly if the client disconnects."""
         try:
-            await unless_gone(receive, self._send_all(_with_timeout(send)))
+            await unless_gone(receive, self._send_all(send))
         except (ClientGone, OSError):  # or TimeoutError, a subclass
             pass  # closing the generation ends its sequences
         finally:
             self._generation.close()
 
     async def _send_all(self, send: Send) -> None:
+        async with read_limit(send) as limited_send:
+            await self._send_events(limited_send)
+
+    async def _send_events(self, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
         try:
@@ -137,7 +147,11 @@ class EventStream(Response):
                     body += self._response.closing()
                     break
                 await _send_pieces(send, body, more_body=True)
-                body = await self._events(await self._generation.next())
+                pieces = await self._generation.next()
+                if self._has_logprobs:
+                    body = await self._events(pieces)
+                else:
+                    body = self._response.events(pieces)
         except YaieError as error:
             body = self._response.failure(error)
         except OSError:
@@ -162,18 +176,44 @@ async def written_events(
     return await in_thread(lambda: response.events(pieces))
 
 
-def _with_timeout(send: Send) -> Send:
-    """Return a `send` that raises `TimeoutError` if the client reads nothing for too long."""
+@contextlib.asynccontextmanager
+async def read_limit(send: Send) -> AsyncIterator[Send]:
+    """Give a `send` for this task; raise `TimeoutError` if the client reads nothing for too long.
 
-    async def send_soon(message: Message) -> None:
-        async with asyncio.timeout(READ_TIMEOUT_S):
-            await send(message)
+    Each write has the whole time. Most end at once, and a timeout of its own would cost more than
+    the write: one timer watches them all.
+    """
+    loop = asyncio.get_running_loop()
+    began_s: float | None = None  # of the write in progress
+    timer: asyncio.TimerHandle | None = None
 
-    return send_soon
+    async def limited_send(message: Message) -> None:
+        nonlocal began_s
+        began_s = loop.time()
+        await send(message)
+        began_s = None
+
+    def check() -> None:
+        nonlocal timer
+        left_s = READ_TIMEOUT_S if began_s is None else began_s + READ_TIMEOUT_S - loop.time()
+        if left_s <= 0:
+            limit.reschedule(loop.time())
+        else:
+            timer = loop.call_later(left_s, check)
+
+    async with asyncio.timeout(None) as limit:
+        timer = loop.call_later(READ_TIMEOUT_S, check)
+        try:
+            yield limited_send
+        finally:
+            timer.cancel()
 
 
 async def _send_pieces(send: Send, body: bytes, more_body: bool) -> None:
-    for at in range(0, max(len(body), 1), PIECE_BYTES):
+    if len(body) <= PIECE_BYTES:
+        await send({"type": "http.response.body", "body": body, "more_body": more_body})
+        return
+    for at in range(0, len(body), PIECE_BYTES):
         piece = body[at : at + PIECE_BYTES]
         is_last = at + PIECE_BYTES >= len(body)
         await send(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncIterable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from server.errors import error_body
 from server.generation import Generation
 from server.responses.logprobs import prompt_logprobs
-from server.responses.sse import DONE, event
+from server.responses.sse import DONE, TextEvents, event
 from yaie.errors import YaieError
 from yaie.text.answer import TextPiece
 from yaie.text.tokenizer import Tokenizer
@@ -54,6 +54,12 @@ class GenerationResponse(ABC):
             {**self._about(self.chunk_name), "choices": None}
         ).removesuffix(b"null}")
         self._tail = b',"usage":null}' if self.call.include_usage else b"}"
+        self._text_events: dict[int, TextEvents] = {}  # by choice
+        sampling = self.call.sampling
+        # Chunks that carry nothing besides their text, which is true of most streams.
+        self._is_text_only = sampling.logprobs is None and not (
+            self.call.return_token_ids or self.call.continuous_usage
+        )
 
     @abstractmethod
     def opening(self) -> bytes:
@@ -89,6 +95,19 @@ class GenerationResponse(ABC):
         if extra:
             tail = b"," + msgspec.json.encode(extra)[1:-1] + tail
         return event(self._head + b"[" + msgspec.json.encode(choice) + b"]" + tail)
+
+    def text_chunk(
+        self, index: int, text: str, make: Callable[[int, str], dict[str, Any]]
+    ) -> bytes:
+        """Return the event of a chunk with the choice `make(index, text)`.
+
+        `text` is its last string. All other bytes are encoded once for each choice.
+        """
+        events = self._text_events.get(index)
+        if events is None:
+            chunk = self.chunk(make(index, TextEvents.PLACEHOLDER))
+            events = self._text_events[index] = TextEvents(chunk)
+        return events.event(text)
 
     def count(self, piece: TextPiece) -> None:
         """Count the tokens of a piece before its chunks are written."""

@@ -43,6 +43,10 @@ class ChatResponse(GenerationResponse):
 
     def _events_of(self, index: int, piece: TextPiece) -> bytes:
         self.count(piece)
+        if self._is_text_only and len(piece.parts) == 1 and piece.finish_reason is None:
+            (part,) = piece.parts
+            if isinstance(part, TextPart):
+                return self.text_chunk(index, part.text, _text_choice)
         deltas = [self._delta(index, part) for part in piece.parts]
         wants_ids = self.call.return_token_ids and piece.token_ids
         if not deltas and (piece.logprobs or wants_ids):
@@ -138,6 +142,11 @@ def whole_message(parts: Sequence[Part]) -> dict[str, Any]:
         message["tool_calls"] = list(calls.values())
         message["content"] = text or None
     return message
+
+
+def _text_choice(index: int, text: str) -> dict[str, Any]:
+    delta = {"content": text}
+    return {"index": index, "delta": delta, "logprobs": None, "finish_reason": None}
 
 
 def _fault(piece: TextPiece) -> dict[str, Any]:

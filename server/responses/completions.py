@@ -51,6 +51,11 @@ class CompletionResponse(GenerationResponse):
 
     def _event_of(self, index: int, piece: TextPiece) -> bytes:
         is_first = not self._is_opened[index]
+        if self._is_text_only and not (
+            is_first or self.call.prompt_only or piece.finish_reason is not None
+        ):
+            self.count(piece)
+            return self.text_chunk(index, piece.text, _text_choice) if piece.text else b""
         if not self.call.prompt_only:
             self.count(piece)
         text, token_ids, logprobs = self._shown(
@@ -133,3 +138,7 @@ class CompletionResponse(GenerationResponse):
             shown = [one and replace(one, top=one.top[:num_top]) for one in of_prompt]
             self._echoed[prompt] = writer.echoed(token_ids, shown, self.call.echoes[prompt])
         return self._echoed.get(prompt)
+
+
+def _text_choice(index: int, text: str) -> dict[str, Any]:
+    return {"index": index, "text": text, "logprobs": None, "finish_reason": None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from starlette.types import Send
 
 from server import generation, streaming
 from tests.server.conftest import MakeApp
+from tests.server.wire import VirtualLoop
 from yaie.types import GenerationRequest
 
 BODY = {"prompt": "x", "max_tokens": 50}
@@ -66,21 +68,13 @@ def test_a_client_that_reads_nothing_is_given_up(
 def test_a_slow_reader_gets_all_of_a_large_event(
     make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each piece has the whole read timeout."""
     monkeypatch.setattr(streaming, "PIECE_BYTES", 50)
     http, _ = make_app()
     sent: list[Any] = []
-    deadlines: list[float | None] = []
-    limit = asyncio.timeout
-
-    def watched(delay: float | None) -> asyncio.Timeout:
-        deadlines.append(delay)
-        return limit(delay)
 
     async def send(message: Any) -> None:
         sent.append(message)
 
-    monkeypatch.setattr(asyncio, "timeout", watched)
     ask_with(http, send)
     bodies = [message for message in sent if message["type"] == "http.response.body"]
     assert max(len(message["body"]) for message in bodies) <= 50
@@ -91,7 +85,43 @@ def test_a_slow_reader_gets_all_of_a_large_event(
     assert max(map(len, events)) > 50
     said = [json.loads(event[6:])["choices"][0]["text"] for event in events[:-2]]
     assert "".join(said) == "The tree 🙂 plan."
-    assert deadlines.count(streaming.READ_TIMEOUT_S) == len(sent)
+
+
+def test_each_write_has_the_whole_read_timeout() -> None:
+    loop = VirtualLoop()
+    ends: list[float] = []
+    delays = [0.0, 59.0, 59.9, 0.0, 30.0, 59.0, 61.0, 1.0]
+
+    async def send(message: Any) -> None:
+        await asyncio.sleep(message["delay_s"])
+        ends.append(loop.time())
+
+    async def write_all() -> None:
+        async with streaming.read_limit(send) as limited_send:
+            for delay_s in delays:
+                await asyncio.sleep(7.0)  # until there is more to write
+                await limited_send({"delay_s": delay_s})
+
+    with closing(loop):
+        with pytest.raises(TimeoutError):
+            loop.run_until_complete(write_all())
+        assert len(ends) == delays.index(61.0)
+        assert loop.time() == pytest.approx(ends[-1] + 7.0 + streaming.READ_TIMEOUT_S)
+
+
+def test_the_read_timeout_leaves_no_timer_behind() -> None:
+    loop = VirtualLoop()
+
+    async def send(message: Any) -> None:
+        pass
+
+    async def write_once() -> None:
+        async with streaming.read_limit(send) as limited_send:
+            await limited_send({})
+        await asyncio.sleep(10 * streaming.READ_TIMEOUT_S)  # no timeout reaches this task
+
+    with closing(loop):
+        loop.run_until_complete(write_once())
 
 
 def test_a_large_document_is_sent_in_pieces(

@@ -10,11 +10,12 @@ for it. Until then a sequence keeps all of them, so the caller bounds their numb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from yaie.errors import RequestError
 from yaie.text.detokenize import make_detokenizer
-from yaie.text.parts import OutputParser, Part, PlainText, reasoning_of
+from yaie.text.parts import OutputParser, Part, PlainText, TextPart, reasoning_of
 from yaie.text.stops import StopScanner
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import (
@@ -28,8 +29,7 @@ from yaie.types import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextPiece:
+class TextPiece(msgspec.Struct, frozen=True, kw_only=True):
     """Text and tokens of one sequence since the last piece."""
 
     text: str = ""
@@ -117,9 +117,14 @@ class SequenceText:
 
     def decode(self, max_tokens: int | None = None) -> None:
         """Decode the next `max_tokens` undecoded tokens, by default all. Many cost less each."""
-        if self._undecoded:
-            self._texts.append(self._detokenizer.push(self._undecoded[:max_tokens]))
-            del self._undecoded[:max_tokens]
+        undecoded = self._undecoded
+        if not undecoded:
+            return
+        if max_tokens is None or len(undecoded) <= max_tokens:
+            self._undecoded = []
+        else:
+            undecoded, self._undecoded = undecoded[:max_tokens], undecoded[max_tokens:]
+        self._texts.append(self._detokenizer.push(undecoded))
 
     def take(self) -> TextPiece:
         """Return everything since the last call; decode the rest of it."""
@@ -146,6 +151,8 @@ class SequenceText:
         return piece
 
     def _count_reasoning(self, piece: TextPiece) -> None:
+        if len(piece.parts) == 1 and type(piece.parts[0]) is TextPart:
+            return  # true of most pieces
         reasoning = reasoning_of(piece.parts)
         if not reasoning:
             return

@@ -62,7 +62,7 @@ class ByteDetokenizer:
 
     def push(self, token_ids: Sequence[int]) -> str:
         """Add tokens; return the text certain now."""
-        kept = (token_id for token_id in token_ids if token_id not in self._skipped)
+        kept = [token_id for token_id in token_ids if token_id not in self._skipped]
         own_bytes = b"".join(map(self._token_bytes, kept))
         self._has_own_bytes = self._has_own_bytes or bool(own_bytes)
         return self._decoder.decode(own_bytes)

@@ -7,26 +7,26 @@ parser's result does not depend on the size of the pieces that it gets.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
+
+class TextPart(msgspec.Struct, frozen=True):
     """Text of the answer itself."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningPart:
+class ReasoningPart(msgspec.Struct, frozen=True):
     """Text that the model thought before its answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallPart:
+class ToolCallPart(msgspec.Struct, frozen=True):
     """Growth of one tool call; the first part of a call has its name."""
 
     index: int  # of the call in the answer, from 0
