@@ -66,6 +66,7 @@ PURE = (
     "yaie.attention.kept_plan",
     "yaie.attention.segment_table",
     "yaie.attention.tiles",
+    "yaie.attention.choose_attention",
     "yaie.attention.tree_decode.work_items",
     "yaie.attention.tree_decode.metadata",
     "yaie.attention.tree_decode.variants",
