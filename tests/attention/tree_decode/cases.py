@@ -9,9 +9,10 @@ import torch
 
 from tests.attention.dense import dense_attention
 from tests.attention.trees import RandomTree, decode_step
+from yaie.attention.backend import PreparedStep
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
-from yaie.attention.tree_decode.backend import TritonBackend
+from yaie.attention.tree_decode.backend import StaticTritonStep, TritonBackend
 from yaie.attention.tree_decode.metadata import Capacity
 from yaie.attention.tree_decode.work_items import Splitting
 from yaie.device.queue import PlainQueue
@@ -75,7 +76,7 @@ def make_case(
         dtype=dtype or drawn,
         pool_dtype=pool_dtype or (drawn_pool if dtype is None else dtype),
         splitting=draw.choice((Splitting(1, 64), Splitting(24, 16, 16), Splitting(999, 16, 16))),
-        capacity=Capacity(256, 16_384, 80, 512) if is_fixed else None,
+        capacity=Capacity(256, 16_384, 160, 512) if is_fixed else None,
     )
 
 
@@ -132,7 +133,17 @@ def check(case: Case) -> None:
         store(pool, slots[written], new[written])
 
     backend = TritonBackend(PlainQueue(CPU), splitting=case.splitting, capacity=case.capacity)
-    step = backend.prepare(plan, CPU)
+    backend.open_layers([spec], case.dtype, case.pool_dtype, CPU)
+    step: PreparedStep = backend.prepare(plan, CPU)
+    if case.capacity:  # a captured step, which another plan has used before
+        static = StaticTritonStep(backend, case.capacity)
+        for each in (
+            RandomTree(case.seed + 1, num_slots=NUM_SLOTS, longest=9, depth=1).plan(),
+            plan,
+        ):
+            assert static.holds(each)
+            static.refill(each)
+        step = static
     step.write(*pools, new_keys, new_values)
     for pool, expected in zip(pools, expected_pools, strict=True):
         _assert_equal(pool, expected)

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.skipif(
 ARCHITECTURES = (80, 90, 100, 120)
 # The product of a wide block on its tensor cores; narrow blocks use mma.sync everywhere.
 WIDE_PRODUCT = {80: "mma.sync", 90: "wgmma.mma_async", 100: "tcgen05.mma", 120: "mma.sync"}
+MERGED = ("merge_partials", "outputs")  # a graph's allocator gives it one address
 BF16, FP16, FP32, INT8 = torch.bfloat16, torch.float16, torch.float32, torch.int8
 
 
@@ -140,6 +141,44 @@ def check(kind: Kind, architecture: int, folder: Path) -> None:
         assert kind.group > 16 or "mma.sync" in code
     if kind.pool_dtype.itemsize > 1:  # keys and values stream in units of 16 bytes
         assert re.search(r"cp\.async\.cg\.shared\.global .*0x10", code)
+
+
+@pytest.mark.integration
+def test_a_captured_launch_does_not_depend_on_the_tree() -> None:
+    """Kernels, grids and addresses are equal for trees of all shapes."""
+    from tests.attention.tree_decode.compiling_driver import launches_to
+    from yaie.attention.tree_decode.backend import TritonBackend
+
+    device, width = torch.device("cpu"), 64
+    spec = AttentionSpec(
+        layer=0, num_heads=4, num_kv_heads=2, key_width=width, value_width=width, scale=0.1
+    )
+    pool = KVPool([LayerShape(2, width, width)], 4096, BF16, device, "NHD")
+    queries = torch.zeros(8, 4, width, dtype=BF16)
+    new = torch.zeros(8, 2, width, dtype=BF16)
+    backend = TritonBackend(PlainQueue(device))
+    backend.open_layers([spec], BF16, BF16, device)
+    step = backend.make_static(8, 4095, device)
+    found: list[Launch] = []
+    with launches_to(80, found.append):
+        for rows, shared in ((1, 0), (8, 2000), (3, 17)):
+            plan = decode_step(rows, shared, own=40)
+            assert step.holds(plan)
+            step.refill(plan)
+            step.write(pool.keys(0), pool.values(0), new, new)
+            step.attend(spec, queries, pool.keys(0), pool.values(0), None)
+    seen = {(each.name, each.kernel.hash, each.grid, *addresses_of(each)) for each in found}
+    assert len(found) == 9 and len(seen) == 3
+    smaller = backend.make_static(4, 4095, device)
+    assert not smaller.holds(decode_step(8, 100, own=4))
+
+
+def addresses_of(launch: Launch) -> list[tuple[str, int]]:
+    return [
+        (name, argument.data_ptr())
+        for name, argument in launch.arguments.items()
+        if isinstance(argument, torch.Tensor) and (launch.name, name) != MERGED
+    ]
 
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)

@@ -116,7 +116,7 @@ def make_case(kind: str) -> Case:
         has_sinks=True,
     )
     plan = decode_step(num_rows=6, shared=200, own=9)
-    capacity = Capacity(rows=16, keys=2048, items=12, partials=64)
+    capacity = Capacity(rows=32, keys=4096, items=16, partials=96)
     return dataclasses.replace(
         made, plan=plan, spec=spec, splitting=Splitting(1), capacity=capacity
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 
 from yaie.attention.plan import StepPlan
@@ -29,6 +30,13 @@ from yaie.kvcache.quantized import StoredRows
 
 LEAST_CAPABILITY = (8, 0)  # asynchronous copies, and bf16 on tensor cores
 _PROGRAMS_PER_PROCESSOR = 4
+# Bounds of captured steps; larger ones run eagerly.
+_KEYS_BEYOND_THE_POOL = 512  # a row: slots read by several segments, and room in the table
+_SPARE_ITEMS = 16
+_PARTIALS_OF_A_ROW = 16
+_SPARE_PARTIALS = 128
+_NONE = np.empty(0, dtype=np.int64)
+_EMPTY_PLAN = StepPlan(_NONE, _NONE, _NONE, _NONE, _NONE, (), 0, 0)
 _PROGRAMS_ON_A_CPU = 16  # where kernels are interpreted
 
 
@@ -50,6 +58,7 @@ class TritonBackend:
         self._splitting = splitting or Splitting(_target_programs(queue.device))
         self._capacity = capacity
         self._tilings: dict[Tiling, int] = {}
+        self._static: TritonBackend | None = None  # the buffers of captured steps
         self._metadata = DeviceMetadata(queue, capacity)
         self._workspace = torch.empty(0, dtype=torch.float32, device=queue.device)
 
@@ -62,11 +71,6 @@ class TritonBackend:
     def kernels(self) -> None:
         """See `AttentionBackend.kernels`; linear layers are torch's."""
         return None
-
-    @property
-    def fixed_capacity(self) -> Capacity | None:
-        """The largest step, if addresses and grids are fixed."""
-        return self._capacity
 
     def pool_layout(self, device: torch.device) -> PoolLayout:
         """See `AttentionBackend.pool_layout`; a slot's heads are neighbours."""
@@ -97,18 +101,45 @@ class TritonBackend:
         """
         return TritonStep(self, plan)
 
+    def make_static(self, num_rows: int, spare_slot: int, device: torch.device) -> StaticTritonStep:
+        """See `CapturableBackend.make_static`. Steps of all sizes share the buffers of the largest.
+
+        They run one after the other. The spare slot is left alone: padding rows write nothing.
+        """
+        limits = self._limits_of(num_rows, spare_slot)
+        if self._static is None or not self._static.holds(limits):
+            self._static = TritonBackend(self._queue, splitting=self._splitting, capacity=limits)
+            self._static._tilings = self._tilings
+        return StaticTritonStep(self._static, limits)
+
+    def _limits_of(self, num_rows: int, spare_slot: int) -> Capacity:
+        heads = min((tiling.num_kv_heads for tiling in self._tilings), default=1)
+        return Capacity(
+            rows=num_rows,
+            keys=spare_slot + num_rows * _KEYS_BEYOND_THE_POOL,
+            items=self._splitting.target_programs // heads + 2 * num_rows + _SPARE_ITEMS,
+            partials=_PARTIALS_OF_A_ROW * num_rows + _SPARE_PARTIALS,
+        )
+
+    def holds(self, limits: Capacity) -> bool:
+        """Return True if a fixed capacity is at least as large."""
+        return self._capacity is not None and self._capacity.holds(limits)
+
     def table_of(self, tiling: Tiling) -> int:
         """Return the index of a tiling among those of every step; a new one gets the next."""
         return self._tilings.setdefault(tiling, len(self._tilings))
 
-    def load(self, plan: StepPlan) -> tuple[Places, list[WorkItems]]:
-        """Cut a step into items of all known tilings, and bring its metadata to the device."""
+    def cut(self, plan: StepPlan) -> list[WorkItems]:
+        """Return the items of a step, for all known tilings."""
         segments = as_table(plan.segments)
-        tables = [
+        return [
             make_work_items(segments, plan.positions, tiling, self._splitting)
             for tiling in self._tilings
         ]
-        return self._metadata.load(plan, tables), tables
+
+    def load(self, plan: StepPlan, tables: list[WorkItems]) -> Places:
+        """Bring the metadata of a step to the device."""
+        return self._metadata.load(plan, tables)
 
     def partials(self, count: int, spec: AttentionSpec) -> tuple[torch.Tensor, torch.Tensor]:
         """Return memory for outputs and log-sum-exps of `count` partials; float32, flat."""
@@ -122,10 +153,17 @@ class TritonBackend:
 class TritonStep:
     """One step: its metadata on the device, valid until the backend prepares the next."""
 
-    def __init__(self, backend: TritonBackend, plan: StepPlan) -> None:
+    def __init__(
+        self, backend: TritonBackend, plan: StepPlan, limits: Capacity | None = None
+    ) -> None:
+        """With `limits`, grids are those of the largest step instead of this one's."""
         self._backend = backend
-        self._plan = plan
-        self._places, self._tables = backend.load(plan)
+        self._limits = limits
+        self._load(plan, backend.cut(plan))
+
+    def _load(self, plan: StepPlan, tables: list[WorkItems]) -> None:
+        self._plan, self._tables = plan, tables
+        self._places = self._backend.load(plan, tables)
 
     def write(
         self,
@@ -135,7 +173,7 @@ class TritonStep:
         new_values: torch.Tensor,
     ) -> None:
         """See `PreparedStep.write`."""
-        fixed = self._backend.fixed_capacity
+        fixed = self._limits
         programs = fixed.rows if fixed else len(self._plan.written_rows)
         if programs:
             launch_write(
@@ -159,9 +197,9 @@ class TritonStep:
         variant = Variant.of(spec, queries.element_size())
         index = self._backend.table_of(variant.tiling(spec))
         if index >= len(self._tables):  # a layer that `open_layers` has not seen
-            self._places, self._tables = self._backend.load(self._plan)
+            self._load(self._plan, self._backend.cut(self._plan))
         items, table = self._tables[index], self._places.tables[index]
-        fixed = self._backend.fixed_capacity
+        fixed = self._limits
         programs = fixed.items if fixed else len(items.items)
         outputs, lses = self._backend.partials(
             fixed.partials if fixed else len(items.partials), spec
@@ -189,6 +227,28 @@ class TritonStep:
             variant, spec, table=table, sinks=sinks, outputs=outputs, lses=lses, merged=merged
         )
         return merged
+
+
+class StaticTritonStep(TritonStep):
+    """A step at fixed addresses, with grids for the largest plan. Implements `StaticStep`."""
+
+    def __init__(self, backend: TritonBackend, limits: Capacity) -> None:
+        self._cut: tuple[StepPlan, list[WorkItems]] | None = None  # by `holds`, for `refill`
+        super().__init__(backend, _EMPTY_PLAN, limits)
+
+    def holds(self, plan: StepPlan) -> bool:
+        """See `StaticStep.holds`."""
+        tables = self._backend.cut(plan)
+        self._cut = (plan, tables)
+        assert self._limits is not None
+        return self._limits.holds(Capacity.of(plan, tables))
+
+    def refill(self, plan: StepPlan) -> None:
+        """See `StaticStep.refill`."""
+        found = self._cut
+        if found is None or found[0] is not plan:
+            found = plan, self._backend.cut(plan)
+        self._load(*found)
 
 
 def _target_programs(device: torch.device) -> int:
