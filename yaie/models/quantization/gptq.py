@@ -7,6 +7,8 @@ Quantization for Generative Pre-trained Transformers" (2022). Called by the cali
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -24,6 +26,9 @@ _DAMPINGS = (
 )
 FACTOR_BYTES = 48  # per element of a Gram matrix, to factorize it in float64
 WEIGHT_BYTES = 24  # per weight that is rounded, in several copies
+# Narrower layers are rounded by one thread: their thousands of short operations each end in a
+# barrier, which beside other work took 10 times as long as the operation.
+_LEAST_SHARED_OUTPUTS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +68,14 @@ def round_by_inputs(weight: torch.Tensor, statistics: InputStatistics) -> Quanti
     Groups are those of `quantize_weight`, and no output has a larger error than by it. Raises
     `ValueError` for a number of inputs that int4 leaves at 8 bits.
     """
-    nearest = quantize_weight(weight, "int4")
+    with _few_threads(len(weight)):
+        nearest = quantize_weight(weight, "int4")
     if nearest.bits != 4 or nearest.zero_points is None:
         raise ValueError(f"{weight.shape[1]} inputs have no groups of 4 bits")
     # A copy in any case: it is overwritten.
     left = weight.detach().T.to(torch.float32, copy=True, memory_format=torch.contiguous_format)
-    values, grids, error = _round_in_turn(left, statistics, nearest.group_size)
+    with _few_threads(len(weight)):
+        values, grids, error = _round_in_turn(left, statistics, nearest.group_size)
     difference = nearest.dequantize(torch.float32).sub_(weight)
     is_worse = (error > (difference @ statistics.lower).square_().sum(1))[:, None]
     points = torch.stack([grid.points for grid in grids], 1).to(torch.int8)
@@ -96,14 +103,26 @@ def round_by_squares(weight: torch.Tensor, squares: torch.Tensor) -> QuantizedWe
     for first in range(0, len(by_input), group_size):
         block, each = by_input[first : first + group_size], importance[first : first + group_size]
         wide = block.float().contiguous()
-        grids.append(best_grid(wide, each))
-        values.append(grids[-1].values(wide).to(torch.int8))
+        with _few_threads(len(weight)):
+            grids.append(best_grid(wide, each))
+            values.append(grids[-1].values(wide).to(torch.int8))
     return QuantizedWeight(
         bits=4,
         values=torch.cat(values).T.contiguous(),
         scales=torch.stack([grid.scales for grid in grids], 1),
         zero_points=torch.stack([grid.points for grid in grids], 1).to(torch.int8),
     )
+
+
+@contextmanager
+def _few_threads(outputs: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    if outputs < _LEAST_SHARED_OUTPUTS:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _round_in_turn(
