@@ -81,6 +81,9 @@ class EngineStats:
     num_extended_steps: Annotated[
         int, _counter("Steps planned by extending the plan of the step before")
     ] = 0
+    num_replayed_steps: Annotated[
+        int, _counter("Steps replayed from a graph that was captured at the start")
+    ] = 0
     num_out_of_memory: Annotated[
         int, _counter("Steps that ran out of memory; smaller ones computed their rows")
     ] = 0

@@ -47,7 +47,7 @@ def test_a_replayed_step_is_the_eager_one(tiny_model_dir: Path) -> None:
     config = config_of(tiny_model_dir)
     captured = device_executor(config, queue)
     eager = device_executor(config, queue, max_rows=0)
-    assert captured.graphs is not None and captured.graphs.sizes == (1, 2, 4)
+    assert captured.graphs is not None and captured.graphs.report.sizes == (1, 2, 4)
     assert eager.graphs is None
     for seed, lengths in enumerate([[5], [3, 9], [7, 1, 4], [2, 8, 30, 6], [11, 3, 2], [40]]):
         plan = decode_plan(seed, lengths)
@@ -58,12 +58,12 @@ def test_a_replayed_step_is_the_eager_one(tiny_model_dir: Path) -> None:
         torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
         for mine, other in zip(captured.pool.tensors(), eager.pool.tensors(), strict=True):
             torch.testing.assert_close(on_host(mine)[:-1], on_host(other)[:-1])
-    assert captured._graphs is not None and captured._graphs.num_replayed == 6
+    assert captured.graphs is not None and captured.graphs.num_replayed == 6
 
 
 def test_other_steps_run_eagerly(tiny_model_dir: Path) -> None:
     executor = device_executor(config_of(tiny_model_dir), DelayedQueue())
-    assert executor._graphs is not None
+    assert executor.graphs is not None
     for plan in (
         decode_plan(1, [3, 4, 5, 6, 7]),  # more rows than the largest graph
         decode_plan(2, [CONTEXT_LEN + 1]),  # more keys than the backend's buffers
@@ -73,7 +73,7 @@ def test_other_steps_run_eagerly(tiny_model_dir: Path) -> None:
     fields = {name: getattr(prefill, name) for name in StepPlan.__slots__}
     one_logit = StepPlan(**{**fields, "logit_rows": prefill.logit_rows[1:]})
     assert executor.execute(one_logit).shape[0] == 1
-    assert executor._graphs.num_replayed == 0
+    assert executor.graphs.num_replayed == 0
 
 
 def test_a_plan_baked_into_a_graph_is_caught(
@@ -136,7 +136,7 @@ def test_an_engine_on_the_device_answers_as_one_on_the_cpu(engines) -> None:
         found = run(on_device, *REQUESTS)
         for name, index in expected.deltas:
             assert found.tokens(name, index) == expected.tokens(name, index)
-    assert on_device.executor._graphs.num_replayed > 10
+    assert on_device.stats.num_replayed_steps > 10
     assert on_device.stats.num_failed == 0
 
 
@@ -153,7 +153,28 @@ def test_sizes_without_memory_run_eagerly(
 
     monkeypatch.setattr(DelayedQueue, "capture", capture)
     executor = device_executor(config_of(tiny_model_dir), DelayedQueue())
-    assert executor.graphs is not None and executor.graphs.sizes == (1, 2)
+    assert executor.graphs is not None and executor.graphs.report.sizes == (1, 2)
     assert executor.execute(decode_plan(1, [3, 4, 5])).shape[0] == 3
     assert executor.execute(decode_plan(1, [3, 4])).shape[0] == 2
-    assert executor._graphs is not None and executor._graphs.num_replayed == 1
+    assert executor.graphs is not None and executor.graphs.num_replayed == 1
+
+
+def test_a_model_that_waits_for_the_device_is_not_captured(
+    tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as a mixture of experts that counts the tokens of each on the host."""
+    from tests.device import padded_backend
+
+    real = padded_backend.PaddedStep.attend
+
+    def attend(step, spec, queries, *others):
+        assert queries.abs().max().item() > 0
+        return real(step, spec, queries, *others)
+
+    monkeypatch.setattr(padded_backend.PaddedStep, "attend", attend)
+    executor = device_executor(config_of(tiny_model_dir), DelayedQueue())
+    assert executor.graphs is not None and executor.graphs.report.sizes == ()
+    assert "cannot be captured" in caplog.text and "waits for the device" in caplog.text
+    eager = device_executor(config_of(tiny_model_dir), DelayedQueue(), max_rows=0)
+    plan = decode_plan(1, [3, 4])
+    torch.testing.assert_close(on_host(executor.execute(plan)), on_host(eager.execute(plan)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from yaie.attention.plan import StepPlan
-from yaie.engine.decode_graphs import GraphReport
+from yaie.engine.decode_graphs import DecodeGraphs
 from yaie.engine.executor import Executor
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
@@ -45,7 +45,7 @@ class WatchedExecutor:
         return self._inner.kernels
 
     @property
-    def graphs(self) -> GraphReport | None:
+    def graphs(self) -> DecodeGraphs | None:
         return self._inner.graphs
 
     def execute(self, plan: StepPlan) -> torch.Tensor:

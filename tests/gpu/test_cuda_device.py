@@ -82,7 +82,7 @@ def test_a_replayed_step_is_the_eager_one(queue: CudaQueue, tiny_model_dir: Path
         executors.append(TransformersExecutor(loaded, PaddedBackend(queue, 48), memory))
     captured, eager = executors
     captured.capture_decoding(queue, 4)
-    assert captured.graphs is not None and captured.graphs.sizes == (1, 2, 4)
+    assert captured.graphs is not None and captured.graphs.report.sizes == (1, 2, 4)
     for seed, lengths in enumerate([[5], [3, 9], [7, 1, 4], [2, 8, 30, 6], [40]]):
         plan = decode_plan(seed, lengths)
         torch.testing.assert_close(

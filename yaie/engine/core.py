@@ -282,11 +282,12 @@ class EngineCore:
     def stats(self) -> EngineStats:
         """A copy of the current gauges and of the counters since the start."""
         tree, scheduler, now = self._tree, self.scheduler, time.monotonic()
-        backlog = scheduler.backlog
+        backlog, graphs = scheduler.backlog, self.executor.graphs
         return replace(
             scheduler.stats,
             num_waiting=scheduler.num_waiting + len(self._grammars),
             num_running=len(scheduler.running),
+            num_replayed_steps=graphs.num_replayed if graphs else 0,
             num_free_slots=tree.num_free,
             num_live_slots=tree.num_live,
             num_cached_slots=tree.num_cached,

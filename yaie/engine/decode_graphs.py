@@ -59,7 +59,8 @@ class DecodeGraphs:
     ) -> DecodeGraphs:
         """Capture steps of every size up to `max_rows`, the largest first: others reuse its memory.
 
-        The last slot of the pool belongs to no token. Sizes that do not fit are left out.
+        The last slot of the pool belongs to no token. Sizes that memory does not suffice for are
+        left out; of a model that cannot be captured, all of them.
         """
         began = time.perf_counter()
         spare_slot = model.pool.num_slots - 1
@@ -72,25 +73,26 @@ class DecodeGraphs:
                 logits = step.capture(_warm_up_plan(spare_slot), logits)
                 steps.append(step)
             except Exception as error:
-                if not is_out_of_memory(error):
-                    raise
-                log.warning(
-                    "no memory to capture decode steps of %d rows, which run slower: %s; use a "
-                    "lower --num-slots",
-                    *(size, error),
-                )
+                if is_out_of_memory(error):
+                    log.warning("decode steps of %d rows are not captured: %s", size, error)
+                    continue
+                # Such as a forward that reads values of the device on the host.
+                log.warning("decode steps cannot be captured and run slower: %s", error)
+                steps.clear()
+                break
         steps.reverse()
         report = GraphReport(
             sizes=tuple(step.size for step in steps),
             capture_s=time.perf_counter() - began,
             nbytes=sum(step.nbytes for step in steps),
         )
-        log.info(
-            "captured decode steps of %s rows in %.1f s, %d MiB",
-            ", ".join(map(str, report.sizes)),
-            report.capture_s,
-            report.nbytes // 2**20,
-        )
+        if steps:
+            log.info(
+                "captured decode steps of %s rows in %.1f s, %d MiB",
+                ", ".join(map(str, report.sizes)),
+                report.capture_s,
+                report.nbytes // 2**20,
+            )
         return cls(steps, report)
 
     def execute(self, plan: StepPlan) -> torch.Tensor | None:

@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 
 from yaie.attention.plan import StepPlan
-from yaie.engine.decode_graphs import GraphReport
+from yaie.engine.decode_graphs import DecodeGraphs
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.loader import LoadedModel
@@ -37,7 +37,7 @@ class Executor(Protocol):
         """The kernel library on the model's device, for the sampler; None without one."""
 
     @property
-    def graphs(self) -> GraphReport | None:
+    def graphs(self) -> DecodeGraphs | None:
         """The captured decode steps; None without any."""
 
     def execute(self, plan: StepPlan) -> torch.Tensor:

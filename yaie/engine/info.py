@@ -11,7 +11,7 @@ def describe_engine(config: EngineConfig, executor: Executor) -> EngineInfo:
     """Return what a ready engine reports of itself to clients."""
     loaded = executor.loaded
     metadata = loaded.metadata
-    graphs = executor.graphs
+    graphs = executor.graphs.report if executor.graphs else None
     return EngineInfo(
         model=config.model_name,
         model_path=str(loaded.path),

@@ -10,7 +10,7 @@ from yaie.attention.backend import AttentionBackend, CapturableBackend
 from yaie.attention.plan import StepPlan
 from yaie.device.queue import DeviceQueue
 from yaie.engine.batch import Batch, PooledModel
-from yaie.engine.decode_graphs import DecodeGraphs, GraphReport
+from yaie.engine.decode_graphs import DecodeGraphs
 from yaie.engine.pool_memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
@@ -88,9 +88,9 @@ class TransformersExecutor:
         return logits
 
     @property
-    def graphs(self) -> GraphReport | None:
+    def graphs(self) -> DecodeGraphs | None:
         """See `Executor.graphs`."""
-        return None if self._graphs is None else self._graphs.report
+        return self._graphs
 
     @torch.inference_mode()
     def capture_decoding(self, queue: DeviceQueue, max_rows: int) -> None:
