@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+import torch
+
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.choose import choose_backend
 from yaie.config import AttentionBackendName, EngineConfig
@@ -14,6 +16,7 @@ from yaie.engine.native_executor import NativeExecutor
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.errors import ConfigError
+from yaie.models.experts import experts_wait
 from yaie.models.fused.choose import choose_operations
 from yaie.models.loader import LoadedModel
 from yaie.models.native.decoder import build_native_decoder, restore_native_decoder
@@ -56,10 +59,9 @@ def choose_executor(
     if on_gpu and config is not None:
         loaded = size_pool(loaded, config, over_a_pool, CudaMeter(loaded.device))
     original = over_a_pool(loaded)
-    if may_pack and on_gpu:
-        original.fuse(choose_operations(loaded.device))
-    if on_gpu and config is not None:
-        original.capture_decoding(make_queue(loaded.device), config.max_running)
+    if on_gpu:
+        max_running = 0 if config is None else config.max_running
+        _prepare_launches(original, may_fuse=may_pack, max_running=max_running)
     memory = original.memory
     if not may_pack or kernels is None:
         if exact:
@@ -73,6 +75,25 @@ def choose_executor(
         return NativeExecutor(loaded, built, memory)
     original.pack_linears(kernels)
     return original
+
+
+def _prepare_launches(executor: TransformersExecutor, *, may_fuse: bool, max_running: int) -> None:
+    """Fuse the layers, then capture decode steps, as far as the model allows."""
+    loaded = executor.loaded
+    assert loaded.model is not None, "a packed model has no original"
+    if may_fuse:
+        executor.fuse(choose_operations(loaded.device))
+    if not max_running:
+        return
+    capability = torch.cuda.get_device_capability(loaded.device)
+    if experts_wait(loaded.model, loaded.dtype, capability):
+        log.warning(
+            "decode steps are not captured: torch computes experts in %s on this device one by "
+            "one, and waits for it in each layer",
+            loaded.metadata.dtype,
+        )
+        return
+    executor.capture_decoding(make_queue(loaded.device), max_running)
 
 
 def _open_backend(

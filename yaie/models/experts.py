@@ -1,0 +1,26 @@
+"""The experts of a model on a GPU, which transformers computes by its experts interface.
+
+Its default is one grouped product over all experts. torch has a kernel for that in bfloat16 on some
+devices. Elsewhere it copies the sizes of the groups to the host and multiplies one by one.
+"""
+
+from __future__ import annotations
+
+import torch
+
+_IMPLEMENTATION = "grouped_mm"
+_MAJORS = (9, 10)  # compute capabilities with torch's grouped kernel
+
+
+def experts_wait(model: torch.nn.Module, dtype: torch.dtype, capability: tuple[int, int]) -> bool:
+    """Return True if a forward waits for the device in its experts, and cannot be captured."""
+    if not any(_is_experts(module) for module in model.modules()):
+        return False
+    implementation = getattr(model.config, "_experts_implementation", None)
+    is_grouped = implementation == _IMPLEMENTATION and dtype is torch.bfloat16
+    return not (is_grouped and capability[0] in _MAJORS)
+
+
+def _is_experts(module: torch.nn.Module) -> bool:
+    """Return True for a module of transformers' experts interface, which sets these on each."""
+    return hasattr(module, "is_transposed") and hasattr(module, "has_gate")
