@@ -105,6 +105,7 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
     "bfe": _extract,
     "prmt": permute_bytes,
     "ex2": np.exp2,
+    "rsqrt": lambda x: np.float32(1) / np.sqrt(x),
     "lg2": np.log2,
     "rcp": lambda x: np.float32(1) / x,
 }
