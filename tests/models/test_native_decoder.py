@@ -46,8 +46,10 @@ RECOGNISED = [
     "granite",
     "phi3",
     "seed-oss",
+    "gemma",
 ]
-OTHERS = ["gemma2", "gpt2", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt", "glm", "ernie4-5"]
+RECOGNISED_FOR_A_GPU = ["glm", "ernie4-5"]  # the kernel library rotates halves only
+OTHERS = ["gemma2", "gpt2", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt"]
 
 needs_library = pytest.mark.skipif(
     load() is None, reason="no kernel library: there is no compiler here, and torch serves"

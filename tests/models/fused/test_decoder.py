@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from tests.models.test_native_decoder import OTHERS, RECOGNISED, load_case
+from tests.models.test_native_decoder import (
+    OTHERS,
+    RECOGNISED,
+    RECOGNISED_FOR_A_GPU,
+    load_case,
+)
 from yaie.attention.reference import ReferenceBackend
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
@@ -32,7 +37,7 @@ def logits_before_and_after(executor: TransformersExecutor) -> tuple[torch.Tenso
     return expected, executor.execute(plan)
 
 
-@pytest.mark.parametrize("name", RECOGNISED)
+@pytest.mark.parametrize("name", RECOGNISED + RECOGNISED_FOR_A_GPU)
 def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
     executor = executor_of(load_case(name, tmp_path))
     expected, found = logits_before_and_after(executor)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.attention.tree_decode.test_interpreted import run_interpreted
-from tests.models.test_native_decoder import RECOGNISED
+from tests.models.test_native_decoder import RECOGNISED, RECOGNISED_FOR_A_GPU
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(
@@ -24,14 +24,19 @@ def test_operations() -> None:
 @pytest.mark.integration
 def test_decoders() -> None:
     run_interpreted(
-        str(HERE / "interpreted_decoder.py"), FUSED_KINDS="llama:float32,qwen3:bfloat16"
+        str(HERE / "interpreted_decoder.py"),
+        FUSED_KINDS="qwen3:bfloat16,gemma:float32",
     )
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_decoders_of_all_recognised_models() -> None:
-    kinds = [f"{name}:{dtype}" for name in RECOGNISED for dtype in ("float32", "bfloat16")]
+    kinds = [
+        f"{name}:{dtype}"
+        for name in RECOGNISED + RECOGNISED_FOR_A_GPU
+        for dtype in ("float32", "bfloat16")
+    ]
     run_interpreted(str(HERE / "interpreted_decoder.py"), FUSED_KINDS=",".join(kinds))
 
 

@@ -164,11 +164,13 @@ def _fuse(parts: LayerParts, spec: AttentionSpec, rotary: Rotary) -> _Layer:
 
 
 def _norm(parts: NormParts) -> Norm:
-    return Norm(parts.weight, parts.epsilon)
+    return Norm(parts.weight, parts.epsilon, parts.offset)
 
 
 def _rotary(parts: DecoderParts, num_positions: int) -> Rotary:
     """Return tables of one angle for each pair; transformers' have each angle twice."""
     cosines, sines = rotary_tables(parts, num_positions)
     pairs = cosines.shape[-1] // 2
-    return Rotary(cosines[:, :pairs].contiguous(), sines[:, :pairs].contiguous())
+    return Rotary(
+        cosines[:, :pairs].contiguous(), sines[:, :pairs].contiguous(), parts.rotates_neighbours
+    )

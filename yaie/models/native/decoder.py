@@ -132,7 +132,7 @@ def _pack_decoder(
         num_layers=len(parts.layers),
         hidden=parts.embedding.embedding_dim,
         layers=ctypes.addressof(layers),
-        final_norm=packer.floats(parts.final_norm.weight),
+        final_norm=packer.floats(parts.final_norm.factors),
         head=packer.pack(LinearParts((parts.head,))),
         embedding=embedding,
         embedding_dtype=_DTYPES[loaded.dtype],
@@ -155,10 +155,10 @@ def _pack_decoder(
 def _pack_layer(packer: Packer, parts: LayerParts, attention: Layer) -> DecoderLayer:
     packer.keep(attention)
     norms = (parts.query_norm, parts.key_norm)
-    query_norm, key_norm = (None if norm is None else packer.floats(norm.weight) for norm in norms)
+    query_norm, key_norm = (None if norm is None else packer.floats(norm.factors) for norm in norms)
     return DecoderLayer(
-        attention_norm=packer.floats(parts.attention_norm.weight),
-        mlp_norm=packer.floats(parts.mlp_norm.weight),
+        attention_norm=packer.floats(parts.attention_norm.factors),
+        mlp_norm=packer.floats(parts.mlp_norm.factors),
         query_norm=query_norm,
         key_norm=key_norm,
         qkv=packer.pack(parts.qkv),
@@ -190,6 +190,8 @@ def build_native_decoder(
             )
         parts = recognise(loaded.model)
         require_plain_attention(parts, loaded.specs)
+        if parts.rotates_neighbours:
+            raise NotRecognised("its rotary positions pair neighbours")
     except NotRecognised as reason:
         if exact:
             raise not_exact(str(reason)) from None

@@ -24,7 +24,8 @@ def not_exact(reason: str) -> ConfigError:
     return ConfigError(
         f"exact is set, but this model is not batch-invariant: {reason}. Batch-invariant are "
         f"decoders that the kernel library runs whole, in bfloat16 or float32: those built like "
-        f"llama, mistral, qwen2, qwen3, smollm3, granite and phi3. Leave exact out for this model",
+        f"llama, mistral, qwen2, qwen3, smollm3, granite, phi3 and gemma. Leave exact out for this "
+        f"model",
         param="exact",
     )
 

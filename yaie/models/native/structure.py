@@ -2,8 +2,8 @@
 
 A recognised decoder is a stack of pre-norm layers: RMSNorm, query, key and value projections
 (together or apart, with or without bias and norms of the heads), rotary positions, attention,
-output projection, RMSNorm, a gated MLP: as in llama, mistral, qwen2, qwen3, smollm3, granite and
-phi3. A detail overlooked here shows in the comparison of logits with the original.
+output projection, RMSNorm, a gated MLP: as in llama, mistral, qwen2, qwen3, smollm3, granite, phi3,
+gemma and glm. A detail overlooked here shows in the comparison of logits with the original.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, j
 
 _LINEAR = (nn.Linear, QuantizedLinear)
 _LAYER = {"self_attn", "mlp", "input_layernorm", "post_attention_layernorm"}
+_NORM_TOLERANCE = 0.02  # of a norm in bfloat16
 _DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
 
 
@@ -78,10 +79,16 @@ def _weight_of(module: nn.Linear | QuantizedLinear, dtype: torch.dtype) -> torch
 
 @dataclass(frozen=True, slots=True)
 class NormParts:
-    """A plain RMSNorm: one weight."""
+    """An RMSNorm: rows are scaled to a mean square of 1, then by `weight + offset`."""
 
     weight: torch.Tensor  # [width]
     epsilon: float
+    offset: float = 0.0
+
+    @property
+    def factors(self) -> torch.Tensor:
+        """The factors of the scaled elements [width], in float32."""
+        return self.weight.float() + self.offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,7 @@ class DecoderParts:
     layers: tuple[LayerParts, ...]
     final_norm: NormParts
     rotary: nn.Module
+    rotates_neighbours: bool  # elements 2 i and 2 i + 1 are a pair, instead of i and i + half
     head: nn.Linear | QuantizedLinear
     embedding_factor: float
     logit_factor: float
@@ -143,10 +151,11 @@ def recognise(model: Any) -> DecoderParts:
     return DecoderParts(
         embedding=base.embed_tokens,
         layers=tuple(_layer(layer) for layer in layers),
+        rotates_neighbours=_rotates_neighbours([layer.self_attn for layer in layers]),
         final_norm=_norm(base.norm),
         rotary=base.rotary_emb,
         head=head,
-        embedding_factor=float(getattr(base, "embedding_multiplier", 1.0)),
+        embedding_factor=_embedding_factor(base),
         logit_factor=1.0 / scaling,
     )
 
@@ -177,7 +186,6 @@ def rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tensor
 def _layer(layer: Any) -> LayerParts:
     _require_children(layer, _LAYER, "a layer", optional=_DROPOUTS)
     attention, mlp = layer.self_attn, layer.mlp
-    _require_rotated_halves(attention)
     gate_up = _linears(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
     if gate_up.bias() is not None:  # gates and values are interleaved; so would the bias have to be
         raise NotRecognised(f"the gate of {type(mlp).__name__} has a bias")
@@ -210,12 +218,25 @@ def _require_children(
         raise NotRecognised(f"{what} ({type(module).__name__}) differs in {odd}")
 
 
-def _require_rotated_halves(attention: Any) -> None:
-    """Require rotary positions that pair element i with i + half, not with its neighbour."""
-    rotate = getattr(sys.modules[type(attention).__module__], "rotate_half", None)
-    expected = torch.tensor([-3.0, -4.0, 1.0, 2.0])
-    if rotate is None or not torch.equal(rotate(torch.tensor([1.0, 2.0, 3.0, 4.0])), expected):
-        raise NotRecognised(f"{type(attention).__name__} rotates in another way")
+def _rotates_neighbours(attentions: Sequence[Any]) -> bool:
+    """Return how rotary positions pair the elements of a head: with the half, or neighbours."""
+    probe = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    known = {(-3.0, -4.0, 1.0, 2.0): False, (-2.0, 1.0, -4.0, 3.0): True}
+    found = set()
+    for module in {type(attention).__module__ for attention in attentions}:
+        rotate = getattr(sys.modules[module], "rotate_half", None)
+        found.add(None if rotate is None else known.get(tuple(rotate(probe).tolist())))
+    if len(found) != 1 or (neighbours := found.pop()) is None:
+        raise NotRecognised(f"{type(attentions[0]).__name__} rotates in another way")
+    return neighbours
+
+
+def _embedding_factor(base: Any) -> float:
+    """Return the factor of embeddings: of the decoder, or of a scaled embedding, as rounded."""
+    embedding = base.embed_tokens
+    factor = float(getattr(base, "embedding_multiplier", 1.0))
+    scale = getattr(embedding, "embed_scale", None)
+    return factor if scale is None else factor * float(scale.to(embedding.weight.dtype))
 
 
 def _linears(module: Any, *choices: Sequence[str]) -> LinearParts:
@@ -238,10 +259,24 @@ def _without_value(qkv: LinearParts) -> tuple[LinearParts, LinearParts | None]:
 
 def _norm(module: nn.Module) -> NormParts:
     parameters = dict(module.named_parameters())
-    epsilon = getattr(module, "variance_epsilon", None)
+    epsilon = getattr(module, "variance_epsilon", getattr(module, "eps", None))
     if set(parameters) != {"weight"} or not isinstance(epsilon, float):
         raise NotRecognised(f"{type(module).__name__} is not a plain RMSNorm")
-    return NormParts(parameters["weight"].detach(), epsilon)
+    weight = parameters["weight"].detach()
+    return NormParts(weight, epsilon, _norm_offset(module, weight, epsilon))
+
+
+def _norm_offset(module: nn.Module, weight: torch.Tensor, epsilon: float) -> float:
+    """Return what the norm adds to its weight, found by evaluating it."""
+    probe = torch.linspace(-2, 2, weight.numel(), dtype=weight.dtype, device=weight.device)
+    with torch.no_grad():
+        found, wide = module(probe).float(), probe.float()
+    scaled = wide * torch.rsqrt(wide.square().mean() + epsilon)
+    for offset in (0.0, 1.0):
+        expected = scaled * (weight.float() + offset)
+        if (found - expected).norm() <= _NORM_TOLERANCE * expected.norm():
+            return offset
+    raise NotRecognised(f"{type(module).__name__} is not a plain RMSNorm")
 
 
 def _head_norm(attention: nn.Module, name: str) -> NormParts | None:
