@@ -10,6 +10,7 @@ from tests.device.delayed_queue import DelayedQueue
 from tests.device.device_model import MAX_ROWS, config_of, device_executor
 from tests.device.strict import device, on_host
 from tests.device.test_decode_graphs import decode_plan
+from tests.models.fused.test_decoder import fuse
 from yaie.models.fused.plain import PlainOperations
 
 
@@ -18,7 +19,7 @@ def test_a_captured_fused_step_is_the_original_one(tiny_model_dir: Path) -> None
     config = config_of(tiny_model_dir)
     original = device_executor(config, queue, max_rows=0)
     fused = device_executor(config, queue, max_rows=0)
-    fused.fuse(PlainOperations())
+    fuse(fused, PlainOperations())
     assert fused.name == "fused"
     for tensor in fused.pool.tensors():  # the comparison wrote there
         tensor.zero_()

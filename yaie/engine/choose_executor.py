@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 import torch
 
@@ -18,6 +19,7 @@ from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.errors import ConfigError
 from yaie.models.experts import experts_wait
 from yaie.models.fused.choose import choose_operations
+from yaie.models.fused.decoder import build_fused_decoder
 from yaie.models.loader import LoadedModel
 from yaie.models.native.decoder import build_native_decoder, restore_native_decoder
 from yaie.models.native.exactness import not_exact
@@ -55,13 +57,10 @@ def choose_executor(
     def over_a_pool(model: LoadedModel) -> TransformersExecutor:
         return TransformersExecutor(model, attention, PoolMemory(model, kernels, layout))
 
-    on_gpu = loaded.device.type == "cuda"
-    if on_gpu and config is not None:
-        loaded = size_pool(loaded, config, over_a_pool, CudaMeter(loaded.device))
-    original = over_a_pool(loaded)
-    if on_gpu:
-        max_running = 0 if config is None else config.max_running
-        _prepare_launches(original, may_fuse=may_pack, max_running=max_running)
+    if loaded.device.type == "cuda":
+        original = _executor_for_a_gpu(loaded, over_a_pool, may_fuse=may_pack, config=config)
+    else:
+        original = over_a_pool(loaded)
     memory = original.memory
     if not may_pack or kernels is None:
         if exact:
@@ -77,23 +76,33 @@ def choose_executor(
     return original
 
 
-def _prepare_launches(executor: TransformersExecutor, *, may_fuse: bool, max_running: int) -> None:
-    """Fuse the layers, then capture decode steps, as far as the model allows."""
-    loaded = executor.loaded
-    assert loaded.model is not None, "a packed model has no original"
-    if may_fuse:
-        executor.fuse(choose_operations(loaded.device))
-    if not max_running:
-        return
-    capability = torch.cuda.get_device_capability(loaded.device)
-    if experts_wait(loaded.model, loaded.dtype, capability):
+def _executor_for_a_gpu(
+    loaded: LoadedModel,
+    over_a_pool: Callable[[LoadedModel], TransformersExecutor],
+    *,
+    may_fuse: bool,
+    config: EngineConfig | None,
+) -> TransformersExecutor:
+    """Return an executor with fused layers, a measured pool and captured steps, where it can be."""
+    device, model = loaded.device, loaded.model
+    assert model is not None, "a packed model has no original"
+    fused = build_fused_decoder(loaded, choose_operations(device)) if may_fuse else None
+    if config is not None:
+        loaded = size_pool(loaded, config, over_a_pool, CudaMeter(device))
+    executor = over_a_pool(loaded)
+    if fused is not None:
+        executor.fuse(fused)
+    if config is None:
+        return executor
+    if experts_wait(model, loaded.dtype, torch.cuda.get_device_capability(device)):
         log.warning(
             "decode steps are not captured: torch computes experts in %s on this device one by "
             "one, and waits for it in each layer",
             loaded.metadata.dtype,
         )
-        return
-    executor.capture_decoding(make_queue(loaded.device), max_running)
+    else:
+        executor.capture_decoding(make_queue(device), config.max_running)
+    return executor
 
 
 def _open_backend(

@@ -16,12 +16,10 @@ from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
 from yaie.models.attention_hook import STEP_KEYWORD
 from yaie.models.fused.decoder import FusedDecoder
-from yaie.models.fused.operations import FusedOperations
 from yaie.models.loader import LoadedModel
 from yaie.models.native.agreement import DecoderDiffers, check_agreement, comparison_plan
 from yaie.models.native.linears import pack_linears, packable_linears
 from yaie.models.native.packing import Packer
-from yaie.models.native.structure import NotRecognised, recognise
 
 log = logging.getLogger(__name__)
 
@@ -130,27 +128,20 @@ class TransformersExecutor:
         check_agreement(loaded, found, expected)
 
     @torch.inference_mode()
-    def fuse(self, operations: FusedOperations) -> None:
-        """Run the layers fused from now on, if their structure and their logits are as expected.
-
-        The originals share the fused weights: both forms together take the memory of one.
-        """
+    def fuse(self, decoder: FusedDecoder) -> None:
+        """Run the layers by this decoder from now on, if its logits are the original's."""
         loaded = self.loaded
-        assert loaded.model is not None, "a packed model has no original"
+        plan = comparison_plan(loaded)
+        expected = self.execute(plan)
+        self._fused = decoder
         try:
-            plan = comparison_plan(loaded)
-            expected = self.execute(plan)
-            parts = recognise(loaded.model)
-            self._fused = FusedDecoder(parts, loaded.specs, operations, loaded.max_model_len)
             error = check_agreement(loaded, self.execute(plan), expected)
-        except NotRecognised as reason:
-            log.info("transformers runs the model: %s", reason)
         except Exception as reason:  # Triton's: no compiler, an unknown device
             self._fused = None
             log.warning("transformers runs the model, because its fused layers failed: %s", reason)
-        else:
-            log.info(
-                "fused layers run the model (%s); relative error of its logits: %.1e",
-                operations.name,
-                error,
-            )
+            return
+        log.info(
+            "fused layers run the model (%s); relative error of its logits: %.1e",
+            decoder.operations.name,
+            error,
+        )

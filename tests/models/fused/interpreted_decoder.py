@@ -11,7 +11,7 @@ import torch
 
 from tests.attention.tree_decode.interpreter import correct_rounding
 from tests.conformance.zoo import CASES, save
-from tests.models.fused.test_decoder import executor_of
+from tests.models.fused.test_decoder import executor_of, fuse
 from yaie.config import EngineConfig
 from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.models.fused.launch import TritonOperations
@@ -38,7 +38,7 @@ def test_equals_transformers(name: str, dtype: str, tmp_path: Path) -> None:
     executor = small_executor(name, tmp_path, dtype=dtype)
     plan = comparison_plan(executor.loaded)
     expected = executor.execute(plan)
-    executor.fuse(TritonOperations())
+    fuse(executor, TritonOperations())
     assert executor.name == "fused"
     pool = [tensor.clone() for tensor in executor.pool.tensors()]
     for tensor in executor.pool.tensors():  # the kernels fill it again
@@ -53,5 +53,5 @@ def test_equals_transformers(name: str, dtype: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(len(KINDS) < 4, reason="of the large set: a minute on a busy machine")
 def test_an_int8_pool(tmp_path: Path) -> None:
     executor = small_executor("qwen3", tmp_path, kv_dtype="int8")
-    executor.fuse(TritonOperations())
+    fuse(executor, TritonOperations())
     assert executor.name == "fused"  # the logits agreed

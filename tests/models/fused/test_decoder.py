@@ -16,9 +16,12 @@ from tests.models.test_native_decoder import (
     load_case,
 )
 from yaie.attention.reference import ReferenceBackend
+from yaie.config import EngineConfig
+from yaie.engine import choose_executor as choosing
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.models.fused.operations import Norm
+from yaie.models.fused.decoder import build_fused_decoder
+from yaie.models.fused.operations import FusedOperations, Norm
 from yaie.models.fused.plain import PlainOperations
 from yaie.models.loader import LoadedModel
 from yaie.models.native.agreement import comparison_plan
@@ -30,10 +33,16 @@ def executor_of(loaded: LoadedModel) -> TransformersExecutor:
     return TransformersExecutor(loaded, backend, memory)
 
 
+def fuse(executor: TransformersExecutor, operations: FusedOperations) -> None:
+    decoder = build_fused_decoder(executor.loaded, operations)
+    if decoder is not None:
+        executor.fuse(decoder)
+
+
 def logits_before_and_after(executor: TransformersExecutor) -> tuple[torch.Tensor, torch.Tensor]:
     plan = comparison_plan(executor.loaded)
     expected = executor.execute(plan)
-    executor.fuse(PlainOperations())
+    fuse(executor, PlainOperations())
     return expected, executor.execute(plan)
 
 
@@ -82,7 +91,7 @@ def test_a_failing_fusion_is_dropped(
     plan = comparison_plan(executor.loaded)
     expected = executor.execute(plan)
     with caplog.at_level(logging.WARNING):
-        executor.fuse(operations())
+        fuse(executor, operations())
     assert why in caplog.text
     assert executor.name == "transformers"
     assert torch.equal(executor.execute(plan), expected)  # the merged weights are the original's
@@ -92,7 +101,7 @@ def test_merged_weights_exist_once(tmp_path: Path) -> None:
     loaded = load_case("qwen2", tmp_path)
     model: Any = loaded.model
     before = {name: weight.clone() for name, weight in model.named_parameters()}
-    executor_of(loaded).fuse(PlainOperations())
+    fuse(executor_of(loaded), PlainOperations())
     for name, weight in model.named_parameters():
         assert torch.equal(weight, before[name]), name
     attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
@@ -104,3 +113,32 @@ def test_merged_weights_exist_once(tmp_path: Path) -> None:
         assert len(places) == 1
         size = sum(part.weight.nbytes for part in parts)
         assert parts[0].weight.untyped_storage().nbytes() == size
+
+
+@pytest.mark.parametrize(("name", "execution"), [("qwen3", "fused"), ("qwen3-moe", "transformers")])
+def test_the_executor_for_a_gpu(
+    name: str,
+    execution: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """On this CPU: the order of the steps, with the device's answers made up."""
+    captured: list[int] = []
+    monkeypatch.setattr(choosing, "size_pool", lambda loaded, *_: loaded)
+    monkeypatch.setattr(choosing, "CudaMeter", lambda _: None)
+    monkeypatch.setattr(choosing, "make_queue", lambda _: None)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (8, 0))
+    monkeypatch.setattr(
+        TransformersExecutor, "capture_decoding", lambda self, queue, rows: captured.append(rows)
+    )
+    loaded = load_case(name, tmp_path)
+    config = EngineConfig(model=str(tmp_path), max_running=7)
+    executor = choosing._executor_for_a_gpu(loaded, executor_of, may_fuse=True, config=config)
+    assert executor.name == execution
+    if execution == "fused":
+        assert captured == [7]
+    else:  # experts wait on this device
+        assert not captured and "decode steps are not captured" in caplog.text
+    unfused = choosing._executor_for_a_gpu(loaded, executor_of, may_fuse=False, config=None)
+    assert unfused.name == "transformers"

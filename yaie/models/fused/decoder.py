@@ -6,6 +6,7 @@ the original. A forward launches work and never waits for the device.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -24,14 +25,18 @@ from yaie.models.fused.operations import (
     Rotary,
     Store,
 )
+from yaie.models.loader import LoadedModel
 from yaie.models.native.structure import (
     DecoderParts,
     LayerParts,
     NormParts,
     NotRecognised,
+    recognise,
     require_plain_attention,
     rotary_tables,
 )
+
+log = logging.getLogger(__name__)
 
 _LEAST_STORED_BYTES = 2  # of an element: narrower ones are the backend's to round
 
@@ -139,6 +144,20 @@ class FusedDecoder:
         if not self.operations.stores or keys.itemsize < _LEAST_STORED_BYTES:
             return None
         return Store(keys, values, step.row_slots)
+
+
+def build_fused_decoder(loaded: LoadedModel, operations: FusedOperations) -> FusedDecoder | None:
+    """Return the model's decoder in fused form; None if its structure is not recognised.
+
+    It comes before the pool, which takes most of the memory that is left.
+    """
+    assert loaded.model is not None, "a packed model has no original"
+    try:
+        parts = recognise(loaded.model)
+        return FusedDecoder(parts, loaded.specs, operations, loaded.max_model_len)
+    except NotRecognised as reason:
+        log.info("transformers runs the model: %s", reason)
+        return None
 
 
 def _fuse(parts: LayerParts, spec: AttentionSpec, rotary: Rotary) -> _Layer:

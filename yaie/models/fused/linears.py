@@ -37,6 +37,8 @@ def _merged(modules: Sequence[nn.Linear]) -> LinearMap:
         bias = None
         if any(module.bias is not None for module in modules):
             bias = torch.cat([_bias_of(module) for module in modules])
+        if weight.is_cuda:
+            torch.cuda.empty_cache()  # the originals' blocks fit no later layer
     return lambda rows: nn.functional.linear(rows, weight, bias)
 
 

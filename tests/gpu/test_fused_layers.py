@@ -1,0 +1,37 @@
+"""The fused layers on a CUDA device, against the original layers there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.models.fused.test_decoder import executor_of
+from tests.models.test_native_decoder import RECOGNISED, RECOGNISED_FOR_A_GPU, load_case
+from yaie.models.fused.choose import choose_operations
+from yaie.models.fused.decoder import build_fused_decoder
+from yaie.models.native.agreement import comparison_plan
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", RECOGNISED + RECOGNISED_FOR_A_GPU)
+def test_fused_layers_equal_the_originals(name: str, dtype: str, tmp_path: Path) -> None:
+    executor = executor_of(load_case(name, tmp_path, device="cuda", dtype=dtype))
+    plan = comparison_plan(executor.loaded)
+    expected = executor.execute(plan).clone()
+    operations = choose_operations(executor.loaded.device)
+    assert operations.name == "triton"
+    decoder = build_fused_decoder(executor.loaded, operations)
+    assert decoder is not None
+    executor.fuse(decoder)
+    assert executor.name == "fused"
+    for tensor in executor.pool.tensors():  # the kernels fill it again
+        tensor.zero_()
+    error = (executor.execute(plan) - expected).norm() / expected.norm()
+    assert float(error) < {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.01}[dtype]
