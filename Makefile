@@ -77,7 +77,7 @@ $(CLIENTS_STAMP): $(NEWEST_LOCK) $(OPENAI_2_LOCK) tests/clients/js/package-lock.
 test-training: setup  ## the tests of the built-in model's training text (several minutes)
 	$(BIN)/python -m pytest training $(WORKERS)
 
-test-flashinfer: setup  ## the engine on FlashInfer's planner and wrappers, without a GPU (nvcc; compiles for 20 minutes once)
+test-flashinfer: setup  ## the engine on FlashInfer's planner and wrappers, without a GPU (nvcc; compiles for 7 minutes once, tests for 4)
 	$(BIN)/python -m tests.flashinfer
 
 test-triton: setup  ## tree decode without a GPU: interpreted, compiled for four architectures, as PTX; sets of CI and full ones

@@ -56,7 +56,7 @@ class Subject(NamedTuple):
 
 SUBJECTS = {
     "llama": Subject("llama"),
-    "groups-of-7": Subject("llama", num_heads=7, num_kv_heads=1, tolerance=0.15),
+    "groups-of-7": Subject("llama", num_heads=7, num_kv_heads=1, tolerance=0.25),  # larger logits
     "float8-pool": Subject("llama", kv_dtype="float8_e4m3fn"),
     "gemma2": Subject("gemma2"),
     "gpt_oss": Subject("gpt_oss", tolerance=0.15),  # experts multiply what differs
