@@ -279,6 +279,9 @@ class _Layout:
         decode step have one row: creating arrays would cost more than all the rest.
         """
         node, cached, first_row = rows.node, rows.node.num_computed, self.num_rows
+        if rows.computed_to == cached + 1 and len(rows.logits) == 1 and cached in rows.logits:
+            self._add_next_row(node, cached, int(slots[cached]))  # of a decoding sequence
+            return cached + 1
         wanted = sorted(rows.logits)
         again = [offset for offset in wanted if offset < cached]
         for offset in again:
@@ -294,12 +297,21 @@ class _Layout:
             self.written.extend(range(first_new, self.num_rows))
         for index, offset in enumerate(wanted):
             self.logit_index[(node, offset)] = len(self.logit_rows)
-            self.logit_rows.append(
-                first_row + index if offset < cached else first_new + offset - cached
-            )
+            row = first_row + index if offset < cached else first_new + offset - cached
+            self.logit_rows.append(row)
         if rows.computed_to > cached:
             return rows.computed_to
         return again[-1] + 1 if again else 0
+
+    def _add_next_row(self, node: Node, offset: int, slot: int) -> None:
+        """Append one new row with its logits."""
+        self.token_ids.append(node.tokens[offset])
+        self.positions.append(node.start + offset)
+        self.slots.append(slot)
+        self.written.append(self.num_rows)
+        self.logit_index[(node, offset)] = len(self.logit_rows)
+        self.logit_rows.append(self.num_rows)
+        self.num_rows += 1
 
     def _add_segment(self, keys: _Carry, first_row: int, end_row: int) -> None:
         self.segments.add(keys.parts(), keys.first_position, first_row, end_row, keys.level)

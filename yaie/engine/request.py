@@ -197,6 +197,8 @@ class Sequence:
         """Count the rows until its next token, shared ones included."""
         assert self.cursor is not None
         pending, node, end = 0, self.cursor.node, self.cursor.offset
+        if node is not None and node.num_computed and end - node.num_computed <= 1:
+            return 1  # true of every decoding sequence; the nodes above are computed
         while node is not None and node.num_computed < end:
             pending += end - node.num_computed
             node = node.parent

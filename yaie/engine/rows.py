@@ -121,11 +121,8 @@ def in_row_order(running: List[Sequence], policy: AdmissionPolicy) -> list[Seque
     equals, so that it progresses in every step, however many rows the others need.
     """
     first = first_by_standing(running, policy)
+    rank = policy.rank
     return sorted(  # stable: `running` is in order of admission
         running,
-        key=lambda seq: (
-            seq.count_pending_rows() > 1,
-            policy.rank(seq.request),
-            seq is not first,
-        ),
+        key=lambda seq: (seq.count_pending_rows() > 1, rank(seq.request), seq is not first),
     )
