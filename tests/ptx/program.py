@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tests.ptx.arithmetic import TYPES
+
 _COMMENT = re.compile(r"//[^\n]*")
 _ENTRY = re.compile(r"\.entry\s+(\w+)\s*\((.*?)\)(.*)", re.DOTALL)
 _PARAMETER = re.compile(r"\.param\s+\.(\w+).*?(\w+)$", re.DOTALL)
 _LABEL = re.compile(r"([$\w]+):")
-_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+%([a-z]+)<\d+>")
-_REGISTER_BYTES = {"pred": 1, "b16": 2, "b32": 4, "b64": 8}
+# Registers of blocks inside a kernel have names without "%".
+_REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+%?([a-z]+)<\d+>")
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def parse(text: str) -> Program:
             continue
         declared = _REGISTERS.match(line)
         if declared is not None:
-            registers[declared.group(2)] = _REGISTER_BYTES[declared.group(1)]
+            registers[declared.group(2)] = TYPES[declared.group(1)].itemsize
             continue
         if line.startswith("."):  # .loc, .pragma
             continue
@@ -74,9 +76,16 @@ def parse(text: str) -> Program:
 
 
 def _body(text: str) -> list[str]:
-    """Return the lines between the kernel's braces, which stand alone in their lines."""
-    lines = [line.strip() for line in text.splitlines()]
-    return [line for line in lines[lines.index("{") + 1 : lines.index("}")] if line]
+    """Return the lines between the kernel's braces. Braces stand alone in their lines."""
+    found, depth = [], 0
+    for line in map(str.strip, text.splitlines()):
+        if line == "}" and depth == 1:
+            return found
+        if line in ("{", "}"):
+            depth += 1 if line == "{" else -1
+        elif line and depth:
+            found.append(line)
+    raise AssertionError("the kernel has no end")
 
 
 def _instruction(statement: str) -> Instruction:

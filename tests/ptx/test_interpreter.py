@@ -220,3 +220,18 @@ def test_asynchronous_copies_take_effect_at_their_wait(
 ) -> None:
     found = outputs_of(COPY.format(used=used, pending=pending), NUMBERS)
     assert (found == expected).all()
+
+
+def test_a_block_has_registers_of_its_own() -> None:
+    """Triton widens four bytes at once by such a block of inline assembly."""
+    body = """
+	{
+	.reg .s8 s<4>;
+	.reg .f32 f<2>;
+	mov.b32 	{s0, s1, s2, s3}, %r2;
+	cvt.rn.f32.s8 	f0, s2;
+	mov.b32 	%r3, f0;
+	}
+"""
+    found = outputs_of(body, NUMBERS).view(np.float32)
+    assert (found == NUMBERS.view(np.int8).reshape(32, 4)[:, 2]).all()

@@ -17,7 +17,7 @@ from tests.ptx.program import Instruction, Program, split_operands
 
 LANES = 32
 Mask = NDArray[np.bool_]
-_REGISTER = re.compile(r"%([a-z]+)\d+")
+_REGISTER = re.compile(r"%?([a-z]+)\d+")
 _ADDRESS = re.compile(r"\[\s*([%$\w]+)\s*(?:\+\s*(-?\w+))?\s*\]")
 _UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
