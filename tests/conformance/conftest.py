@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.conformance.zoo import CASES, VOCAB_SIZE, Case, save
+from tests.conformance.case import VOCAB_SIZE, Case, save
+from tests.conformance.zoo import CASES
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor
 from yaie.engine.executor import Executor
@@ -92,6 +93,19 @@ _BY_DEFAULT = {
     "torch": {"llama"},
 }
 _INTEGRATION_IN_TORCH = {"mistral-window", "gemma2", "gpt-oss", "deepseek-v3", "gpt2"}
+# Models whose attention other cases show in all tests: the integration run has the tests below of
+# them, the slow run the others.
+_KINDRED = {
+    *("afmoe", "arcee", "cohere", "cohere2-moe", "deepseek-v2", "dots1", "ernie4-5-moe"),
+    *("exaone-moe", "glm4-moe", "glm4-moe-lite", "gpt2-by-layer", "granite-hybrid", "granite-moe"),
+    *("granite-moe-shared", "hy-v3", "llama-linear", "llama-mha", "llama-tied", "mellum"),
+    *("minimax-m2", "mixtral", "nanochat", "olmo", "phi", "phi3-partial", "phimoe", "solar-open"),
+}
+_OF_KINDRED = {
+    "test_alone",
+    "test_geometry_matches_the_config",
+    "test_schedules_through_the_tree",
+}
 
 
 @pytest.fixture(scope="session", params=_DEVICES)
@@ -102,13 +116,14 @@ def device(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most models to the integration run, and in torch to the slow run."""
+    """Leave most models to the integration run, and most of them in torch to the slow run."""
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         case, device = parameters.get("subject"), parameters.get("device")
         if not isinstance(case, Case) or case.name in _BY_DEFAULT.get(str(device), set()):
             continue
-        slow = device == "torch" and case.name not in _INTEGRATION_IN_TORCH
+        slow = case.name in _KINDRED and item.originalname not in _OF_KINDRED  # type: ignore[attr-defined]
+        slow = slow or (device == "torch" and case.name not in _INTEGRATION_IN_TORCH)
         item.add_marker(pytest.mark.slow if slow else pytest.mark.integration)
 
 

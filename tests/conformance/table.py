@@ -10,7 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from tests.conformance.zoo import CASES
-from yaie.models.support import REFUSED, SUPPORTED
+from yaie.models.architectures import REFUSED, SUPPORTED
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 BEGIN = "<!-- begin: written by tests/conformance/table.py -->"

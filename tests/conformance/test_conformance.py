@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from tests.conformance.case import VOCAB_SIZE
 from tests.conformance.conftest import NUM_SLOTS, TOLERANCE, Subject, close
 from tests.conformance.naive import NaiveCache
-from tests.conformance.zoo import VOCAB_SIZE
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.geometry import estimate_pool_shapes, pool_shapes
 

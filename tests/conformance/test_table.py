@@ -6,7 +6,7 @@ import transformers
 
 from tests.conformance.table import PAGE, page_with, render
 from tests.conformance.zoo import CASES
-from yaie.models.support import SUPPORTED
+from yaie.models.architectures import SUPPORTED
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from tests.conformance.zoo import CASES, save
+from tests.conformance.case import save
+from tests.conformance.zoo import CASES
 from tests.device.delayed_queue import DelayedQueue
 from tests.device.device_model import MAX_ROWS, config_of, device_executor
 from tests.device.strict import device, on_host

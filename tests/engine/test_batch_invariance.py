@@ -18,7 +18,8 @@ import torch
 
 from tests.attention.test_cpu import LOADED, SETS
 from tests.attention.test_exact import path_of
-from tests.conformance.zoo import CASES, VOCAB_SIZE, save
+from tests.conformance.case import VOCAB_SIZE, save
+from tests.conformance.zoo import CASES
 from tests.engine.watched_executor import Execute, WatchedExecutor
 from yaie.attention.plan import FoldingCost, StepPlan
 from yaie.config import EngineConfig

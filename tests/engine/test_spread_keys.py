@@ -10,7 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conformance.zoo import CASES, save
+from tests.conformance.case import save
+from tests.conformance.zoo import CASES
 from tests.engine.test_kv_dtype import divergence, logits_of, make_executor
 from yaie.engine import batch
 from yaie.kvcache.quantized import quantize, spread

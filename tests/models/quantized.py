@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.conformance.zoo import CASES, Case, save
+from tests.conformance.case import Case, save
+from tests.conformance.zoo import CASES
 
 AWQ_ORDER = (0, 2, 4, 6, 1, 3, 5, 7)  # of the outputs in a word
 _QUANTIZED = re.compile(r"(layers|h)\.\d+\..*\.weight$")

@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch import nn
 
-from tests.conformance.zoo import CASES, VOCAB_SIZE
+from tests.conformance.case import VOCAB_SIZE
+from tests.conformance.zoo import CASES
 from tests.tiny_model import write_tiny_model
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from tests.conformance.zoo import CASES, WINDOW
+from tests.conformance.case import WINDOW
+from tests.conformance.zoo import CASES
 from yaie.attention.spec import AttentionSpec
 from yaie.errors import ModelUnsupported
 from yaie.models.attention_hook import IMPLEMENTATION, register

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from tests.conformance.zoo import CASES, save
+from tests.conformance.case import save
+from tests.conformance.zoo import CASES
 from tests.engine.asking import ask, run
 from tests.models.test_native_decoder import load_case, needs_library
 from yaie.config import EngineConfig

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from tests.conformance.zoo import CASES, save
+from tests.conformance.case import save
+from tests.conformance.zoo import CASES
 from tests.models.folders import make_llama
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor

@@ -11,7 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
-from tests.conformance.zoo import CASES, Case
+from tests.conformance.case import Case
+from tests.conformance.zoo import CASES
 from tests.engine.asking import ask, run
 from tests.engine.oracle import Oracle
 from tests.models.folders import edit_json

@@ -16,7 +16,8 @@ from safetensors.torch import save_file
 from torch import nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from tests.conformance.zoo import CASES, save
+from tests.conformance.case import save
+from tests.conformance.zoo import CASES
 from tests.models.folders import edit_json, make_llama
 from tests.models.quantized import Integers, Kind, stored, write_pair
 from yaie.config import EngineConfig

@@ -39,7 +39,7 @@ def models(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
 ) -> None:
     """List models here, models to start with, and architectures."""
-    from yaie.models.support import SUPPORTED
+    from yaie.models.architectures import SUPPORTED
 
     local = [inspect_model(name, folder) for name, folder in local_folders()]
     if as_json:

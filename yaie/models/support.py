@@ -1,135 +1,28 @@
-"""The supported architectures, and the reasons to refuse others. Data, and pure checks.
+"""The checks of a model by its `config.json`: is it supported, and over which context.
 
-Torch-free: a refusal takes milliseconds. The conformance suite (`tests/conformance`) compares each
-architecture in `SUPPORTED` with transformers; the table in `docs/models.md` is written from here.
+Torch-free: a refusal takes milliseconds.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from yaie.errors import ModelUnsupported
+from yaie.models.architectures import (
+    ENCODER_DECODER,
+    REFUSED,
+    SUPPORTED,
+    SupportedArchitecture,
+)
 from yaie.models.quantization.formats import stored_quantization
 
 HOW_TO_ASK = (
     "an architecture is added by adding a case to tests/conformance; please open an issue that "
     "names the model"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SupportedArchitecture:
-    """An architecture that the conformance suite covers."""
-
-    architecture: str  # class named in config.json
-    model_type: str
-    known_as: str  # its well-known models
-
-
-SUPPORTED: tuple[SupportedArchitecture, ...] = (
-    SupportedArchitecture("ApertusForCausalLM", "apertus", "Apertus"),
-    SupportedArchitecture("Cohere2ForCausalLM", "cohere2", "Command R7B, Command A"),
-    SupportedArchitecture("CohereForCausalLM", "cohere", "Command R, Aya"),
-    SupportedArchitecture("DeepseekV2ForCausalLM", "deepseek_v2", "DeepSeek V2 and V2-Lite"),
-    SupportedArchitecture(
-        "DeepseekV3ForCausalLM", "deepseek_v3", "Moonlight; DeepSeek V3, R1 in bfloat16"
-    ),
-    SupportedArchitecture("Ernie4_5ForCausalLM", "ernie4_5", "ERNIE 4.5 0.3B"),
-    SupportedArchitecture("Exaone4ForCausalLM", "exaone4", "EXAONE 4"),
-    SupportedArchitecture("Gemma2ForCausalLM", "gemma2", "Gemma 2"),
-    SupportedArchitecture("Gemma3ForCausalLM", "gemma3_text", "Gemma 3 270M and 1B"),
-    SupportedArchitecture("Gemma4ForCausalLM", "gemma4_text", "Gemma 4, text-only checkpoints"),
-    SupportedArchitecture("GemmaForCausalLM", "gemma", "Gemma 1"),
-    SupportedArchitecture("Glm4ForCausalLM", "glm4", "GLM-4-0414"),
-    SupportedArchitecture("Glm4MoeForCausalLM", "glm4_moe", "GLM-4.5, GLM-4.6"),
-    SupportedArchitecture("GlmForCausalLM", "glm", "GLM-4 9B"),
-    SupportedArchitecture("GPT2LMHeadModel", "gpt2", "GPT-2, DistilGPT-2"),
-    SupportedArchitecture("GPTBigCodeForCausalLM", "gpt_bigcode", "StarCoder, SantaCoder"),
-    SupportedArchitecture("GPTNeoXForCausalLM", "gpt_neox", "Pythia, GPT-NeoX"),
-    SupportedArchitecture("GptOssForCausalLM", "gpt_oss", "gpt-oss in bfloat16"),
-    SupportedArchitecture("GraniteForCausalLM", "granite", "Granite 3, dense"),
-    SupportedArchitecture("LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi"),
-    SupportedArchitecture("MistralForCausalLM", "mistral", "Mistral 7B, Mistral Nemo"),
-    SupportedArchitecture("MixtralForCausalLM", "mixtral", "Mixtral 8x7B, 8x22B"),
-    SupportedArchitecture("Olmo2ForCausalLM", "olmo2", "OLMo 2"),
-    SupportedArchitecture("Olmo3ForCausalLM", "olmo3", "OLMo 3"),
-    SupportedArchitecture("OlmoeForCausalLM", "olmoe", "OLMoE"),
-    SupportedArchitecture("OlmoForCausalLM", "olmo", "OLMo 1"),
-    SupportedArchitecture("OPTForCausalLM", "opt", "OPT"),
-    SupportedArchitecture("Phi3ForCausalLM", "phi3", "Phi-3, Phi-3.5, Phi-4"),
-    SupportedArchitecture("PhiForCausalLM", "phi", "Phi-1.5, Phi-2"),
-    SupportedArchitecture("Qwen2ForCausalLM", "qwen2", "Qwen 2 and 2.5, DeepSeek R1 Distill"),
-    SupportedArchitecture("Qwen2MoeForCausalLM", "qwen2_moe", "Qwen1.5-MoE, Qwen2 57B-A14B"),
-    SupportedArchitecture("Qwen3ForCausalLM", "qwen3", "Qwen 3; the built-in model"),
-    SupportedArchitecture("Qwen3MoeForCausalLM", "qwen3_moe", "Qwen 3 30B-A3B, 235B-A22B"),
-    SupportedArchitecture("SeedOssForCausalLM", "seed_oss", "Seed-OSS"),
-    SupportedArchitecture("SmolLM3ForCausalLM", "smollm3", "SmolLM3"),
-    SupportedArchitecture("Starcoder2ForCausalLM", "starcoder2", "StarCoder 2"),
-)
-
-_LINEAR = (
-    "it mixes attention with layers that carry a running state (linear attention or state space); "
-    "such a state belongs to a position and cannot be shared through the tree yet"
-)
-_STATE = "it has no attention layers: its state cannot be shared through the tree"
-_CHUNKED = (
-    "its chunked attention is expressed in a mask only, and its attention temperature is taken "
-    "from the place in the batch instead of the position"
-)
-_MASK = "its attention (ALiBi, or its own layout) bypasses transformers' attention interface"
-_ENCODER = "it is an encoder-decoder: its decoder also attends to the encoder's output"
-_IMAGES = "it takes images or audio; only its text-only sibling class could be served"
-
-# Popular model types that would be computed wrongly or cannot run, with the reason.
-REFUSED: dict[str, str] = {
-    "bamba": _LINEAR,
-    "falcon_h1": _LINEAR,
-    "granitemoehybrid": _LINEAR,
-    "jamba": _LINEAR,
-    "kimi_linear": _LINEAR,
-    "lfm2": _LINEAR,
-    "minimax": _LINEAR,
-    "nemotron_h": _LINEAR,
-    "olmo_hybrid": _LINEAR,
-    "qwen3_5": _LINEAR,
-    "qwen3_5_text": _LINEAR,
-    "qwen3_5_moe": _LINEAR,
-    "qwen3_5_moe_text": _LINEAR,
-    "qwen3_next": _LINEAR,
-    "recurrent_gemma": _LINEAR,
-    "zamba": _LINEAR,
-    "zamba2": _LINEAR,
-    "mamba": _STATE,
-    "mamba2": _STATE,
-    "falcon_mamba": _STATE,
-    "rwkv": _STATE,
-    "xlstm": _STATE,
-    "llama4": _CHUNKED,
-    "llama4_text": _CHUNKED,
-    "bloom": _MASK,
-    "falcon": _MASK,
-    "gptj": _MASK,
-    "mpt": _MASK,
-    "stablelm": _MASK,
-    "bart": _ENCODER,
-    "t5": _ENCODER,
-    "t5gemma": _ENCODER,
-    "whisper": _ENCODER,
-    "bert": "its attention is bidirectional, and it does not generate text",
-    "gemma3": _IMAGES,
-    "gemma3n": "its layers share keys and values in a way that is not tested yet",
-    "gemma3n_text": "its layers share keys and values in a way that is not tested yet",
-    "gemma4": _IMAGES,
-    "mistral3": _IMAGES,
-    "qwen2_vl": _IMAGES,
-    "qwen2_5_vl": _IMAGES,
-    "qwen3_vl": _IMAGES,
-    "llava": _IMAGES,
-}
 
 _BY_ARCHITECTURE = {entry.architecture: entry for entry in SUPPORTED}
 _BY_MODEL_TYPE = {entry.model_type: entry for entry in SUPPORTED}
@@ -160,7 +53,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
             f"(transformers_weights); call that file model.safetensors and remove the setting"
         )
     if config.get("is_encoder_decoder"):
-        raise ModelUnsupported(f"{name} cannot be served: {_ENCODER}")
+        raise ModelUnsupported(f"{name} cannot be served: {ENCODER_DECODER}")
     if config.get("use_bidirectional_attention"):
         raise ModelUnsupported(
             f"{name} with use_bidirectional_attention cannot be served: tokens see later ones"

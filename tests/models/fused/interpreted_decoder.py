@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from tests.attention.tree_decode.interpreter import correct_rounding
-from tests.conformance.zoo import CASES, save
+from tests.conformance.case import save
+from tests.conformance.zoo import CASES
 from tests.models.fused.test_decoder import executor_of, fuse
 from yaie.config import EngineConfig
 from yaie.engine.transformers_executor import TransformersExecutor

@@ -22,6 +22,7 @@ from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, j
 _LINEAR = (nn.Linear, QuantizedLinear)
 _LAYER = {"self_attn", "mlp", "input_layernorm", "post_attention_layernorm"}
 _NORM_TOLERANCE = 0.02  # of a norm in bfloat16
+_ATTENTION = {"q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "q_norm", "k_norm"}
 _DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
 
 
@@ -145,6 +146,7 @@ def recognise(model: Any) -> DecoderParts:
         raise NotRecognised("not a stack of layers below a linear head")
     _require_children(base, {"embed_tokens", "layers", "norm", "rotary_emb"}, "the decoder")
     config = getattr(model, "config", None)
+    _require_positions_in_tables_only(config)
     scaling = float(getattr(config, "logits_scaling", 1.0))
     if scaling != 1.0 and head.bias is not None:  # the head's inputs are scaled, a bias is not
         raise NotRecognised("the head has a bias, and its logits are scaled")
@@ -186,6 +188,9 @@ def rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tensor
 def _layer(layer: Any) -> LayerParts:
     _require_children(layer, _LAYER, "a layer", optional=_DROPOUTS)
     attention, mlp = layer.self_attn, layer.mlp
+    odd = sorted({name for name, _ in attention.named_children()} - _ATTENTION)
+    if odd:
+        raise NotRecognised(f"{type(attention).__name__} has {', '.join(odd)} besides projections")
     gate_up = _linears(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
     if gate_up.bias() is not None:  # gates and values are interleaved; so would the bias have to be
         raise NotRecognised(f"the gate of {type(mlp).__name__} has a bias")
@@ -216,6 +221,16 @@ def _require_children(
     if names != wanted:
         odd = ", ".join(sorted(names ^ wanted))
         raise NotRecognised(f"{what} ({type(module).__name__}) differs in {odd}")
+
+
+def _require_positions_in_tables_only(config: Any) -> None:
+    """Require queries that are scaled alike at all positions.
+
+    Ministral 3 scales those beyond its original length: the short comparison would not show it.
+    """
+    table = getattr(config, "rope_parameters", None)
+    if isinstance(table, dict) and table.get("llama_4_scaling_beta"):
+        raise NotRecognised("queries are scaled by their position (llama_4_scaling_beta)")
 
 
 def _rotates_neighbours(attentions: Sequence[Any]) -> bool:
