@@ -100,6 +100,7 @@ _KINDRED = {
     *("exaone-moe", "glm4-moe", "glm4-moe-lite", "gpt2-by-layer", "granite-hybrid", "granite-moe"),
     *("granite-moe-shared", "hy-v3", "llama-linear", "llama-mha", "llama-tied", "mellum"),
     *("minimax-m2", "mixtral", "nanochat", "olmo", "phi", "phi3-partial", "phimoe", "solar-open"),
+    *("gemma4-unified", "hunyuan-alpha"),
 }
 _OF_KINDRED = {
     "test_alone",

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from yaie.errors import ModelUnsupported
+from yaie.models.architectures import REFUSED, SUPPORTED
+from yaie.models.hf_model import read_hf_config
 from yaie.models.support import (
-    REFUSED,
-    SUPPORTED,
     check_supported,
     has_longrope,
     longest_context,
 )
 
 LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+GEMMA = {"architectures": ["Gemma4ForCausalLM"], "model_type": "gemma4_text"}
+GRANITE = {"architectures": ["GraniteMoeHybridForCausalLM"], "model_type": "granitemoehybrid"}
+HUNYUAN = {"architectures": ["HunYuanDenseV1ForCausalLM"], "model_type": "hunyuan_v1_dense"}
+MINIMAX = {"architectures": ["MiniMaxM2ForCausalLM"], "model_type": "minimax_m2"}
 
 
 @pytest.mark.parametrize("entry", SUPPORTED, ids=lambda entry: entry.architecture)
@@ -41,6 +47,14 @@ def test_refused_by_name(model_type: str) -> None:
             {"architectures": ["NewForCausalLM"], "auto_map": {"AutoConfig": "a.B"}},
             "trust_remote_code",
         ),
+        (  # transformers has the class: the folder's code is not what is missing
+            {
+                "architectures": ["YoutuForCausalLM"],
+                "model_type": "youtu",
+                "auto_map": {"AutoConfig": "a.B"},
+            },
+            "does not cover it",
+        ),
         (
             {"architectures": ["LlamaForSequenceClassification"], "model_type": "llama"},
             "only LlamaForCausalLM of that family",
@@ -52,7 +66,12 @@ def test_refused_by_name(model_type: str) -> None:
         ({**LLAMA, "is_encoder_decoder": True}, "encoder-decoder"),
         ({**LLAMA, "use_bidirectional_attention": True}, "see later ones"),
         ({**LLAMA, "layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),
-        ({**LLAMA, "layer_types": ["chunked_attention"]}, "chunked_attention"),
+        ({**LLAMA, "use_bidirectional_attention": "vision"}, "see later ones"),
+        ({**GEMMA, "use_bidirectional_attention": "all"}, "see later ones"),
+        ({**GRANITE, "layer_types": ["mamba", "attention"]}, "type mamba .* running state"),
+        ({**LLAMA, "layer_types": ["chunked_attention"]}, r"chunked_attention .* attention are\."),
+        ({**LLAMA, "rope_scaling": {"type": "dynamic", "alpha": 9.0}}, "longest row of a batch"),
+        ({**HUNYUAN, "rope_scaling": {"type": "dynamic", "factor": 2}}, "longest row of a batch"),
         ({**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 2}}, "longest row of a batch"),
         ({**LLAMA, "rope_parameters": {"rope_type": "dynamic"}}, "longest row of a batch"),
         (
@@ -69,6 +88,32 @@ def test_refused_by_name(model_type: str) -> None:
 def test_refused_with_the_reason(config: dict[str, Any], reason: str) -> None:
     with pytest.raises(ModelUnsupported, match=reason):
         check_supported(config)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {**GEMMA, "use_bidirectional_attention": "vision"},  # among the tokens of an image only
+        {**GRANITE, "layer_types": ["attention", "attention"]},
+        {**HUNYUAN, "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}},
+        {**MINIMAX, "auto_map": {"AutoConfig": "configuration_minimax_m2.MiniMaxM2Config"}},
+    ],
+)
+def test_settings_without_an_effect_on_text_are_served(config: dict[str, Any]) -> None:
+    assert check_supported(config).architecture == config["architectures"][0]
+
+
+def test_transformers_reads_the_layer_types_of_granite_as_full_attention(tmp_path: Path) -> None:
+    config = {**GRANITE, "num_hidden_layers": 2, "layer_types": ["attention", "attention"]}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert read_hf_config(tmp_path).layer_types == ["full_attention", "full_attention"]
+
+
+def test_every_refusal_is_one_line() -> None:
+    for model_type in REFUSED:
+        with pytest.raises(ModelUnsupported) as refusal:
+            check_supported({"architectures": ["X"], "model_type": model_type})
+        assert "\n" not in refusal.value.message
 
 
 def test_the_reason_names_only_the_right_class() -> None:

@@ -38,7 +38,11 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("ExaoneMoeForCausalLM", "exaone_moe", "K-EXAONE"),
     SupportedArchitecture("Gemma2ForCausalLM", "gemma2", "Gemma 2"),
     SupportedArchitecture("Gemma3ForCausalLM", "gemma3_text", "Gemma 3 270M and 1B"),
+    SupportedArchitecture("Gemma3nForCausalLM", "gemma3n_text", "Gemma 3n, text-only checkpoints"),
     SupportedArchitecture("Gemma4ForCausalLM", "gemma4_text", "Gemma 4, text-only checkpoints"),
+    SupportedArchitecture(
+        "Gemma4UnifiedForCausalLM", "gemma4_unified_text", "Gemma 4 12B, text-only checkpoints"
+    ),
     SupportedArchitecture("GemmaForCausalLM", "gemma", "Gemma 1"),
     SupportedArchitecture("Glm4ForCausalLM", "glm4", "GLM-4-0414"),
     SupportedArchitecture("Glm4MoeForCausalLM", "glm4_moe", "GLM-4.5, GLM-4.6"),
@@ -91,10 +95,11 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("Starcoder2ForCausalLM", "starcoder2", "StarCoder 2"),
 )
 
-_LINEAR = (
-    "it mixes attention with layers that carry a running state (linear attention or state space); "
-    "such a state belongs to a position and cannot be shared through the tree yet"
+RUNNING_STATE = (
+    "a running state (linear attention or state space) belongs to a position and cannot be shared "
+    "through the tree yet"
 )
+_LINEAR = f"it mixes attention with other layers, and {RUNNING_STATE}"
 _STATE = "it has no attention layers: its state cannot be shared through the tree"
 _CHUNKED = (
     "its chunked attention is expressed in a mask only, and its attention temperature is taken "
@@ -102,6 +107,15 @@ _CHUNKED = (
 )
 _MASK = "its attention (ALiBi, or its own layout) bypasses transformers' attention interface"
 ENCODER_DECODER = "it is an encoder-decoder: its decoder also attends to the encoder's output"
+_INDEXED = (
+    "its layers choose their keys by an index of their own (sparse attention), which the pool does "
+    "not hold yet"
+)
+_KEYWORDS = (
+    "its layers do not pass keywords on to the attention function, so keys and values cannot be "
+    "found in the pool"
+)
+_BIDIRECTIONAL = "its attention is bidirectional, and it does not generate text"
 _IMAGES = "it takes images or audio; only its text-only sibling class could be served"
 
 # Popular model types that would be computed wrongly or cannot run, with the reason.
@@ -111,6 +125,7 @@ REFUSED: dict[str, str] = {
     "jamba": _LINEAR,
     "kimi_linear": _LINEAR,
     "lfm2": _LINEAR,
+    "lfm2_moe": _LINEAR,
     "minimax": _LINEAR,
     "nemotron_h": _LINEAR,
     "olmo_hybrid": _LINEAR,
@@ -138,14 +153,32 @@ REFUSED: dict[str, str] = {
     "t5": ENCODER_DECODER,
     "t5gemma": ENCODER_DECODER,
     "whisper": ENCODER_DECODER,
-    "bert": "its attention is bidirectional, and it does not generate text",
+    "bert": _BIDIRECTIONAL,
+    "modernbert": _BIDIRECTIONAL,
+    "mpnet": _BIDIRECTIONAL,
+    "nomic_bert": _BIDIRECTIONAL,
+    "roberta": _BIDIRECTIONAL,
+    "xlm-roberta": _BIDIRECTIONAL,
+    "deepseek_v32": _INDEXED,
+    "deepseek_v4": _INDEXED,
+    "glm_moe_dsa": _INDEXED,
+    "nemotron": _KEYWORDS,
     "gemma3": _IMAGES,
     "gemma3n": _IMAGES,
-    "gemma3n_text": "its layers share keys and values in a way that is not tested yet",
     "gemma4": _IMAGES,
     "mistral3": _IMAGES,
     "qwen2_vl": _IMAGES,
     "qwen2_5_vl": _IMAGES,
     "qwen3_vl": _IMAGES,
     "llava": _IMAGES,
+    "gemma4_unified": _IMAGES,
+    "glm4v": _IMAGES,
+    "glm4v_moe": _IMAGES,
+    "glm_ocr": _IMAGES,
+    "internvl": _IMAGES,
+    "kimi_k25": _IMAGES,
+    "mllama": _IMAGES,
+    "muse_glimmer": _IMAGES,
+    "phi4_multimodal": _IMAGES,
+    "qwen3_vl_moe": _IMAGES,
 }

@@ -58,13 +58,17 @@ def read_sizes(config: Any) -> ModelSizes:
     usual_inner = 4 * config.hidden_size
     return ModelSizes(
         hidden=config.hidden_size,
-        inner=max(
-            int(getattr(layer, "intermediate_size", None) or usual_inner) for layer in layers
-        ),
+        inner=max(_inner_width(layer) or usual_inner for layer in layers),
         head=max(int(getattr(layer, "head_dim", None) or usual_head) for layer in layers),
         num_heads=config.num_attention_heads,
         vocab=config.vocab_size,
     )
+
+
+def _inner_width(config: Any) -> int | None:
+    """Return the inner width of the MLPs, the largest if each layer has its own."""
+    width = getattr(config, "intermediate_size", None)
+    return max(width, default=None) if isinstance(width, list | tuple) else width
 
 
 def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from yaie.errors import ModelUnsupported
 from yaie.models.architectures import (
     ENCODER_DECODER,
     REFUSED,
+    RUNNING_STATE,
     SUPPORTED,
     SupportedArchitecture,
 )
@@ -27,6 +30,9 @@ HOW_TO_ASK = (
 _BY_ARCHITECTURE = {entry.architecture: entry for entry in SUPPORTED}
 _BY_MODEL_TYPE = {entry.model_type: entry for entry in SUPPORTED}
 _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
+_STATEFUL_LAYERS = frozenset({"linear_attention", "mamba", "conv", "recurrent"})
+_BIDIRECTIONAL_IMAGES = frozenset({"gemma4_text", "gemma4_unified_text"})
+_HUNYUAN = "hunyuan_v1_dense"
 # Rope tables that depend on the position alone. The others depend on the longest row of a batch, so
 # one request would change the logits of another.
 _STATIC_ROPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
@@ -54,17 +60,20 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
         )
     if config.get("is_encoder_decoder"):
         raise ModelUnsupported(f"{name} cannot be served: {ENCODER_DECODER}")
-    if config.get("use_bidirectional_attention"):
+    if not _is_causal(config, entry):
         raise ModelUnsupported(
             f"{name} with use_bidirectional_attention cannot be served: tokens see later ones"
         )
-    odd_layers = sorted(set(config.get("layer_types") or ()) - _ATTENTION_LAYERS)
+    odd_layers = sorted(set(_layer_types(config)) - _ATTENTION_LAYERS)
     if odd_layers:
+        state = "" if _STATEFUL_LAYERS.isdisjoint(odd_layers) else f"; {RUNNING_STATE}"
         raise ModelUnsupported(
             f"{name} with layers of type {', '.join(odd_layers)} cannot be served: only full and "
-            f"sliding-window attention are. {HOW_TO_ASK}"
+            f"sliding-window attention are{state}. {HOW_TO_ASK}"
         )
-    for rope_type, _ in rope_tables(config):
+    for rope_type, table in rope_tables(config):
+        if entry.model_type == _HUNYUAN and rope_type == "dynamic" and table.get("alpha"):
+            continue  # its factor is fixed, whatever the name: one table for all lengths
         if rope_type != LONGROPE and rope_type not in _STATIC_ROPES:
             why = f"only {', '.join(sorted(_STATIC_ROPES))} and {LONGROPE} are known"
             if rope_type == "dynamic":
@@ -74,6 +83,22 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
                 )
             raise ModelUnsupported(f"{name} with rope type {rope_type!r} cannot be served: {why}")
     return entry
+
+
+def _is_causal(config: dict[str, Any], entry: SupportedArchitecture) -> bool:
+    """Return False if text tokens see later ones."""
+    setting = config.get("use_bidirectional_attention")
+    if setting == "vision":  # among the tokens of an image, in models that know the word
+        return entry.model_type in _BIDIRECTIONAL_IMAGES
+    return not setting
+
+
+def _layer_types(config: dict[str, Any]) -> list[str]:
+    """Return the types of the layers; the word of Granite 4.0 is read as transformers reads it."""
+    return [
+        "full_attention" if name == "attention" else name
+        for name in config.get("layer_types") or ()
+    ]
 
 
 def _check_names(config: dict[str, Any]) -> None:
@@ -132,13 +157,22 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
     name = named[0] if named else model_type
     why = "the conformance suite does not cover it, and untested models are not served"
     near = difflib.get_close_matches(name, _BY_ARCHITECTURE, n=1, cutoff=0.8)
-    if config.get("auto_map"):
+    if config.get("auto_map") and not _is_in_transformers(model_type):
         why = "it brings its own Python code (trust_remote_code), which YAIE does not run"
     elif named and model_type in _BY_MODEL_TYPE:
         near = []  # the reason names the right one
         why = f"only {_BY_MODEL_TYPE[model_type].architecture} of that family generates text"
     hint = f" The nearest that is served: {near[0]}." if near else ""
     raise ModelUnsupported(f"{name} cannot be served: {why}.{hint} {HOW_TO_ASK.capitalize()}")
+
+
+def _is_in_transformers(model_type: str) -> bool:
+    """Return True if the installed transformers has this family; it is not imported."""
+    spec = find_spec("transformers")
+    folders = () if spec is None else spec.submodule_search_locations or ()
+    return bool(model_type) and any(
+        (Path(folder) / "models" / model_type).is_dir() for folder in folders
+    )
 
 
 def rope_tables(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
