@@ -37,8 +37,27 @@ with gc_paused_then_frozen():
     pass
 assert not gc.isenabled()
 """
+EXITS = """
+import atexit, gc, sys
+from yaie.process.gc_pause import gc_paused_then_frozen
+def check():
+    print(gc.get_freeze_count() > 0)
+atexit.register(check)  # runs after what is registered later
+with gc_paused_then_frozen():
+    pass
+assert gc.get_freeze_count() > 0
+if loaded:
+    sys.modules["triton"] = sys
+"""
 
 
 @pytest.mark.parametrize("script", [LOADS, FAILS], ids=["loads", "fails"])
 def test_gc_pauses_and_freezes_only_on_success(script: str) -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_objects_are_freed_at_the_exit_if_triton_would_print_them(loaded: bool) -> None:
+    command = [sys.executable, "-c", f"loaded = {loaded}\n{EXITS}"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == (f"{not loaded}\n", "")
