@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def _numbers_of_its_own(request: pytest.FixtureRequest) -> None:
     """Seed the random numbers by the name of the test."""
     torch.manual_seed(zlib.crc32(request.node.nodeid.encode()))
+
+
+@pytest.fixture(autouse=True)
+def _log_levels_of_its_own() -> Iterator[None]:
+    """Restore the loggers that a server in this process has set, for tests of log lines."""
+    loggers = [logging.getLogger(name) for name in ("yaie", "server")]
+    before = [(each.level, each.propagate, each.disabled) for each in loggers]
+    yield
+    for each, (level, propagate, disabled) in zip(loggers, before, strict=True):
+        each.setLevel(level)
+        each.propagate, each.disabled = propagate, disabled
 
 
 @pytest.fixture(scope="session")

@@ -135,7 +135,7 @@ def test_tokens_and_errors_are_those_of_the_cpu(logits, batch, seed):
 
 
 @pytest.mark.integration
-@settings(max_examples=800)
+@settings(max_examples=250)
 @batches
 def test_tokens_and_errors_are_those_of_the_cpu_on_a_large_set(logits, batch, seed):
     compare(logits, batch, seed)
