@@ -84,6 +84,15 @@ class EngineStats:
     num_replayed_steps: Annotated[
         int, _counter("Steps replayed from a graph that was captured at the start")
     ] = 0
+    num_flashinfer_decode_steps: Annotated[
+        int, _counter("Decode steps whose attention the cost model gave to FlashInfer's decode")
+    ] = 0
+    num_flashinfer_cascade_steps: Annotated[
+        int, _counter("Decode steps whose attention the cost model gave to FlashInfer's cascade")
+    ] = 0
+    num_tree_decode_steps: Annotated[
+        int, _counter("Decode steps whose attention the cost model gave to tree decode")
+    ] = 0
     num_out_of_memory: Annotated[
         int, _counter("Steps that ran out of memory; smaller ones computed their rows")
     ] = 0
@@ -134,6 +143,10 @@ class EngineStats:
         int, _counter("Failed audits of the radix tree; each one resets the tree")
     ] = 0
     schedule_s: Annotated[float, _counter("Time spent in scheduling and planning")] = 0.0
+    attention_estimate_s: Annotated[
+        float,
+        _counter("Device time of attention in those decode steps, as the cost model estimates"),
+    ] = 0.0
     forward_s: Annotated[float, _counter("Time spent in the model")] = 0.0
     sample_s: Annotated[float, _counter("Time spent in sampling")] = 0.0
     step_s: Annotated[float, _counter("Time spent in steps")] = 0.0
@@ -151,6 +164,15 @@ class EngineStats:
         self.num_admitted += 1
         self.num_aged_admissions += reason == "age"
         self.num_credited_admissions += reason == "credit"
+
+    def count_attention(
+        self, method: Literal["decode", "cascade", "tree"], estimate_s: float
+    ) -> None:
+        """Count a decode step by the method of its attention, with the estimate for all layers."""
+        self.num_flashinfer_decode_steps += method == "decode"
+        self.num_flashinfer_cascade_steps += method == "cascade"
+        self.num_tree_decode_steps += method == "tree"
+        self.attention_estimate_s += estimate_s
 
     def count_end(self, reason: str) -> None:
         """Count the end of a sequence by its finish reason."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ from yaie.attention.choose import choose_backend
 from yaie.errors import ConfigError
 from yaie.kernels import loader
 
-CPU = torch.device("cpu")
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +23,7 @@ def no_library_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reset the loader and the warning, as in a new process."""
     monkeypatch.setattr(loader, "_loader", loader.Loader())
     choose.warn_of_torch.cache_clear()
+    choose._log_once.cache_clear()
 
 
 def test_a_missing_library_is_one_warning_with_the_reason(
@@ -63,3 +67,97 @@ def test_triton_serves_a_gpu_that_asks_for_it(monkeypatch: pytest.MonkeyPatch) -
     assert str(installed.obstacle()).startswith("Triton 3.5.1 is installed, but 3.6 is needed")
     monkeypatch.setattr(installed, "version", lambda _: "3.6.0")
     assert installed.obstacle() is None
+
+
+class Fake:
+    """A backend that exists by name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+@pytest.fixture
+def gpu_packages(monkeypatch: pytest.MonkeyPatch) -> dict[str, str | None]:
+    """Return the obstacles of FlashInfer and Triton, to be changed; backends are fakes."""
+    obstacles: dict[str, str | None] = {"flashinfer": None, "triton": None}
+    rows = [
+        replace(
+            row,
+            obstacle=lambda name=row.name: obstacles[name],
+            make=lambda device, exact, name=row.name: Fake(name),
+            make_automatic=(lambda device: Fake("flashinfer+triton"))
+            if row.make_automatic
+            else None,
+        )
+        if row.device == "cuda"
+        else row
+        for row in choose._TABLE
+    ]
+    monkeypatch.setattr(choose, "_TABLE", tuple(rows))
+    return obstacles
+
+
+@pytest.mark.parametrize(
+    ("obstacles", "expected", "said"),
+    [
+        ({}, "flashinfer+triton", []),
+        (
+            {"flashinfer": "no FlashInfer"},
+            "triton",
+            ["triton computes attention: no FlashInfer"],
+        ),
+        (
+            {"flashinfer": "no FlashInfer", "triton": "no Triton"},
+            "reference",
+            [
+                f"torch computes attention, several times slower: no {each}"
+                for each in ("FlashInfer", "Triton")
+            ],
+        ),
+    ],
+)
+def test_auto_falls_back_on_a_gpu_and_says_why(
+    gpu_packages: dict[str, str | None],
+    caplog: pytest.LogCaptureFixture,
+    obstacles: dict[str, str],
+    expected: str,
+    said: list[str],
+) -> None:
+    gpu_packages.update(obstacles)
+    for _ in range(2):  # chosen several times while a model is loaded
+        assert choose_backend(CUDA).name == expected
+    assert [record.message for record in caplog.records] == [
+        f"{text} (see `yaie doctor`)" for text in said
+    ]
+    assert {record.levelname for record in caplog.records} <= {"WARNING"}
+
+
+def test_a_named_backend_is_alone(gpu_packages: dict[str, str | None]) -> None:
+    assert choose_backend(CUDA, "flashinfer").name == "flashinfer"
+    assert choose_backend(CUDA, "triton").name == "triton"
+    gpu_packages["flashinfer"] = "no FlashInfer"
+    with pytest.raises(ConfigError, match="no FlashInfer"):
+        choose_backend(CUDA, "flashinfer")
+
+
+def test_a_model_that_a_backend_refuses_falls_to_the_next(
+    gpu_packages: dict[str, str | None],
+) -> None:
+    names = partial(choose.names_after, device=CUDA)
+    assert names(Fake("flashinfer+triton")) == names(Fake("flashinfer")) == ["triton", "reference"]
+    assert names(Fake("triton")) == ["reference"]
+    gpu_packages["triton"] = "no Triton"
+    assert names(Fake("flashinfer")) == ["reference"]
+    assert choose.names_after(choose_backend(CPU, "reference"), CPU) == []
+
+
+def test_flashinfer_without_triton_is_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("flashinfer", reason="FlashInfer is not installed")
+    monkeypatch.setattr(choose.triton_installed, "obstacle", lambda: None)
+    assert choose._make_by_cost(CPU).name == "flashinfer+triton"
+    monkeypatch.setattr(choose.triton_installed, "obstacle", lambda: "no Triton")
+    with caplog.at_level(logging.INFO):
+        assert choose._make_by_cost(CPU).name == "flashinfer"
+    assert "without tree decode: no Triton" in caplog.text

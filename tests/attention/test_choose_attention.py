@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.attention.trees import RandomTree, decode_step
@@ -23,7 +25,7 @@ H200 = DeviceTraits()
 
 
 def choice_of(plan: StepPlan, device: DeviceTraits = H200) -> Choice:
-    return choose_attention(plan.segments, TRAFFIC, device)
+    return choose_attention(plan, {TRAFFIC: 1}, device)
 
 
 def test_a_layer_moves_the_bytes_of_its_heads() -> None:
@@ -81,7 +83,38 @@ def test_a_large_cache_favours_reading_again() -> None:
 
 def test_only_available_methods_are_chosen() -> None:
     plan = decode_step(64, 896, 128)
-    assert choose_attention(plan.segments, TRAFFIC, H200, available=("decode",)).method == "decode"
+    found = choose_attention(plan, {TRAFFIC: 1}, H200, available=("decode",))
+    assert found.method == "decode"
+    assert list(found.estimates) == ["decode"]
+
+
+def test_estimates_are_sums_over_layers() -> None:
+    plan = decode_step(64, 896, 128)
+    windowed = replace(TRAFFIC, window=100)
+    one, other = (choose_attention(plan, {each: 1}, H200) for each in (TRAFFIC, windowed))
+    both = choose_attention(plan, {TRAFFIC: 3, windowed: 2}, H200)
+    for method, found in both.estimates.items():
+        mine, others = one.estimates[method], other.estimates[method]
+        assert found.num_bytes == 3 * mine.num_bytes + 2 * others.num_bytes
+        assert found.num_launches == 3 * mine.num_launches + 2 * others.num_launches
+        assert found.seconds == pytest.approx(3 * mine.seconds + 2 * others.seconds)
+
+
+def test_a_window_hides_keys_and_forbids_a_cascade() -> None:
+    """64 rows at position 1,023 see keys from 924 on, all of them their own."""
+    plan = decode_step(num_rows=64, shared=896, own=128)
+    found = choose_attention(plan, {replace(TRAFFIC, window=100): 1}, H200).estimates
+    assert found["decode"].num_bytes == 64 * 100 * TRAFFIC.key_bytes
+    assert found["cascade"] == found["decode"]
+    assert found["tree"].num_bytes == 64 * (100 * TRAFFIC.key_bytes + TRAFFIC.partial_bytes)
+    wide = choose_attention(plan, {replace(TRAFFIC, window=1024): 1}, H200)
+    assert wide.estimates == choice_of(plan).estimates
+
+
+def test_a_cascade_of_nothing_shared_is_decode() -> None:
+    found = choice_of(decode_step(num_rows=5, shared=0, own=40)).estimates
+    assert found["cascade"] == found["decode"]
+    assert found["decode"].num_launches == 1
 
 
 @pytest.mark.parametrize("seed", range(10))

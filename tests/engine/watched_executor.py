@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import torch
 
+from yaie.attention.choose_attention import Choice
 from yaie.attention.plan import StepPlan
 from yaie.engine.decode_graphs import DecodeGraphs
 from yaie.engine.executor import Executor
@@ -47,6 +48,10 @@ class WatchedExecutor:
     @property
     def graphs(self) -> DecodeGraphs | None:
         return self._inner.graphs
+
+    @property
+    def attention_choice(self) -> Choice | None:
+        return self._inner.attention_choice
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         return self._step(plan, self._inner.execute)

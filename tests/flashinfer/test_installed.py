@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import tomllib
 from pathlib import Path
 
@@ -63,17 +62,6 @@ def test_the_extra_asks_for_the_same_window() -> None:
 def test_it_serves_cuda_devices_only() -> None:
     with pytest.raises(ConfigError, match="the device is cpu"):
         choose_backend(torch.device("cpu"), "flashinfer")
-
-
-def test_auto_without_flashinfer_is_torch_and_one_warning(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    pretend(monkeypatch, None)
-    monkeypatch.setattr("yaie.attention.choose._warn_of_reference.cache_clear", lambda: None)
-    with caplog.at_level(logging.WARNING):
-        assert choose_backend(CUDA).name == "reference"
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "pip install 'yaie[gpu]'" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ then for each layer `write`, which puts the step's new keys and values into the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import torch
 
+from yaie.attention.choose_attention import Method
+from yaie.attention.chooser import AttentionChooser
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
 from yaie.kernels.library import Library
@@ -104,3 +106,14 @@ class CapturableBackend(Protocol):
 
     def make_static(self, num_rows: int, spare_slot: int, device: torch.device) -> StaticStep:
         """Return buffers for steps of up to `num_rows` rows; `spare_slot` belongs to no token."""
+
+
+@runtime_checkable
+class ChoosingBackend(Protocol):
+    """A backend that chooses a method for each step. It is an `AttentionBackend` too."""
+
+    chooser: AttentionChooser
+
+    @property
+    def capturable(self) -> Mapping[Method, CapturableBackend]:
+        """The methods whose decode steps can be captured, each with its backend."""

@@ -34,7 +34,7 @@ class _Row:
     obstacle: Callable[[], str | None]  # None: it can serve that device
     make: Callable[[torch.device, bool], AttentionBackend]  # the flag: batch-invariant or not
     can_be_exact: bool = False
-    is_automatic: bool = True  # False: it serves only if it is named
+    make_automatic: Callable[[torch.device], AttentionBackend] | None = None  # None: `make`
 
     def obstacle_on(self, device: torch.device) -> str | None:
         """Return why the backend cannot serve a device; None if it can."""
@@ -65,12 +65,33 @@ def _make_triton(device: torch.device, exact: bool) -> AttentionBackend:
     return TritonBackend(make_queue(device))
 
 
+def _make_by_cost(device: torch.device) -> AttentionBackend:
+    """Return FlashInfer with tree decode beside it; FlashInfer alone where Triton is missing."""
+    from yaie.attention.by_cost import ByCostBackend
+    from yaie.attention.flashinfer.backend import FlashInferBackend
+
+    reason = triton_installed.obstacle()
+    if reason is not None:
+        _log_once(logging.INFO, f"FlashInfer computes attention without tree decode: {reason}")
+        return FlashInferBackend(device)
+    from yaie.attention.tree_decode.backend import TritonBackend
+
+    cascade = FlashInferBackend(device)
+    tree = TritonBackend(cascade.queue)
+    return ByCostBackend({"cascade": cascade, "decode": cascade.unshared(), "tree": tree})
+
+
 # "auto" takes the first row that can serve.
 _TABLE = (
     _Row("cpu", "cpu", _obstacle_to_kernels, _make_cpu, can_be_exact=True),
-    _Row("flashinfer", "cuda", installed.obstacle, _make_flashinfer),
-    # No device has run these kernels yet, so they are to be asked for.
-    _Row("triton", "cuda", triton_installed.obstacle, _make_triton, is_automatic=False),
+    _Row(
+        "flashinfer",
+        "cuda",
+        installed.obstacle,
+        _make_flashinfer,
+        make_automatic=_make_by_cost,
+    ),
+    _Row("triton", "cuda", triton_installed.obstacle, _make_triton),
     _Row("reference", None, lambda: None, lambda device, exact: ReferenceBackend()),
 )
 
@@ -83,16 +104,18 @@ def choose_backend(
     `exact` asks for a batch-invariant backend. Raises `ConfigError` if the named backend cannot
     serve the device, or cannot be batch-invariant.
     """
-    rows = [row for row in _TABLE if wanted == row.name or (wanted == "auto" and row.is_automatic)]
+    rows = [row for row in _TABLE if wanted in (row.name, "auto")]
     obstacles: list[str] = []
     for row in rows:
         if exact and not row.can_be_exact:
             continue
         obstacle = row.obstacle_on(device)
         if obstacle is None:
-            if row.device is None and wanted == "auto":
-                _warn_of_slowness(device)
-            return row.make(device, exact)
+            if wanted != "auto":
+                return row.make(device, exact)
+            _log_missing(device, row)
+            make = row.make_automatic
+            return row.make(device, exact) if make is None else make(device)
         obstacles.append(obstacle)
     reason = obstacles[0] if obstacles else f"attention_backend is {wanted!r}"
     if exact:
@@ -107,23 +130,29 @@ def choose_backend(
     )
 
 
-def _warn_of_slowness(device: torch.device) -> None:
-    """Warn that torch computes attention because the device's own backend cannot."""
-    for row in _TABLE:
-        if (
-            row.device == device.type
-            and row.is_automatic
-            and (reason := row.obstacle()) is not None
-        ):
-            if device.type != "cpu":
-                _warn_of_reference(reason)
-            elif not loader.status().switched_off:
-                warn_of_torch(reason)
+def names_after(first: AttentionBackend, device: torch.device) -> list[AttentionBackendName]:
+    """Return the backends that "auto" may fall back to, in order, if `first` refuses a model."""
+    names = [row.name for row in _TABLE if row.obstacle_on(device) is None]
+    return names[names.index(first.name.split("+")[0]) + 1 :]  # type: ignore[arg-type]
 
 
-@functools.cache
-def _warn_of_reference(reason: str) -> None:
-    log.warning("torch computes attention, several times slower: %s (see `yaie doctor`)", reason)
+def _log_missing(device: torch.device, chosen: _Row) -> None:
+    """Log why the rows before the chosen one cannot serve their own device."""
+    for row in _TABLE[: _TABLE.index(chosen)]:
+        reason = row.obstacle() if row.device == device.type else None
+        if reason is None:
+            continue
+        if chosen.device is not None:
+            _log_once(logging.WARNING, f"{chosen.name} computes attention: {reason}")
+        elif device.type != "cpu":
+            _log_once(logging.WARNING, f"torch computes attention, several times slower: {reason}")
+        elif not loader.status().switched_off:
+            warn_of_torch(reason)
+
+
+@functools.cache  # a backend is chosen several times while a model is loaded
+def _log_once(level: int, message: str) -> None:
+    log.log(level, "%s (see `yaie doctor`)", message)
 
 
 @functools.cache  # a backend is chosen several times while a model is loaded

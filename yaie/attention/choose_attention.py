@@ -1,25 +1,29 @@
 """Cost model of a step's attention on a GPU: every path by itself, a cascade, or the whole tree.
 
 Pure and torch-free. A decode step is bound by memory traffic, so an estimate is the time of the
-bytes that a method moves in one layer, plus its launches. The keys of a segment, read again for
+bytes that a method moves in all layers, plus its launches. The keys of a segment, read again for
 another row, come from the L2 cache if they fit there.
 
-| method | reads a shared segment | partials | launches |
+| method | reads a shared segment | partials | launches a layer |
 | --- | --- | --- | --- |
 | decode | once for each row | none | 1 |
 | cascade | once for each tile of rows | one for each row and segment | 3 |
 | tree | once for each block of rows | one for each row and segment | 2 |
+
+A cascade without shared segments, or in a layer whose window hides a key, is decode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from yaie.attention.segment_table import COLUMNS, IntArray, Segment, as_table
+from yaie.attention.plan import StepPlan
+from yaie.attention.segment_table import COLUMNS, IntArray, as_table
 from yaie.attention.spec import AttentionSpec
 
 Method = Literal["decode", "cascade", "tree"]
@@ -38,6 +42,7 @@ class DeviceTraits:
     cached_bytes_per_s: float = 6e12
     cache_bytes: int = 60 * 1024**2
     launch_s: float = 2.5e-6  # inside a captured graph
+    uncaptured_layer_s: float = 50e-6  # launches of a layer that a captured graph saves
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class LayerTraffic:
     key_bytes: int  # of the keys and values of one token
     partial_bytes: int  # of one row's partial, written and read
     group_size: int
+    window: int | None = None  # visible keys of a row, as in `AttentionSpec`
 
     @classmethod
     def of(cls, spec: AttentionSpec, itemsize: int) -> LayerTraffic:
@@ -55,24 +61,36 @@ class LayerTraffic:
             key_bytes=spec.num_kv_heads * (spec.key_width + spec.value_width) * itemsize,
             partial_bytes=2 * _PARTIAL_BYTES * spec.num_heads * (spec.value_width + 1),
             group_size=spec.group_size,
+            window=spec.sliding_window,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The cost of one method in one layer."""
+    """The cost of one method."""
 
     num_bytes: int  # read and written, those from the cache included
     num_launches: int
     seconds: float
 
+    def times(self, count: int) -> Estimate:
+        """Return the cost of `count` equal layers."""
+        return Estimate(self.num_bytes * count, self.num_launches * count, self.seconds * count)
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(
+            self.num_bytes + other.num_bytes,
+            self.num_launches + other.num_launches,
+            self.seconds + other.seconds,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The cheapest method of a step, and the estimates of all."""
+    """The method of a step, and the estimates of all available ones."""
 
     method: Method
-    estimates: dict[Method, Estimate]
+    estimates: Mapping[Method, Estimate]
 
     @property
     def estimate(self) -> Estimate:
@@ -81,42 +99,66 @@ class Choice:
 
 
 def choose_attention(
-    segments: Sequence[Segment],
-    traffic: LayerTraffic,
+    plan: StepPlan,
+    layers: Mapping[LayerTraffic, int],
     device: DeviceTraits,
     *,
     available: Sequence[Method] = METHODS,
 ) -> Choice:
-    """Return the cheapest available method for a step's segments; of equal ones the first."""
-    columns = dict(zip(COLUMNS, as_table(segments).table.T, strict=True))
-    num_keys = columns["end_slot"] - columns["first_slot"]
-    num_rows = columns["end_row"] - columns["first_row"]
-    estimates = {
-        method: _estimate(method, num_keys, num_rows, traffic, device) for method in available
-    }
+    """Return the cheapest available method for a step; of equal ones the first.
+
+    layers: the number of layers of each kind; estimates are sums over all of them.
+    """
+    windows = {traffic.window for traffic in layers}
+    keys = {window: _KeysAndRows.of(plan, window) for window in windows}
+    estimates = {method: Estimate(0, 0, 0.0) for method in available}
+    for traffic, count in layers.items():
+        for method in available:
+            cost = _estimate(method, keys[traffic.window], traffic, device)
+            estimates[method] += cost.times(count)
     return Choice(min(available, key=lambda method: estimates[method].seconds), estimates)
 
 
+@dataclass(frozen=True, slots=True)
+class _KeysAndRows:
+    """The visible keys of each segment, and its rows."""
+
+    num_keys: IntArray
+    num_rows: IntArray
+    is_shared: NDArray[np.bool_]
+    hides: bool  # True if a row does not see all of its path
+
+    @classmethod
+    def of(cls, plan: StepPlan, window: int | None) -> _KeysAndRows:
+        columns = dict(zip(COLUMNS, as_table(plan.segments).table.T, strict=True))
+        num_keys = columns["end_slot"] - columns["first_slot"]
+        rows = columns["first_row"], columns["end_row"]
+        hides = window is not None and int(plan.positions.max(initial=0)) >= window
+        if hides and len(num_keys):
+            assert window is not None
+            bounds = np.stack(rows, axis=1).ravel()
+            padded = np.append(plan.positions, 0)  # `end_row` may be the number of rows
+            lowest = np.minimum.reduceat(padded, bounds)[::2]
+            hidden = np.maximum(lowest - window + 1 - columns["first_position"], 0)
+            num_keys = np.maximum(num_keys - hidden, 0)
+        num_rows = rows[1] - rows[0]
+        return cls(num_keys, num_rows, (num_rows > 1) & (num_keys > 0), hides)
+
+
 def _estimate(
-    method: Method,
-    num_keys: IntArray,
-    num_rows: IntArray,
-    traffic: LayerTraffic,
-    device: DeviceTraits,
+    method: Method, keys: _KeysAndRows, traffic: LayerTraffic, device: DeviceTraits
 ) -> Estimate:
+    if method == "cascade" and (keys.hides or not keys.is_shared.any()):
+        method = "decode"
     lines = {"decode": 1, "cascade": _CASCADE_LINES, "tree": _TREE_LINES}[method]
     rows_at_once = max(lines // traffic.group_size, 1) if method != "decode" else 1
-    key_bytes = num_keys * traffic.key_bytes
-    again = key_bytes * (-(-num_rows // rows_at_once) - 1)
-    is_cached = key_bytes <= device.cache_bytes
-    first_bytes = int(key_bytes.sum())
-    cached_bytes = int(again[is_cached].sum())
-    far_bytes = first_bytes + int(again.sum()) - cached_bytes
+    key_bytes = keys.num_keys * traffic.key_bytes
+    again = key_bytes * (-(-keys.num_rows // rows_at_once) - 1)
+    cached_bytes = int(again[key_bytes <= device.cache_bytes].sum())
+    far_bytes = int(key_bytes.sum()) + int(again.sum()) - cached_bytes
     if method != "decode":
-        far_bytes += int(num_rows.sum()) * traffic.partial_bytes
+        far_bytes += int(keys.num_rows[keys.num_keys > 0].sum()) * traffic.partial_bytes
     launches = _LAUNCHES[method]
-    if method == "cascade" and not np.any(num_rows > 1):
-        launches = 1  # without shared segments it is one call
     seconds = (
         far_bytes / device.bytes_per_s
         + cached_bytes / device.cached_bytes_per_s

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from yaie.attention.backend import AttentionBackend
-from yaie.attention.choose import choose_backend
+from yaie.attention.choose import choose_backend, names_after
 from yaie.config import AttentionBackendName, EngineConfig
 from yaie.device.queue import make_queue
 from yaie.engine.executor import Executor
@@ -108,17 +108,26 @@ def _executor_for_a_gpu(
 def _open_backend(
     loaded: LoadedModel, wanted: AttentionBackendName, exact: bool
 ) -> AttentionBackend:
-    """Return the backend that is ready for the model; of "auto", torch's if no other is."""
+    """Return the backend that is ready for the model; of "auto", the first that can compute it."""
 
-    def opened(name: AttentionBackendName) -> AttentionBackend:
-        backend = choose_backend(loaded.device, name, exact=exact)
+    def opened(backend: AttentionBackend) -> AttentionBackend:
         backend.open_layers(loaded.specs, loaded.dtype, loaded.kv_dtype, loaded.device)
         return backend
 
+    first = choose_backend(loaded.device, wanted, exact=exact)
     try:
-        return opened(wanted)
+        return opened(first)
     except ConfigError as error:
         if wanted != "auto" or exact:
             raise
-        log.warning("torch computes attention, several times slower: %s", error.message)
-        return opened("reference")
+        reason = error
+    for name in names_after(first, loaded.device):
+        try:
+            backend = opened(choose_backend(loaded.device, name))
+        except ConfigError as error:
+            reason = error
+            continue
+        slower = ", several times slower" if name == "reference" else ""
+        log.warning("%s computes attention%s: %s", name, slower, reason.message)
+        return backend
+    raise reason

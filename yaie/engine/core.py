@@ -237,6 +237,8 @@ class EngineCore:
         deltas = self.scheduler.update(step, sampled)
         deltas += [self.scheduler.fail(sequence, error) for sequence, error in errors.items()]
         stats = self.scheduler.stats
+        if (choice := self.executor.attention_choice) is not None:
+            stats.count_attention(choice.method, choice.estimate.seconds)
         stats.forward_s += computed - began
         stats.sample_s += sampling_ended - computed
         stats.schedule_s += time.perf_counter() - sampling_ended

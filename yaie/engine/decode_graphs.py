@@ -3,19 +3,22 @@
 A decode step launches hundreds of small kernels, and their launches take the host longer than the
 device takes to run them. A graph launches all of them at once. A step of fewer rows than its graph
 is padded. Steps with more rows than the largest graph, or with rows without logits, run eagerly.
+A backend that chooses has graphs for each method that can be captured.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from yaie.attention.backend import CapturableBackend, StaticStep
+from yaie.attention.backend import CapturableBackend, ChoosingBackend, StaticStep
+from yaie.attention.choose_attention import Method
+from yaie.attention.chooser import AttentionChooser, is_decode
 from yaie.attention.plan import Segment, StepPlan
 from yaie.device.buckets import buckets_up_to
 from yaie.device.packed import Field, Upload
@@ -34,7 +37,7 @@ Forward = Callable[[Batch], torch.Tensor]  # to logits [rows, vocab]
 class GraphReport:
     """The captured decode steps of an executor."""
 
-    sizes: tuple[int, ...]  # rows, ascending
+    sizes: tuple[int, ...]  # rows, ascending; those of any method
     capture_s: float
     nbytes: int  # device memory
 
@@ -42,8 +45,15 @@ class GraphReport:
 class DecodeGraphs:
     """The captured decode steps of one model."""
 
-    def __init__(self, steps: list[_CapturedStep], report: GraphReport) -> None:
-        self._steps = steps  # ascending in size
+    def __init__(
+        self,
+        steps: Mapping[Method, list[_CapturedStep]],
+        report: GraphReport,
+        chooser: AttentionChooser | None,
+    ) -> None:
+        """`steps` by method, ascending in size. Without a `chooser` there is one method."""
+        self._steps = steps
+        self._chooser = chooser
         self.report = report
         self.num_replayed = 0
 
@@ -51,7 +61,7 @@ class DecodeGraphs:
     def capture(
         cls,
         model: PooledModel,
-        backend: CapturableBackend,
+        backend: CapturableBackend | ChoosingBackend,
         queue: DeviceQueue,
         forward: Forward,
         *,
@@ -60,17 +70,70 @@ class DecodeGraphs:
         """Capture steps of every size up to `max_rows`, the largest first: others reuse its memory.
 
         The last slot of the pool belongs to no token. Sizes that memory does not suffice for are
-        left out; of a model that cannot be captured, all of them.
+        left out; of a method or a model that cannot be captured, all of them.
         """
         began = time.perf_counter()
-        spare_slot = model.pool.num_slots - 1
+        chooser: AttentionChooser | None = None
+        backends: Mapping[Method, CapturableBackend]
+        if isinstance(backend, ChoosingBackend):
+            chooser, backends = backend.chooser, backend.capturable
+        else:
+            backends = {"decode": backend}
+        maker = _StepMaker(model, queue, forward)
+        sizes = buckets_up_to(min(max_rows, MOST_ROWS))
+        steps = {method: maker.steps(each, sizes) for method, each in backends.items()}
+        captured = [step for each in steps.values() for step in each]
+        report = GraphReport(
+            sizes=tuple(sorted({step.size for step in captured})),
+            capture_s=time.perf_counter() - began,
+            nbytes=sum(step.nbytes for step in captured),
+        )
+        if captured:
+            log.info(
+                "captured decode steps of %s rows in %.1f s, %d MiB",
+                ", ".join(map(str, report.sizes)),
+                report.capture_s,
+                report.nbytes // 2**20,
+            )
+        return cls(steps, report, chooser)
+
+    def execute(self, plan: StepPlan) -> torch.Tensor | None:
+        """Return the logits [rows, vocab] of a decode step; None if no graph serves it.
+
+        The next call overwrites them.
+        """
+        if not is_decode(plan):
+            return None
+        chooser = self._chooser
+        methods = chooser.rank(plan, self._steps) if chooser is not None else self._steps
+        for method in methods:
+            for step in self._steps[method]:
+                if step.size >= plan.num_rows and step.static.holds(plan):
+                    self.num_replayed += 1
+                    if chooser is not None:
+                        chooser.take(plan, method)
+                    return step.replay(plan)
+        return None
+
+
+class _StepMaker:
+    """The captures of one model; all write into the same logits."""
+
+    def __init__(self, model: PooledModel, queue: DeviceQueue, forward: Forward) -> None:
+        self._model = model
+        self._queue = queue
+        self._forward = forward
+        self._logits: torch.Tensor | None = None
+
+    def steps(self, backend: CapturableBackend, sizes: Sequence[int]) -> list[_CapturedStep]:
+        """Return the captured steps with a backend, ascending in size like `sizes`."""
+        spare_slot = self._model.pool.num_slots - 1
         steps: list[_CapturedStep] = []
-        logits: torch.Tensor | None = None  # of any graph
-        for size in reversed(buckets_up_to(min(max_rows, MOST_ROWS))):
+        for size in reversed(sizes):
             try:
-                static = backend.make_static(size, spare_slot, queue.device)
-                step = _CapturedStep(size, static, model, queue, forward)
-                logits = step.capture(_warm_up_plan(spare_slot), logits)
+                static = backend.make_static(size, spare_slot, self._queue.device)
+                step = _CapturedStep(size, static, self._model, self._queue, self._forward)
+                self._logits = step.capture(_warm_up_plan(spare_slot), self._logits)
                 steps.append(step)
             except Exception as error:
                 if is_out_of_memory(error):
@@ -78,35 +141,8 @@ class DecodeGraphs:
                     continue
                 # Such as a forward that reads values of the device on the host.
                 log.warning("decode steps cannot be captured and run slower: %s", error)
-                steps.clear()
-                break
-        steps.reverse()
-        report = GraphReport(
-            sizes=tuple(step.size for step in steps),
-            capture_s=time.perf_counter() - began,
-            nbytes=sum(step.nbytes for step in steps),
-        )
-        if steps:
-            log.info(
-                "captured decode steps of %s rows in %.1f s, %d MiB",
-                ", ".join(map(str, report.sizes)),
-                report.capture_s,
-                report.nbytes // 2**20,
-            )
-        return cls(steps, report)
-
-    def execute(self, plan: StepPlan) -> torch.Tensor | None:
-        """Return the logits [rows, vocab] of a decode step; None if no graph serves it.
-
-        The next call overwrites them.
-        """
-        if plan.num_rows != len(plan.logit_rows) or not plan.num_rows:
-            return None
-        for step in self._steps:
-            if step.size >= plan.num_rows and step.static.holds(plan):
-                self.num_replayed += 1
-                return step.replay(plan)
-        return None
+                return []
+        return steps[::-1]
 
 
 class _CapturedStep:
@@ -134,11 +170,11 @@ class _CapturedStep:
     def capture(self, plan: StepPlan, logits: torch.Tensor | None) -> torch.Tensor:
         """Run the step once, for its allocations and compilations, then capture it.
 
-        It writes into the first rows of `logits`; without one it allocates and returns them.
+        It writes into the first rows of `logits`; without enough it allocates and returns them.
         """
         self._load(plan)
         computed = self._forward(self._batch)
-        if logits is None:
+        if logits is None or len(logits) < self.size:
             logits = torch.empty_like(computed)
         self._logits = logits[: self.size]
         del computed  # its memory serves the capture

@@ -18,6 +18,7 @@ class NativeExecutor:
     name = "native"
     attention_backend = "cpu"
     graphs = None
+    attention_choice = None
 
     def __init__(self, loaded: LoadedModel, decoder: NativeDecoder, memory: PoolMemory) -> None:
         self.loaded = loaded

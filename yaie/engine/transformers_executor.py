@@ -6,7 +6,8 @@ import logging
 
 import torch
 
-from yaie.attention.backend import AttentionBackend, CapturableBackend
+from yaie.attention.backend import AttentionBackend, CapturableBackend, ChoosingBackend
+from yaie.attention.choose_attention import Choice
 from yaie.attention.plan import StepPlan
 from yaie.device.queue import DeviceQueue
 from yaie.engine.batch import Batch, PooledModel
@@ -33,6 +34,7 @@ class TransformersExecutor:
     def __init__(self, loaded: LoadedModel, backend: AttentionBackend, memory: PoolMemory) -> None:
         self.loaded = loaded
         self._backend = backend
+        self._chooser = backend.chooser if isinstance(backend, ChoosingBackend) else None
         self.memory = memory
         self._pooled = PooledModel(loaded.specs, memory.pool)
         self._packer: Packer | None = None  # owns the memory of packed linear layers
@@ -90,13 +92,20 @@ class TransformersExecutor:
         """See `Executor.graphs`."""
         return self._graphs
 
+    @property
+    def attention_choice(self) -> Choice | None:
+        """See `Executor.attention_choice`."""
+        return self._chooser.choice if self._chooser is not None else None
+
     @torch.inference_mode()
     def capture_decoding(self, queue: DeviceQueue, max_rows: int) -> None:
         """Capture decode steps of up to `max_rows` rows, if queue and backend can be captured.
 
         Steps beyond those run as before.
         """
-        if not queue.can_capture or not isinstance(self._backend, CapturableBackend):
+        if not queue.can_capture or not isinstance(
+            self._backend, CapturableBackend | ChoosingBackend
+        ):
             return
         self._graphs = DecodeGraphs.capture(
             self._pooled, self._backend, queue, self._forward, max_rows=max_rows

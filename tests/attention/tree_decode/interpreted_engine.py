@@ -8,6 +8,8 @@ import torch
 
 from tests.engine.asking import ask, run, tokens_of
 from yaie.attention.backend import AttentionBackend
+from yaie.attention.by_cost import ByCostBackend
+from yaie.attention.choose_attention import DeviceTraits
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.tree_decode.backend import TritonBackend
 from yaie.attention.tree_decode.work_items import Splitting
@@ -16,6 +18,7 @@ from yaie.device.queue import PlainQueue
 from yaie.engine.core import EngineCore
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
+from yaie.kvcache.pool import PoolLayout
 from yaie.models.loader import load_model
 
 SHARED = tokens_of(1, 40)
@@ -54,3 +57,20 @@ def test_an_engine_says_the_tokens_of_the_reference(tiny_model_dir: Path) -> Non
     core = core_with(tiny_model_dir, backend)
     assert answers_of(core) == answers_of(core_with(tiny_model_dir, ReferenceBackend()))
     assert core.stats.kv_tokens_read < core.stats.kv_tokens_unshared
+
+
+class ReferenceByRows(ReferenceBackend):
+    """The reference over a pool of the kernels' layout, in FlashInfer's place."""
+
+    def pool_layout(self, device: torch.device) -> PoolLayout:
+        return "NHD"
+
+
+def test_an_engine_that_changes_kernels_between_steps(tiny_model_dir: Path) -> None:
+    tree = TritonBackend(PlainQueue(torch.device("cpu")), splitting=Splitting(32, 16, 16))
+    other = ReferenceByRows()
+    bytes_only = DeviceTraits(launch_s=1e-12, cache_bytes=0)
+    backend = ByCostBackend({"cascade": other, "decode": other, "tree": tree}, bytes_only)
+    core = core_with(tiny_model_dir, backend)
+    assert answers_of(core) == answers_of(core_with(tiny_model_dir, ReferenceBackend()))
+    assert core.stats.num_tree_decode_steps > 0 < core.stats.num_flashinfer_decode_steps

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from yaie.attention.flashinfer.cascade import Cascade, RowPaths, make_cascade
+from yaie.attention.flashinfer.cascade import Cascade, RowPaths, make_cascade, make_unshared
 from yaie.attention.flashinfer.loading import check_kind, load_modules
 from yaie.attention.flashinfer.merge import merge, with_sinks
 from yaie.attention.flashinfer.staging import Staging
@@ -62,6 +62,10 @@ class FlashInferBackend:
         """See `AttentionBackend.prepare`. Plans for all kinds of layers met before."""
         return FlashInferStep(self, plan)
 
+    def unshared(self) -> UnsharedFlashInfer:
+        """Return a view of the backend in whose steps each row reads its whole path by itself."""
+        return UnsharedFlashInfer(self)
+
     def make_static(
         self, num_rows: int, spare_slot: int, device: torch.device
     ) -> FlashInferStaticStep:
@@ -104,11 +108,36 @@ def _num_multiprocessors(device: torch.device) -> int:
     return count
 
 
+class UnsharedFlashInfer:
+    """FlashInfer's decode without a cascade, over the wrappers of an open `FlashInferBackend`."""
+
+    def __init__(self, backend: FlashInferBackend) -> None:
+        self._backend = backend
+        self.name = backend.name
+        self.kernels = None
+        self.pool_layout = backend.pool_layout
+        self.make_static = backend.make_static
+
+    def open_layers(
+        self,
+        specs: Sequence[AttentionSpec],
+        dtype: torch.dtype,
+        kv_dtype: torch.dtype,
+        device: torch.device,
+    ) -> None:
+        """See `AttentionBackend.open_layers`. The backend behind is opened by itself."""
+
+    def prepare(self, plan: StepPlan, device: torch.device) -> FlashInferStep:
+        """See `AttentionBackend.prepare`."""
+        return FlashInferStep(self._backend, plan, shares=False)
+
+
 class FlashInferStep:
     """One step plan; its calls are planned once for each kind of layer."""
 
-    def __init__(self, backend: FlashInferBackend, plan: StepPlan) -> None:
+    def __init__(self, backend: FlashInferBackend, plan: StepPlan, *, shares: bool = True) -> None:
         self._backend = backend
+        self._make_groups = make_cascade if shares else make_unshared
         self._paths = RowPaths(plan)
         self._cascades: dict[int | None, Cascade] = {}
         self._planned: dict[Kind, _PlannedKind] = {}
@@ -156,7 +185,7 @@ class FlashInferStep:
         window = kind.sliding_window
         cascade = self._cascades.get(window)
         if cascade is None:
-            cascade = self._cascades[window] = make_cascade(self._paths, window)
+            cascade = self._cascades[window] = self._make_groups(self._paths, window)
         planned = self._planned[kind] = _PlannedKind(self._backend, kind, cascade)
         return planned
 

@@ -16,6 +16,7 @@ from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.device_metadata import DeviceMetadata, Places
 from yaie.attention.tree_decode.launch import launch_items, launch_merge, launch_write
 from yaie.attention.tree_decode.metadata import Capacity
+from yaie.attention.tree_decode.probe import probe_layers
 from yaie.attention.tree_decode.variants import Variant
 from yaie.attention.tree_decode.work_items import (
     Splitting,
@@ -83,7 +84,7 @@ class TritonBackend:
         kv_dtype: torch.dtype,
         device: torch.device,
     ) -> None:
-        """See `AttentionBackend.open_layers`. Kernels are compiled at their first launch."""
+        """See `AttentionBackend.open_layers`. On a GPU each kernel is compiled and run once."""
         if device.type == "cuda" and torch.cuda.get_device_capability(device) < LEAST_CAPABILITY:
             least = ".".join(map(str, LEAST_CAPABILITY))
             raise ConfigError(
@@ -91,6 +92,9 @@ class TritonBackend:
                 f"use attention_backend='reference'",
                 param="attention_backend",
             )
+        if device.type == "cuda":
+            unused = TritonBackend(self._queue, splitting=self._splitting)
+            probe_layers(unused, specs, dtype, kv_dtype, device)
         for spec in specs:
             self.table_of(Variant.of(spec, dtype.itemsize).tiling(spec))
 
