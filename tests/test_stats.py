@@ -23,6 +23,8 @@ def test_metric_names_follow_prometheus() -> None:
     assert names["num_running"] == "yaie_num_running"
     assert names["num_steps"] == "yaie_engine_steps"
     assert names["cached_tokens"] == "yaie_engine_cached_tokens"
+    assert names["num_tree_decode_steps"] == "yaie_engine_tree_decode_steps"
+    assert names["attention_estimate_s"] == "yaie_engine_attention_estimate_seconds"
     assert names["forward_s"] == "yaie_engine_forward_seconds"
     assert names["oldest_wait_s"] == "yaie_oldest_wait_seconds"
 

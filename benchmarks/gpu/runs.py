@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from yaie.engine.core import EngineCore
+from yaie.stats import EngineStats
 from yaie.types import GenerationRequest, SamplingParams
 
 _WARM_UP_STEPS = 8
@@ -21,7 +22,8 @@ _names = itertools.count()
 def decode(core: EngineCore, batch: int, shared: int, own: int, steps: int) -> dict[str, Any]:
     """Time `steps` decode steps of `batch` sequences with `shared` + `own` tokens of prompt each.
 
-    Returns tokens a second, milliseconds of the median step, and the scheduler's share of a step.
+    Returns tokens a second, milliseconds of the median step, the scheduler's share of a step, and
+    the chosen methods of attention with their estimate.
     """
     room = steps + 2 * _WARM_UP_STEPS
     names = _add_prompts(core, _prompts(core, batch, shared, own), [room] * batch)
@@ -54,7 +56,25 @@ def decode(core: EngineCore, batch: int, shared: int, own: int, steps: int) -> d
         "keys_unshared_over_read": round(
             (after.kv_tokens_unshared - before.kv_tokens_unshared) / max(1, read), 3
         ),
+        **attention_choices(after.since(before)),
     }
+
+
+def attention_choices(stats: EngineStats) -> dict[str, Any]:
+    """Return the steps by method of attention, and the estimated milliseconds a step.
+
+    Nothing for a backend that does not choose.
+    """
+    steps = {
+        "decode": stats.num_flashinfer_decode_steps,
+        "cascade": stats.num_flashinfer_cascade_steps,
+        "tree": stats.num_tree_decode_steps,
+    }
+    chosen = {method: number for method, number in steps.items() if number}
+    if not chosen:
+        return {}
+    estimate_ms = 1e3 * stats.attention_estimate_s / sum(chosen.values())
+    return {"attention_steps": chosen, "attention_estimate_ms": round(estimate_ms, 4)}
 
 
 def prefill(core: EngineCore, tokens: int, repeats: int) -> dict[str, Any]:

@@ -39,7 +39,7 @@ REQUESTS = [
 class Counted(PaddedBackend):
     """A capturable backend that counts its steps by method."""
 
-    def __init__(self, queue: DelayedQueue, method: Method, used: Counter[str]) -> None:
+    def __init__(self, queue: DelayedQueue, method: Method, used: Counter[tuple[str, str]]) -> None:
         super().__init__(queue, CONTEXT_LEN)
         self._method, self._used = method, used
 
@@ -51,14 +51,14 @@ class Counted(PaddedBackend):
         return "NHD"
 
     def prepare(self, plan: StepPlan, device: torch.device) -> ReferenceStep:
-        self._used["eager", self._method] += 1  # type: ignore[index]
+        self._used["eager", self._method] += 1
         return super().prepare(plan, device)
 
     def make_static(self, num_rows: int, spare_slot: int, device: torch.device) -> PaddedStep:
         step, refill = super().make_static(num_rows, spare_slot, device), PaddedStep.refill
 
         def counted(plan: StepPlan) -> None:
-            self._used["captured", self._method] += 1  # type: ignore[index]
+            self._used["captured", self._method] += 1
             refill(step, plan)
 
         step.refill = counted  # type: ignore[method-assign]
@@ -67,11 +67,11 @@ class Counted(PaddedBackend):
 
 def engine(
     folder: Path, methods: Sequence[Method], *, max_rows: int
-) -> tuple[EngineCore, Counter[str]]:
+) -> tuple[EngineCore, Counter[tuple[str, str]]]:
     """Return an engine with a backend for each method, and the steps of each."""
     config = config_of(folder, max_running=8)
     loaded = on_device(load_model(config, may_pack=False))
-    queue, used = DelayedQueue(), Counter[str]()
+    queue, used = DelayedQueue(), Counter[tuple[str, str]]()
     backends: dict[Method, AttentionBackend] = {
         method: Counted(queue, method, used) for method in methods
     }
@@ -121,9 +121,57 @@ def test_switching_between_steps_keeps_the_tokens(
     assert stats.attention_estimate_s > 0
 
 
-def _by_method(used: Counter[str]) -> Counter[str]:
+def test_a_method_that_cannot_be_captured_leaves_the_other_its_graphs(
+    tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real = Counted.make_static
+
+    def make_static(backend: Counted, *arguments: object) -> PaddedStep:
+        if backend.name == "decode":
+            raise RuntimeError("a plan is not at fixed addresses")
+        return real(backend, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Counted, "make_static", make_static)
+    core, used = engine(tiny_model_dir, ("cascade", "decode", "tree"), max_rows=8)
+    assert "cannot be captured" in caplog.text and "fixed addresses" in caplog.text
+    run(core, *REQUESTS)
+    steps = _steps(used)
+    assert set(steps) == {"captured tree", "eager decode", "eager cascade"}
+    assert core.stats.num_replayed_steps == steps["captured tree"]
+    assert core.stats.num_flashinfer_decode_steps == steps["eager decode"]
+
+
+def test_a_size_without_memory_in_one_method_is_captured_in_the_other(
+    tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The logits that all graphs share are then those of the larger size."""
+    real = Counted.make_static
+
+    def make_static(backend: Counted, num_rows: int, *others: object) -> PaddedStep:
+        if backend.name == "decode" and num_rows > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(backend, num_rows, *others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Counted, "make_static", make_static)
+    queue = DelayedQueue()
+    monkeypatch.setattr("yaie.engine.choose_sampler.make_queue", lambda _: queue)
+    core, used = engine(tiny_model_dir, ("cascade", "decode", "tree"), max_rows=8)
+    assert core.executor.graphs is not None
+    assert core.executor.graphs.report.sizes == (1, 2, 4, 8)
+    expected = run(EngineCore(config_of(tiny_model_dir)), *REQUESTS)
+    found = run(core, *REQUESTS)
+    for name, index in expected.deltas:
+        assert found.tokens(name, index) == expected.tokens(name, index)
+    assert _steps(used)["captured tree"] > 0 < _steps(used)["captured decode"]
+
+
+def _steps(used: Counter[tuple[str, str]]) -> dict[str, int]:
+    return {" ".join(key): number for key, number in used.items()}
+
+
+def _by_method(used: Counter[tuple[str, str]]) -> Counter[str]:
     found: Counter[str] = Counter()
-    for (_, method), number in used.items():  # type: ignore[misc]
+    for (_, method), number in used.items():
         found[method] += number
     return found
 

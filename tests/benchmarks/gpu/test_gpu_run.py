@@ -11,8 +11,10 @@ import pytest
 
 from benchmarks.gpu.__main__ import Stage, main, read_results, run_stages
 from benchmarks.gpu.report import as_table
+from benchmarks.gpu.runs import attention_choices
 from benchmarks.gpu.shapes import SHAPES, write_shape
 from benchmarks.gpu.trace import device_use
+from yaie.stats import EngineStats
 
 
 def python(name: str, code: str, limit_s: float = 60.0) -> Stage:
@@ -42,6 +44,18 @@ def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     assert read_results(file) == []
     file.write_text('{"kind": "start"}\n{"kind": "dec', encoding="utf-8")
     assert read_results(file) == [{"kind": "start"}]
+
+
+def test_chosen_methods_are_reported_with_their_estimate() -> None:
+    stats = EngineStats()
+    assert attention_choices(stats) == {}
+    stats.count_attention("tree", 0.003)
+    stats.count_attention("tree", 0.002)
+    stats.count_attention("decode", 0.001)
+    assert attention_choices(stats) == {
+        "attention_steps": {"decode": 1, "tree": 2},
+        "attention_estimate_ms": 2.0,
+    }
 
 
 def kernel(begin: float, length: float, category: str = "kernel") -> dict[str, Any]:
