@@ -126,6 +126,7 @@ def test_a_real_server_serves_the_sessions_in_turns(tmp_path: Path) -> None:
     out = tmp_path / "real.ndjson"
     arguments = ["--model", str(BUILTIN_MODEL_DIR), "--out", str(out), "--workloads", "agents"]
     arguments += ["--pools", "0.5", "--counts", "0.05", "--lengths", "0.02", "--repeats", "2"]
+    arguments += ["--idle-wait", "0"]
     result = CliRunner().invoke(real.app, [*arguments, "--variants", "prefix-aware,fcfs"])
     assert result.exit_code == 0, result.output
     records = [json.loads(line) for line in out.read_text().splitlines()]
