@@ -39,7 +39,7 @@ def test_a_cpu_build_of_torch(gpu_machine: pytest.MonkeyPatch) -> None:
     gpu_machine.setattr(torch.version, "cuda", None)
     status, detail = gpu_checks.check_torch_and_driver()
     assert status == "warning"
-    assert "is a CPU build; pip install torch --index-url" in detail
+    assert "is a CPU build; pip install --force-reinstall torch" in detail
 
 
 def test_a_missing_driver(gpu_machine: pytest.MonkeyPatch) -> None:

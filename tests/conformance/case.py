@@ -68,6 +68,16 @@ def rope(rope_type: str, **parameters: Any) -> dict[str, Any]:
     return {"rope_parameters": {"rope_type": rope_type, "rope_theta": 10000.0, **parameters}}
 
 
+SCALED_POSITIONS = rope(
+    "yarn",
+    factor=16.0,
+    original_max_position_embeddings=16,
+    llama_4_scaling_beta=0.1,
+    mscale=1.0,
+    mscale_all_dim=1.0,
+)
+
+
 def save(case: Case, model: torch.nn.Module, folder: Path) -> None:
     """Write the model as a model folder that the loader reads."""
     model.save_pretrained(folder)  # type: ignore[operator]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.case import MIXED_LAYERS, WINDOW, Case, rope
+from tests.conformance.case import MIXED_LAYERS, SCALED_POSITIONS, WINDOW, Case, rope
 
 EXPERTS = {"num_experts_per_tok": 2}
 # Families name the number of their experts differently, and ignore the others' names.
@@ -171,14 +171,7 @@ MIXTURES: tuple[Case, ...] = (
         "latent attention stored expanded, queries scaled by position, experts",
         {
             **LATENT,
-            **rope(
-                "yarn",
-                factor=16.0,
-                original_max_position_embeddings=16,
-                llama_4_scaling_beta=0.1,
-                mscale=1.0,
-                mscale_all_dim=1.0,
-            ),
+            **SCALED_POSITIONS,
         },
     ),
     Case("phimoe", "PhimoeForCausalLM", "experts", {**MIXTURE, "sliding_window": None}),

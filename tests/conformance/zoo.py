@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.conformance.case import LAYERS, MIXED_LAYERS, VOCAB_SIZE, WINDOW, Case, rope
+from tests.conformance.case import (
+    LAYERS,
+    MIXED_LAYERS,
+    SCALED_POSITIONS,
+    VOCAB_SIZE,
+    WINDOW,
+    Case,
+    rope,
+)
 from tests.conformance.mixtures import MIXTURES
 
 _NO_GROUPS = {"num_key_value_heads": None}  # a family without such a config field
@@ -182,14 +190,7 @@ CASES: tuple[Case, ...] = (
         "ministral3",
         "Ministral3ForCausalLM",
         "yarn rope, queries scaled by position",
-        rope(
-            "yarn",
-            factor=16.0,
-            original_max_position_embeddings=16,
-            llama_4_scaling_beta=0.1,
-            mscale=1.0,
-            mscale_all_dim=1.0,
-        ),
+        SCALED_POSITIONS,
     ),
     Case(
         "nanochat",

@@ -162,7 +162,7 @@ def test_sizes_without_memory_run_eagerly(
 def test_a_model_that_waits_for_the_device_is_not_captured(
     tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Such as a mixture of experts that counts the tokens of each on the host."""
+    """Model that counts tokens on the host, as a mixture of experts may."""
     from tests.device import padded_backend
 
     real = padded_backend.PaddedStep.attend

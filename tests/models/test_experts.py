@@ -1,4 +1,4 @@
-"""Which experts wait for the device."""
+"""Waits of experts for the device."""
 
 from __future__ import annotations
 

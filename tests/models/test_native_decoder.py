@@ -16,6 +16,7 @@ from benchmarks.attention import Workload
 from benchmarks.exact import step_of
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
+from tests.kernels.forced_set import forced_set
 from tests.models.test_memory import on_linux, resident
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.spec import AttentionSpec
@@ -281,13 +282,8 @@ def wide_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(params=["amx", "bf16", "vnni"])
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    library = load()
-    if library is None or request.param not in library.instruction_sets:
-        pytest.skip(f"this processor or this library has no {request.param}")
-    before = library.instruction_set
-    library.use_instruction_set(request.param)
-    yield request.param
-    library.use_instruction_set(before)
+    with forced_set(request.param):
+        yield request.param
 
 
 @needs_library

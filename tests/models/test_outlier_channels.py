@@ -16,6 +16,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from tests.kernels.forced_set import forced_set
 from tests.text.small_tokenizers import write_byte_level
 from tests.tiny_model import VOCAB_SIZE
 from yaie.config import EngineConfig
@@ -36,13 +37,8 @@ needs_library = pytest.mark.skipif(load() is None, reason="no kernel library")
 
 @pytest.fixture(params=[*X86_64, PORTABLE])
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
-    library = load()
-    if library is None or request.param not in library.instruction_sets:
-        pytest.skip(f"this processor or this library has no {request.param}")
-    before = library.instruction_set
-    library.use_instruction_set(request.param)
-    yield request.param
-    library.use_instruction_set(before)
+    with forced_set(request.param):
+        yield request.param
 
 
 def write_model(folder: Path, times: float, share: float) -> Path:

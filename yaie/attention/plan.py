@@ -56,6 +56,21 @@ class StepPlan:
         return len(self.token_ids)
 
 
+def one_row_plan(slot: int) -> StepPlan:
+    """Return a step of one token in `slot`, at position 0 of its path, for trials at load."""
+    zero, slots = np.zeros(1, dtype=np.int64), np.array([slot], dtype=np.int64)
+    return StepPlan(
+        token_ids=zero,
+        positions=zero,
+        slots=slots,
+        written_rows=zero,
+        logit_rows=zero,
+        segments=(Segment(slots, first_position=0, first_row=0, end_row=1, level=0),),
+        kv_tokens_read=1,
+        kv_tokens_unshared=1,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class FoldingCost:
     """Cost model of folding a short shared node into the segments below it.

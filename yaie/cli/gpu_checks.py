@@ -15,7 +15,7 @@ from typing import Literal
 Result = tuple[Literal["ok", "warning", "failed"], str]
 
 _DRIVER = Path("/proc/driver/nvidia/version")
-_CUDA_TORCH = "pip install torch --index-url https://download.pytorch.org/whl/cu130"
+_CUDA_TORCH = "pip install --force-reinstall torch"  # without an index of CPU builds
 _NOT_NEEDED: Result = "ok", "not needed: this machine has no NVIDIA device"
 
 

@@ -13,13 +13,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
 from yaie.attention.backend import CapturableBackend, ChoosingBackend, StaticStep
 from yaie.attention.choose_attention import Method
 from yaie.attention.chooser import AttentionChooser, is_decode
-from yaie.attention.plan import Segment, StepPlan
+from yaie.attention.plan import StepPlan, one_row_plan
 from yaie.device.buckets import buckets_up_to
 from yaie.device.packed import Field, Upload
 from yaie.device.queue import DeviceQueue, Graph
@@ -133,7 +132,7 @@ class _StepMaker:
             try:
                 static = backend.make_static(size, spare_slot, self._queue.device)
                 step = _CapturedStep(size, static, self._model, self._queue, self._forward)
-                self._logits = step.capture(_warm_up_plan(spare_slot), self._logits)
+                self._logits = step.capture(one_row_plan(spare_slot), self._logits)
                 steps.append(step)
             except Exception as error:
                 if is_out_of_memory(error):
@@ -202,18 +201,3 @@ class _CapturedStep:
             inputs[name][plan.num_rows :] = padding
         self._inputs.send()
         self.static.refill(plan)
-
-
-def _warm_up_plan(spare_slot: int) -> StepPlan:
-    """Return a step of one token in the spare slot."""
-    one, slots = np.zeros(1, dtype=np.int64), np.array([spare_slot], dtype=np.int64)
-    return StepPlan(
-        token_ids=one,
-        positions=one,
-        slots=slots,
-        written_rows=one,
-        logit_rows=one,
-        segments=(Segment(slots, first_position=0, first_row=0, end_row=1, level=0),),
-        kv_tokens_read=1,
-        kv_tokens_unshared=1,
-    )

@@ -7,32 +7,17 @@ deterministic mode.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 import torch
 
 from tests.attention.tree_decode.cases import CPU, check, make_case
-from tests.attention.tree_decode.interpreter import correct_rounding
+from tests.attention.tree_decode.interpreter import nan_in_new_tensors, right_rounding  # noqa: F401
 from yaie.attention.tree_decode.backend import TritonBackend
 from yaie.attention.tree_decode.probe import probe_layers
 from yaie.device.queue import PlainQueue
 
 FIRST, END = map(int, os.environ.get("TREE_SEEDS", "0:12").split(":"))
-
-
-@pytest.fixture(autouse=True)
-def _nan_in_new_tensors() -> Iterator[None]:
-    torch.use_deterministic_algorithms(True)
-    assert torch.utils.deterministic.fill_uninitialized_memory
-    assert torch.empty(3).isnan().all()
-    yield
-    torch.use_deterministic_algorithms(False)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _right_rounding() -> None:
-    correct_rounding()
 
 
 @pytest.mark.parametrize("seed", range(FIRST, END))

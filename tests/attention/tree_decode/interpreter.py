@@ -7,9 +7,11 @@ their import.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 import triton.language as tl
 from triton.runtime import interpreter
@@ -48,3 +50,19 @@ def correct_rounding() -> None:
 
     interpreter.InterpreterBuilder.create_dot = create_dot
     interpreter._convert_float = convert_float
+
+
+@pytest.fixture(scope="module", autouse=True)
+def right_rounding() -> None:
+    """Correct the interpreter of a module that imports this fixture."""
+    correct_rounding()
+
+
+@pytest.fixture(autouse=True)
+def nan_in_new_tensors() -> Iterator[None]:
+    """Fill new tensors with NaN, in a module that imports this fixture."""
+    torch.use_deterministic_algorithms(True)
+    assert torch.utils.deterministic.fill_uninitialized_memory
+    assert torch.empty(3).isnan().all()
+    yield
+    torch.use_deterministic_algorithms(False)

@@ -6,7 +6,6 @@ constants are those of the real call. Triton refuses a kernel whose shared memor
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 import torch
 
 from tests.attention.trees import decode_step
+from tests.triton_process import needs_triton
 from yaie.attention.spec import AttentionSpec
 from yaie.device.queue import PlainQueue
 from yaie.kvcache.pool import KVPool, LayerShape
@@ -25,9 +25,7 @@ from yaie.kvcache.pool import KVPool, LayerShape
 if TYPE_CHECKING:
     from tests.attention.tree_decode.compiling_driver import Launch
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("triton") is None, reason="triton is not installed"
-)
+pytestmark = needs_triton
 ARCHITECTURES = (80, 90, 100, 120)
 # The product of a wide block on its tensor cores; narrow blocks use mma.sync everywhere.
 WIDE_PRODUCT = {80: "mma.sync", 90: "wgmma.mma_async", 100: "tcgen05.mma", 120: "mma.sync"}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import importlib.util
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from tests.attention.trees import decode_step
 from tests.ptx.grid import run
 from tests.ptx.memory import Memory, MemoryFault, Region
 from tests.ptx.program import Program, parse
+from tests.triton_process import needs_triton
 from yaie.attention.tree_decode.metadata import Capacity
 from yaie.attention.tree_decode.work_items import Splitting
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from tests.attention.tree_decode.cases import Case
     from tests.attention.tree_decode.compiling_driver import Launch
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("triton") is None, reason="triton is not installed"
-)
+pytestmark = needs_triton
 OUTPUTS = {
     "write_rows": {"keys", "values", "key_scales", "value_scales"},
     "attend_items": {"outputs", "lses"},

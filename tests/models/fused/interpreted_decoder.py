@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.attention.tree_decode.interpreter import correct_rounding
+from tests.attention.tree_decode.interpreter import right_rounding  # noqa: F401
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
 from tests.models.fused.test_decoder import executor_of, fuse
@@ -20,11 +20,6 @@ from yaie.models.loader import load_model
 from yaie.models.native.agreement import comparison_plan
 
 KINDS = [kind.split(":") for kind in os.environ.get("FUSED_KINDS", "qwen3:bfloat16").split(",")]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _right_rounding() -> None:
-    correct_rounding()
 
 
 def small_executor(name: str, folder: Path, **settings: str) -> TransformersExecutor:
@@ -49,10 +44,3 @@ def test_equals_transformers(name: str, dtype: str, tmp_path: Path) -> None:
     assert error < (1e-5 if dtype == "float32" else 0.05)
     for mine, before in zip(executor.pool.tensors(), pool, strict=True):
         assert torch.equal(mine[plan.slots], before[plan.slots])
-
-
-@pytest.mark.skipif(len(KINDS) < 4, reason="of the large set: a minute on a busy machine")
-def test_an_int8_pool(tmp_path: Path) -> None:
-    executor = small_executor("qwen3", tmp_path, kv_dtype="int8")
-    fuse(executor, TritonOperations())
-    assert executor.name == "fused"  # the logits agreed

@@ -6,13 +6,12 @@ Results start as NaN, and so does what surrounds the operands in memory.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 import torch
 
-from tests.attention.tree_decode.interpreter import correct_rounding
+from tests.attention.tree_decode.interpreter import nan_in_new_tensors, right_rounding  # noqa: F401
 from yaie.models.fused.launch import TritonOperations
 from yaie.models.fused.operations import (
     ActivationName,
@@ -60,19 +59,6 @@ if IS_LARGE:
         for neighbours in (False, True)
         for normed in ("", "qk")
     }
-
-
-@pytest.fixture(autouse=True)
-def _nan_in_new_tensors() -> Iterator[None]:
-    torch.use_deterministic_algorithms(True)
-    assert torch.empty(3).isnan().all()
-    yield
-    torch.use_deterministic_algorithms(False)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _right_rounding() -> None:
-    correct_rounding()
 
 
 def strided(rows: int, width: int, dtype: torch.dtype, scale: float = 1.0) -> torch.Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +11,13 @@ import pytest
 import torch
 
 from tests.attention.tree_decode.test_compiled import ARCHITECTURES, resources_of
+from tests.triton_process import needs_triton
 from yaie.models.fused.operations import HeadOperation, Norm, Rotary, Store
 
 if TYPE_CHECKING:
     from tests.attention.tree_decode.compiling_driver import Launch
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("triton") is None, reason="triton is not installed"
-)
+pytestmark = needs_triton
 BF16, FP16, FP32 = torch.bfloat16, torch.float16, torch.float32
 
 

@@ -5,7 +5,6 @@ Each address must lie in a tensor that the launch was given, and each write in a
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Callable
 
@@ -14,11 +13,12 @@ import torch
 
 from tests.attention.tree_decode import test_ptx
 from tests.ptx.memory import MemoryFault
+from tests.triton_process import needs_triton
 from yaie.models.fused.operations import HeadOperation, Norm, Rotary, Store
 from yaie.models.fused.plain import PlainOperations
 
 pytestmark = [
-    pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="triton is missing"),
+    needs_triton,
     pytest.mark.integration,
 ]
 OUTPUTS = {

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 
 from yaie.attention.backend import AttentionBackend
-from yaie.attention.plan import StepPlan
-from yaie.attention.segment_table import Segment
+from yaie.attention.plan import one_row_plan
 from yaie.attention.spec import AttentionSpec
 from yaie.errors import ConfigError
 from yaie.kvcache.pool import KVPool, LayerShape
@@ -57,7 +55,7 @@ def _first_output(
     shape = LayerShape(spec.num_kv_heads, spec.key_width, spec.value_width)
     pool = KVPool([shape], 1, kv_dtype, device, layout="NHD")
     keys, values = pool.keys(0), pool.values(0)
-    step = backend.prepare(_one_row(), device)
+    step = backend.prepare(one_row_plan(0), device)
     ones: dict[str, Any] = {"dtype": dtype, "device": device}
     step.write(
         keys,
@@ -68,18 +66,3 @@ def _first_output(
     queries = torch.ones((1, spec.num_heads, spec.key_width), **ones)
     output: torch.Tensor = step.attend(spec, queries, keys, values, None)
     return output.cpu()
-
-
-def _one_row() -> StepPlan:
-    """Return a step of one token in slot 0."""
-    zero = np.zeros(1, dtype=np.int64)
-    return StepPlan(
-        token_ids=zero,
-        positions=zero,
-        slots=zero,
-        written_rows=zero,
-        logit_rows=zero,
-        segments=(Segment(zero, first_position=0, first_row=0, end_row=1, level=0),),
-        kv_tokens_read=1,
-        kv_tokens_unshared=1,
-    )
