@@ -6,6 +6,7 @@ prefix; with the usual initialisation a wrong mask or a lost sink would hardly s
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,12 @@ class Case:
     reach: int | None = None  # number of last tokens with a clear effect on a logit; None: all
 
     def config(self) -> Any:
-        """The transformers config."""
+        """Build the transformers config.
+
+        A config writes into nested settings, which cases share: it gets a copy.
+        """
         config_class = getattr(transformers, self.architecture).config_class
-        return config_class(**{**_COMMON, **self.settings})
+        return config_class(**copy.deepcopy({**_COMMON, **self.settings}))
 
     def build(self) -> torch.nn.Module:
         """Build the model in float32 with eager attention: the oracle."""

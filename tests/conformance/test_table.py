@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import transformers
 
 from tests.conformance.table import PAGE, page_with, render
@@ -23,3 +25,10 @@ def test_model_types_are_those_of_transformers() -> None:
     for entry in SUPPORTED:
         model_class = getattr(transformers, entry.architecture)
         assert model_class.config_class.model_type == entry.model_type
+
+
+def test_configs_of_cases_leave_shared_settings_alone() -> None:
+    before = copy.deepcopy([case.settings for case in CASES])
+    for case in CASES:
+        case.config()
+    assert [case.settings for case in CASES] == before
