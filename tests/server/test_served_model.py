@@ -81,3 +81,14 @@ def test_an_unknown_model_is_refused_while_loading(make_app: MakeApp) -> None:
     http, _ = make_app(engine, is_ready=False)
     answer = http.post("/v1/completions", json={"prompt": "x", "model": "other"})
     assert (answer.status_code, answer.json()["error"]["param"]) == (404, "model")
+
+
+def test_two_applications_of_one_process_keep_apart(
+    make_app: MakeApp, tokenizer: Tokenizer
+) -> None:
+    one, first = make_app(api_key="k")
+    other, second = make_app(ScriptedClient(tokenizer.encode("second")))
+    assert other.post("/v1/completions", json={"prompt": "x"}).status_code == 200
+    assert one.post("/v1/completions", json={"prompt": "x"}).status_code == 401
+    assert (len(first.requests), len(second.requests)) == (0, 1)
+    assert 'route="/v1/completions",status="200"' not in one.get("/metrics").text

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers.processors import TemplateProcessing
 
 from tests.text.small_tokenizers import write_byte_level
 from yaie.errors import InvalidRequest, UnsupportedParameter
@@ -31,6 +32,17 @@ def test_same_as_transformers(chat: ChatTemplate, byte_level: Tokenizer) -> None
     text = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nGrüße 🙂<|im_end|>\n"
     assert chat.render_text(messages) == text + "<|im_start|>assistant\n"
     assert chat.render_text(messages, add_generation_prompt=False) == text
+
+
+def test_a_prompt_begins_once(tmp_path: Path) -> None:
+    tokenizer = load_tokenizer(write_byte_level(tmp_path))
+    begin = "<|im_start|>"
+    begin_id = tokenizer.fast.token_to_id(begin)
+    tokenizer.fast.post_processor = TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, begin_id)]
+    )
+    assert tokenizer.encode("hi")[0] == begin_id  # the tokenizer adds the token
+    assert ChatTemplate(tokenizer).render([user("hi")])[:2].count(begin_id) == 1
 
 
 @pytest.mark.parametrize(
