@@ -16,6 +16,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from importlib.metadata import version
 from itertools import chain
+from os import PathLike
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -46,8 +47,14 @@ from server.routes import (
 from server.service import Service
 from yaie.client.base import EngineClient
 from yaie.client.process import ProcessClient
-from yaie.config import EngineConfig, Settings, load_settings, unknown_variables
-from yaie.errors import InvalidRequest, YaieError
+from yaie.config import (
+    ENGINE_SETTINGS,
+    EngineConfig,
+    Settings,
+    load_settings,
+    unknown_variables,
+)
+from yaie.errors import ConfigError, InvalidRequest, YaieError
 
 logger = logging.getLogger(__name__)
 
@@ -91,18 +98,20 @@ EXPOSED_HEADERS = (
 
 
 def create_app(
-    settings: Settings | None = None,
+    settings: Settings | EngineConfig | str | PathLike[str] | None = None,
     make_client: Callable[[EngineConfig], EngineClient] | None = None,
     on_fatal: Callable[[YaieError], None] | None = None,
 ) -> FastAPI:
     """Build the application; the engine starts with its lifespan.
 
-    `settings`: None reads `YAIE_*`. `make_client`: None runs the engine in a child process.
-    `on_fatal` gets the error if an engine cannot start; None logs it, stops the server as SIGTERM
-    would, and ends the process with the error's exit code. Raises `ConfigError`.
+    `settings`: None reads `YAIE_*`; the name or the folder of a model reads the other settings
+    there; an `EngineConfig` leaves the server's at their defaults. `make_client`: None runs the
+    engine in a child process. `on_fatal` gets the error if an engine cannot start; None logs it,
+    stops the server as SIGTERM would, and ends the process with the error's exit code. Raises
+    `ConfigError`.
     """
-    warnings = unknown_variables() if settings is None else []
-    settings = settings or load_settings()
+    warnings = [] if isinstance(settings, EngineConfig) else unknown_variables()
+    settings = _settings_of(settings)
     service = Service(settings, make_client or _process_client(settings), on_fatal or _stop)
     app = FastAPI(
         title="YAIE",
@@ -126,6 +135,23 @@ def create_app(
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     return app
+
+
+def _settings_of(given: Settings | EngineConfig | str | PathLike[str] | None) -> Settings:
+    """Return the settings of an application. Raises `ConfigError`."""
+    if isinstance(given, Settings):
+        return given
+    if isinstance(given, EngineConfig):
+        return Settings(**{name: getattr(given, name) for name in ENGINE_SETTINGS})
+    if given is None:
+        return load_settings()
+    if isinstance(given, str | PathLike):
+        return load_settings(model=os.fspath(given))
+    raise ConfigError(
+        "create_app takes the name of a model, an EngineConfig or Settings, not "
+        f"{type(given).__name__}",
+        param="settings",
+    )
 
 
 def _process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:

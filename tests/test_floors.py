@@ -36,6 +36,7 @@ FLOORS = {
     "yaie.engine": 5,
     "yaie.client": 6,
     "yaie.llm": 7,
+    "yaie.python": 7,
     "yaie.prompts": 7,
     "yaie.request_arguments": 7,
     "yaie.outputs": 7,

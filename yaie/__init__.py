@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from yaie.errors import YaieError
     from yaie.llm import LLM
     from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece
+    from yaie.python.prompt_output import PromptOutput
     from yaie.text.parts import ToolCall
     from yaie.types import Grammar, SamplingParams
 
@@ -24,6 +25,7 @@ __all__ = [
     "CompletionOutput",
     "EngineConfig",
     "Grammar",
+    "PromptOutput",
     "RequestOutput",
     "SamplingParams",
     "StreamPiece",
@@ -37,6 +39,7 @@ _HOMES = {
     "CompletionOutput": "yaie.outputs",
     "EngineConfig": "yaie.config",
     "Grammar": "yaie.types",
+    "PromptOutput": "yaie.python.prompt_output",
     "RequestOutput": "yaie.outputs",
     "SamplingParams": "yaie.types",
     "StreamPiece": "yaie.outputs",

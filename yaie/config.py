@@ -112,6 +112,15 @@ class EngineConfig:
         About("shares of tenants as name=weight; commas separate several", unset="1 for each"),
     ] = ""
     eviction: Annotated[Eviction, About("order of eviction from the cache")] = "adaptive"
+    seed: Annotated[
+        int | None,
+        About(
+            "seed of the samples of requests without one, by their order of arrival",
+            least=0,
+            most=LARGEST_SIZE,
+            unset="a new one at each start",
+        ),
+    ] = None
     tool_call_parser: Annotated[
         ToolCallParser,
         About("form of the model's tool calls", unset="as the chat template shows"),

@@ -98,7 +98,7 @@ def test_closing_frees_the_model_and_later_calls_raise(
         cores.append(load_engine_core(config))
         return cores[0]
 
-    monkeypatch.setattr("yaie.llm.load_engine_core", load)
+    monkeypatch.setattr("yaie.python.local_engine.load_engine_core", load)
     llm = LLM(tiny_model_dir, num_slots=512, threads=1)
     core = cores.pop()
     weights = weakref.ref(next(core.executor.loaded.model.parameters()))

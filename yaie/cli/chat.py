@@ -22,7 +22,7 @@ from yaie.errors import YaieError
 _QUOTES = '"""'
 
 
-@settings_options(ENGINE_FLAGS, leave_out=("served_model_name",))
+@settings_options(ENGINE_FLAGS, leave_out=("served_model_name", "seed"))
 @sampling_flags
 def chat(
     *,

@@ -44,7 +44,7 @@ Stats = Annotated[
 ]
 
 
-@settings_options(ENGINE_FLAGS, leave_out=("served_model_name",))
+@settings_options(ENGINE_FLAGS, leave_out=("served_model_name", "seed"))
 @sampling_flags
 def run(
     prompt: Annotated[

@@ -42,6 +42,11 @@ class LocalClient:
         """Statistics after the latest step."""
         return self._stats
 
+    @property
+    def core(self) -> Core:
+        """The core, for what it describes. Raises `EngineUnavailable` once closed."""
+        return self._require_open().core
+
     def prepare(self, request: GenerationRequest, sink: Sink) -> Submission:
         """Make the handle of a request, to be sent by `send`.
 

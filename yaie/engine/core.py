@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import random
 import secrets
 import time
 from dataclasses import replace
@@ -82,6 +83,7 @@ class EngineCore:
         self._grammars = self._make_grammars(partial(_load_tokenizer, loaded.path))
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
+        self._seeds = secrets.SystemRandom() if config.seed is None else random.Random(config.seed)
         self._num_failed_steps = 0
         self._audited_at = 0
 
@@ -152,7 +154,7 @@ class EngineCore:
             prompt_token_ids=request.prompt_token_ids,
             eos_token_ids=self.info.eos_token_ids,
             vocab_size=self.info.vocab_size,
-            fallback_seed=secrets.randbits(63),
+            fallback_seed=self._seeds.getrandbits(63),
             reasoning_limit=request.reasoning_limit,
         )
         others = (first.for_sequence(index) for index in range(1, request.sampling.n))
