@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 
-from server.app import create_app
+from server.app import check_no_tls, create_app
 from server.logs import configure_logs
 from yaie.errors import ConfigError
 
 try:
     app = create_app()
+    check_no_tls(app.state.service.settings)
 except ConfigError as error:  # one line instead of a traceback through uvicorn
     code = (error.code or "").replace("_", "-")  # as `yaie serve` writes it
     sys.stderr.write(f"error[{code}]: {error.message}\n")

@@ -30,7 +30,15 @@ from starlette.responses import Response
 from server.drain import draining_signals
 from server.errors import MethodNotAllowed, NotFound, error_response
 from server.logs import configure_logs
-from server.middleware import ApiKeys, BodyLimit, RequestContext, routes_at
+from server.metrics_listener import metrics_listener
+from server.middleware import (
+    METRICS,
+    OPEN_PATHS,
+    ApiKeys,
+    BodyLimit,
+    RequestContext,
+    routes_at,
+)
 from server.openapi import describe
 from server.routes import (
     about,
@@ -114,7 +122,8 @@ def create_app(
     settings = _settings_of(settings)
     service = Service(settings, make_client or _process_client(settings), on_fatal or _stop)
     app = FastAPI(
-        title="YAIE",
+        title=settings.server_name,
+        description=settings.server_description,
         version=version("yaie"),
         lifespan=_lifespan,
         redirect_slashes=False,
@@ -126,8 +135,7 @@ def create_app(
     app.state.service = service
     app.state.warnings = warnings
     app.state.ends_process = on_fatal is None
-    needs_key = bool(settings.api_keys)
-    document = functools.cache(lambda: describe(app, needs_key=needs_key))
+    document = functools.cache(lambda: describe(app, settings))
     app.openapi = document  # type: ignore[method-assign]
     for router in _ROUTERS:
         app.include_router(router)
@@ -154,6 +162,16 @@ def _settings_of(given: Settings | EngineConfig | str | PathLike[str] | None) ->
     )
 
 
+def check_no_tls(settings: Settings) -> None:
+    """Raise `ConfigError` for TLS files, which only `yaie serve` reads."""
+    if settings.ssl_certfile is not None:
+        raise ConfigError(
+            "ssl_certfile is for `yaie serve`, and uvicorn would speak plain HTTP; give uvicorn "
+            "its own --ssl-certfile and --ssl-keyfile, or run `yaie serve`",
+            param="ssl_certfile",
+        )
+
+
 def _process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
     return lambda config: ProcessClient(config, stall_s=settings.stall_s)
 
@@ -165,7 +183,7 @@ def _stop(error: YaieError) -> None:
 
 
 def _layers(settings: Settings, service: Service) -> list[Middleware]:
-    layers = [Middleware(RequestContext, metrics=service.metrics, routes=_ROUTES)]
+    layers = [Middleware(RequestContext, service.metrics, _ROUTES, settings.root_path)]
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     if origins:
         layers.append(
@@ -177,7 +195,10 @@ def _layers(settings: Settings, service: Service) -> list[Middleware]:
                 expose_headers=EXPOSED_HEADERS,
             )
         )
-    layers.append(Middleware(ApiKeys, keys=settings.api_keys))
+    open_paths = OPEN_PATHS - ({METRICS} if settings.metrics_auth else set())
+    layers.append(
+        Middleware(ApiKeys, settings.api_keys, open_paths, service.metrics.refused_keys.inc)
+    )
     layers.append(Middleware(BodyLimit, max_bytes=settings.max_body_bytes))
     return layers
 
@@ -188,7 +209,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configure_logs(service.settings.log_level)
     for warning in app.state.warnings:
         logger.warning("%s", warning)
-    with draining_signals(service):
+    with draining_signals(service), metrics_listener(service):
         service.start()
         try:
             yield

@@ -47,43 +47,48 @@ class Metrics:
     """Metrics of one application."""
 
     def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
-        self._registry = CollectorRegistry()
-        self._registry.register(_EngineCollector(snapshot))
+        self.registry = CollectorRegistry()
+        self.registry.register(_EngineCollector(snapshot))
         self.active = Gauge(
             "yaie_http_active_requests",
             "HTTP requests in progress, excluding health probes and /metrics",
-            registry=self._registry,
+            registry=self.registry,
         )
         self.responses = Counter(
             "yaie_http_responses",
             "HTTP responses by route, method and status",
             ("route", "method", "status"),
-            registry=self._registry,
+            registry=self.registry,
+        )
+        self.refused_keys = Counter(
+            "yaie_auth_failures",
+            "Requests refused because their API key was missing or wrong",
+            registry=self.registry,
         )
         self.outcomes = Counter(
             "yaie_requests",
             "Completion requests by outcome",
             ("outcome",),
-            registry=self._registry,
+            registry=self.registry,
         )
         self.first_token_s = Histogram(
             "yaie_time_to_first_token_seconds",
             "Seconds from submission to the engine until the first token",
             buckets=_FIRST_TOKEN_BUCKETS,
-            registry=self._registry,
+            registry=self.registry,
         )
         self.inter_token_s = TokenIntervals(
             "yaie_inter_token_seconds",
             "Seconds before each token of a choice after its first",
             buckets=_INTER_TOKEN_BUCKETS,
-            registry=self._registry,
+            registry=self.registry,
         )
         self.total_s = Histogram(
             "yaie_request_seconds",
             "Seconds from submission to the end; excludes requests that fail before a token, "
             "except by YAIE_REQUEST_TIMEOUT_S",
             buckets=_TOTAL_BUCKETS,
-            registry=self._registry,
+            registry=self.registry,
         )
         self.prompt_tokens = self._token_counter("prompt", "Prompt tokens of finished requests")
         self.cached_tokens = self._token_counter(
@@ -111,10 +116,19 @@ class Metrics:
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)
+
+    def values(self) -> dict[str, float]:
+        """Return the value of each series by its name and labels, as the text format writes it."""
+        found = {}
+        for family in self.registry.collect():
+            for each in family.samples:
+                labels = ",".join(f'{name}="{value}"' for name, value in each.labels.items())
+                found[f"{each.name}{{{labels}}}" if labels else each.name] = float(each.value)
+        return found
 
     def _token_counter(self, name: str, documentation: str) -> Counter:
-        return Counter(f"yaie_request_{name}_tokens", documentation, registry=self._registry)
+        return Counter(f"yaie_request_{name}_tokens", documentation, registry=self.registry)
 
 
 class _EngineCollector(Collector):

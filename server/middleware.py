@@ -11,7 +11,7 @@ import hmac
 import logging
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.routing import BaseRoute, Match
@@ -26,7 +26,8 @@ logger = logging.getLogger(__name__)
 
 ASSETS = {"swagger-ui-bundle.js": "text/javascript", "swagger-ui.css": "text/css"}  # of /docs
 MODELS = "/v1/models/"  # prefix of model names, with or without a final slash
-PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", "/metrics"})
+METRICS = "/metrics"
+PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", METRICS})
 # Need no key: a browser sends none before its user can enter one on the page.
 OPEN_PATHS = PROBES | {"/", "/docs", "/openapi.json", "/version", *(f"/docs/{n}" for n in ASSETS)}
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
@@ -36,11 +37,15 @@ _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"
 class RequestContext:
     """Layer for request ids, metrics, and a 500 for an uncaught error.
 
-    A trailing slash of the path is dropped, except behind a model's name.
+    A trailing slash of the path is dropped, except behind a model's name. `root_path` is the prefix
+    of a proxy, unless the web server knows one.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute]) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute], root_path: str = ""
+    ) -> None:
         self._app = app
+        self._root_path = root_path
         self._metrics = metrics
         self._routes = routes
 
@@ -49,6 +54,7 @@ class RequestContext:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        scope["root_path"] = scope.get("root_path") or self._root_path
         if _has_spare_slash(route_path(scope)):
             scope["path"] = scope["path"][:-1]  # a redirect would turn a POST into a GET
         asked = Headers(scope=scope).get("x-request-id", "")
@@ -104,18 +110,30 @@ def routes_at(routes: Sequence[BaseRoute], scope: Scope) -> list[BaseRoute]:
 
 
 class ApiKeys:
-    """Check of the API key, except for probes, metrics and documentation; off without keys."""
+    """Check of the API key, except on open paths; off without keys.
 
-    def __init__(self, app: ASGIApp, keys: tuple[str, ...]) -> None:
+    `on_refusal` is called for each request without a right key.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        keys: tuple[str, ...],
+        open_paths: Collection[str],
+        on_refusal: Callable[[], None],
+    ) -> None:
         self._app = app
+        self._open_paths = open_paths
+        self._on_refusal = on_refusal
         self._digests = [hashlib.sha256(key.encode()).digest() for key in keys]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
-        if scope["type"] == "http" and self._digests and not _is_open(scope):
+        if scope["type"] == "http" and self._digests and not self._is_open(scope):
             given = _given_keys(scope)
             known = next((key for key in given if self._is_known(key)), None)
             if known is None:
+                self._on_refusal()
                 fact = "the API key is wrong" if given else "the request has no API key"
                 error = AuthenticationFailed(
                     f"{fact}; send Authorization: Bearer <key> or X-API-Key: <key>"
@@ -126,15 +144,14 @@ class ApiKeys:
             scope.setdefault("state", {})["tenant"] = tenant_digest(known)
         await self._app(scope, receive, send)
 
+    def _is_open(self, scope: Scope) -> bool:
+        """Return whether a request needs no key; browsers send OPTIONS without one."""
+        return scope["method"] == "OPTIONS" or route_path(scope) in self._open_paths
+
     def _is_known(self, given: bytes) -> bool:
         digest = hashlib.sha256(given).digest()
         # Compare with every key, each in constant time, to reveal no key by timing.
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
-
-
-def _is_open(scope: Scope) -> bool:
-    """Return whether a request needs no key; browsers send OPTIONS without one."""
-    return scope["method"] == "OPTIONS" or route_path(scope) in OPEN_PATHS
 
 
 def _given_keys(scope: Scope) -> list[bytes]:

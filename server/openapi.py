@@ -19,10 +19,11 @@ from server.errors import (
     messages_error_body,
     timed_out,
 )
-from server.middleware import OPEN_PATHS, PROBES
+from server.middleware import METRICS, OPEN_PATHS, PROBES
 from server.schemas.operation import ErrorAnswer, MessagesErrorAnswer
 from yaie import errors
 from yaie.errors import YaieError
+from yaie.server_config import ServerConfig
 
 REFERENCE = "#/components/schemas/{model}"
 EVENTS = "text/event-stream"
@@ -109,12 +110,12 @@ _ERRORS: dict[str, tuple[str, YaieError]] = {
 _READING = frozenset({"400", "404", "408", "413", "415", "500", "503", "504"})
 
 
-def describe(app: FastAPI, *, needs_key: bool) -> dict[str, Any]:
-    """Return the document of the application. `needs_key`: API keys are configured."""
+def describe(app: FastAPI, settings: ServerConfig) -> dict[str, Any]:
+    """Return the document of the application."""
     document = get_openapi(
         title=app.title,
         version=app.version,
-        description=_ABOUT,
+        description=app.description or _ABOUT,
         routes=app.routes,
         tags=[{"name": name, "description": meaning} for name, meaning in _TAGS.items()],
     )
@@ -128,12 +129,20 @@ def describe(app: FastAPI, *, needs_key: bool) -> dict[str, Any]:
         name: {"description": meaning, "schema": {"type": "string"}}
         for name, meaning in _HEADERS.items()
     }
-    components["securitySchemes"] = _KEYS
-    keys: list[dict[str, list[str]]] = [{name: []} for name in _KEYS]
-    document["security"] = keys if needs_key else [{}, *keys]  # {}: a key is optional
+    open_paths = OPEN_PATHS - ({METRICS} if settings.metrics_auth else set())
+    if settings.auth_ui:  # the page shows its Authorize button for these schemes
+        components["securitySchemes"] = _KEYS
+        keys: list[dict[str, list[str]]] = [{name: []} for name in _KEYS]
+        # An empty entry: a key is optional.
+        document["security"] = keys if settings.api_keys else [{}, *keys]
     for path, operations in document["paths"].items():
         for operation in operations.values():
             _describe_operation(path, operation, schemas)
+            if path not in open_paths:
+                continue
+            operation["responses"].pop("401", None)
+            if settings.auth_ui:
+                operation["security"] = []
     document["components"]["schemas"] = dict(sorted(schemas.items()))
     return document
 
@@ -143,11 +152,7 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
     responses.pop("422", None)  # this server answers 400
     for content in _contents(operation):
         content["schema"] = _collect(content["schema"], schemas) or {"type": "object"}
-    statuses = set[str]()
-    if path in OPEN_PATHS:
-        operation["security"] = []
-    else:
-        statuses.add("401")
+    statuses = {"401"}
     if "requestBody" in operation:
         is_answered = not {"render", "tokens"} & set(operation["tags"])  # by the engine
         statuses |= _READING | ({"429"} if is_answered else set())

@@ -35,7 +35,6 @@ from yaie.types import EngineState
 
 logger = logging.getLogger(__name__)
 
-TEXT_THREADS = 2
 WRITING_THREADS = 2  # separate: requests must not wait behind large responses
 _Body = TypeVar("_Body", bound=RequestBody)
 _Result = TypeVar("_Result")
@@ -66,7 +65,7 @@ class Service:
         self._later: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._threads = ThreadPoolExecutor(TEXT_THREADS, thread_name_prefix="yaie-text")
+        self._threads = ThreadPoolExecutor(settings.text_threads, thread_name_prefix="yaie-text")
         self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
         only = ServedModel(settings.engine_config(), make_client, self.run_in_thread)
         self.models = {only.name: only}
@@ -137,6 +136,12 @@ class Service:
             logger.exception("%s failed to start", model.name)
             reason = f"{model.name} failed to start: {type(error).__name__}: {error}"
             self._fail(model, StartupError(reason))
+
+    def fail(self, error: YaieError) -> None:
+        """End the service: it cannot start, and a retry would not help."""
+        for model in self.models.values():
+            model.failure = error
+        self._on_fatal(error)
 
     def _fail(self, model: ServedModel, error: YaieError) -> None:
         model.failure = error

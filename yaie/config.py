@@ -1,8 +1,8 @@
 """Settings: one name each, as a flag, as `YAIE_*` and as a Python keyword.
 
 `EngineConfig` has the settings of the engine and travels to the engine process as it is.
-`Settings` adds those of the server; `load_settings` reads the environment. The loader resolves
-"auto", and `EngineInfo` reports the result.
+`Settings` adds those of the server (`yaie.server_config`); `load_settings` reads the environment.
+The loader resolves "auto", and `EngineInfo` reports the result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from yaie.errors import ConfigError, nearest_name_hint
-from yaie.setting import ENV_PREFIX, About, settings_of
+from yaie.server_config import ServerConfig
+from yaie.setting import ENV_PREFIX, LARGEST_COUNT, LARGEST_SIZE, About, settings_of
 from yaie.tenants import check_names, parse_weights
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
@@ -28,13 +29,10 @@ ToolCallParser = Literal[
     "hermes", "json", "kimi", "llama", "minimax", "mistral", "mistral_list", "nemotron", "phi",
     "qwen3_coder", "seed",
 ]  # fmt: skip
-LogLevel = Literal["debug", "info", "warning", "error"]
 
 BUILTIN_MODEL = "builtin"
 UNCALIBRATED = "none"  # the value of `calibrate` that rounds to nearest
 
-LARGEST_COUNT = 2**31 - 1  # of tokens, rows and requests: more than any machine holds
-LARGEST_SIZE = 2**63 - 1  # in bytes: the largest integer that travels to the engine
 LEAST_CONTEXT = 2  # tokens: one of the prompt and one of the answer
 MAX_THREADS = 1024
 
@@ -195,49 +193,12 @@ ENGINE_SETTINGS = settings_of(EngineConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(EngineConfig):
+class Settings(ServerConfig, EngineConfig):
     """Settings of the service: those of the engine, and those of the server."""
 
-    host: Annotated[str, About("address to listen on")] = "127.0.0.1"
-    port: Annotated[int, About("port to listen on; 0 takes any free one", least=0, most=65535)] = (
-        8000
-    )
-    api_key: Annotated[str | None, About("key that clients must send; commas separate several")] = (
-        None
-    )
-    max_body_bytes: Annotated[int, About("largest request body", least=1024, most=LARGEST_SIZE)] = (
-        10 * 1024**2
-    )
-    request_timeout_s: Annotated[
-        float, About("longest time of one request in seconds", above=0)
-    ] = 600.0
-    response_store_bytes: Annotated[
-        int,
-        About(
-            "largest size of stored responses in bytes; 0 stores none", least=0, most=LARGEST_SIZE
-        ),
-    ] = 64 * 1024**2
-    drain_s: Annotated[float, About("seconds for running requests at shutdown", least=0)] = 30.0
-    stall_s: Annotated[
-        float, About("seconds without a step after which an engine with work is restarted", above=0)
-    ] = 300.0
-    log_level: Annotated[LogLevel, About("least severe messages to log")] = "info"
-    cors_origins: Annotated[
-        str, About("origins that browsers may call from; commas separate several")
-    ] = ""
-
     def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, each in SERVER_SETTINGS.items():
-            each.check(getattr(self, name))
-        if self.api_key and not self.api_keys:
-            raise ConfigError(
-                f"api_key (--api-key, YAIE_API_KEY) is {self.api_key!r}, which holds no key, so "
-                "that anyone could use the server; give a key, or several separated by commas, or "
-                "leave it empty to require none",
-                param="api_key",
-            )
-
+        EngineConfig.__post_init__(self)
+        self.check_server()
         if self.api_keys:
             check_names(self.weights, self.api_keys)
 
@@ -245,14 +206,8 @@ class Settings(EngineConfig):
         """Return the settings of the engine."""
         return EngineConfig(**{name: getattr(self, name) for name in ENGINE_SETTINGS})
 
-    @property
-    def api_keys(self) -> tuple[str, ...]:
-        """The accepted API keys; an empty tuple admits every client."""
-        return tuple(key.strip() for key in (self.api_key or "").split(",") if key.strip())
-
 
 SETTINGS = settings_of(Settings)
-SERVER_SETTINGS = {name: each for name, each in SETTINGS.items() if name not in ENGINE_SETTINGS}
 
 
 def load_settings(**overrides: object) -> Settings:

@@ -14,6 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from yaie.errors import ConfigError, as_shown
 
 ENV_PREFIX = "YAIE_"
+LARGEST_COUNT = 2**31 - 1  # of tokens, rows and requests: more than any machine holds
+LARGEST_SIZE = 2**63 - 1  # in bytes: the largest integer that travels to the engine
 
 _KIND_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 _BOOLS = {

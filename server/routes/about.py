@@ -29,14 +29,14 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>YAIE</title>
+<title>{name}</title>
 <link rel="icon" href="data:,">
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 4em auto; padding: 0 1em }}
 </style>
 </head>
 <body>
-<h1>YAIE {version}</h1>
+<h1>{name} {version}</h1>
 <p>{description}</p>
 <ul>
 {links}
@@ -56,15 +56,21 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40em; margin: 4em auto;
 async def about(request: Request) -> Response:
     """Say what this server is; in HTML for browsers, else in JSON."""
     root = request.scope.get("root_path", "")
+    described = request.app.description or _DESCRIPTION
     links = {name: root + path for name, (path, _) in _LINKS.items()}
     if "text/html" not in request.headers.get("accept", ""):
-        answer = AboutAnswer(version=version("yaie"), description=_DESCRIPTION, links=links)
+        answer = AboutAnswer(version=version("yaie"), description=described, links=links)
         return JSONResponse(answer.model_dump(), headers={"Vary": "Accept"})
     items = "\n".join(
         f'<li><a href="{escape(links[name])}">{path}</a>: {meaning}</li>'
         for name, (path, meaning) in _LINKS.items()
     )
-    page = _PAGE.format(version=version("yaie"), description=_DESCRIPTION, links=items)
+    page = _PAGE.format(
+        name=escape(request.app.title),
+        version=version("yaie"),
+        description=escape(described),
+        links=items,
+    )
     return HTMLResponse(page, headers={"Vary": "Accept"})
 
 

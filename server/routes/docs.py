@@ -30,7 +30,7 @@ async def docs(request: Request) -> Response:
     root = request.scope.get("root_path", "")
     return get_swagger_ui_html(
         openapi_url=f"{root}/openapi.json",
-        title="YAIE",
+        title=request.app.title,
         swagger_js_url=f"{root}/docs/swagger-ui-bundle.js",
         swagger_css_url=f"{root}/docs/swagger-ui.css",
         swagger_favicon_url="data:,",

@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from server.errors import NotFound
 from server.schemas.operation import StateAnswer, StatsAnswer
 from server.service import Service
 from yaie.errors import EngineUnavailable
@@ -87,8 +88,12 @@ async def liveness(request: Request) -> Response:
 @router.head("/metrics", include_in_schema=False)
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
-    """Return the metrics in Prometheus' text format."""
+    """Return the metrics in Prometheus' text format, or in JSON if `Accept` requests it."""
     service: Service = request.app.state.service
+    if service.settings.metrics_port is not None:
+        raise NotFound("this port has no metrics; see YAIE_METRICS_PORT")
+    if request.headers.get("accept", "").startswith("application/json"):
+        return JSONResponse(service.metrics.values())
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -26,7 +26,7 @@ from yaie.client.wire import (
     parent_reader,
     split_prompt_logprobs,
 )
-from yaie.config import LARGEST_COUNT, LEAST_CONTEXT, EngineConfig
+from yaie.config import LEAST_CONTEXT, EngineConfig
 from yaie.errors import (
     ConfigError,
     InvalidRequest,
@@ -36,6 +36,7 @@ from yaie.errors import (
     RequestError,
     StartupError,
 )
+from yaie.setting import LARGEST_COUNT
 from yaie.stats import EngineStats, TenantStats, WaitStats, metrics
 from yaie.types import (
     GenerationRequest,

@@ -15,11 +15,11 @@ from server import errors as server_errors
 from server.errors import error_body, error_response
 from server.routes import completions
 from server.schemas.completions import CompletionBody
-from server.service import TEXT_THREADS
 from server.translate import Call, Translator
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import error_script, silent_script
 from yaie import errors
+from yaie.config import Settings
 from yaie.errors import EngineDied, InvalidRequest, Overloaded, RequestError, YaieError
 from yaie.text.answer import Answer
 from yaie.types import GenerationRequest, TokenDelta
@@ -180,6 +180,7 @@ def test_the_timeout_includes_the_wait_for_a_text_thread(
 ) -> None:
     http, engine = make_app(request_timeout_s=0.4)
     translated: list[object] = []
+    text_threads = Settings.text_threads
     completion = Translator.completion
     is_over = threading.Event()
 
@@ -197,11 +198,11 @@ def test_the_timeout_includes_the_wait_for_a_text_thread(
 
     try:
         with ThreadPoolExecutor(4) as clients:
-            waiting = [clients.submit(status_of, "slow") for _ in range(TEXT_THREADS)]
-            while len(translated) < TEXT_THREADS:
+            waiting = [clients.submit(status_of, "slow") for _ in range(text_threads)]
+            while len(translated) < text_threads:
                 time.sleep(0.01)
             assert status_of("quick") == 504
-            assert [each.result() for each in waiting] == [504] * TEXT_THREADS
+            assert [each.result() for each in waiting] == [504] * text_threads
     finally:
         is_over.set()
     assert status_of("next") == 200

@@ -12,7 +12,8 @@ import typer
 
 from yaie.cli import terminal
 from yaie.cli.completion import completer
-from yaie.config import ENGINE_SETTINGS, SERVER_SETTINGS, unknown_variables
+from yaie.config import ENGINE_SETTINGS, unknown_variables
+from yaie.server_config import SERVER_SETTINGS
 from yaie.setting import Setting
 
 _MULTIPLIERS = {

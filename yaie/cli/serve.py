@@ -19,7 +19,7 @@ import typer
 
 from yaie.cli.completion import complete_model
 from yaie.cli.connection import choose_key, find_server
-from yaie.cli.failures import CommandFailed, usage_error
+from yaie.cli.failures import USAGE, CommandFailed, usage_error
 from yaie.cli.options import (
     ENGINE_FLAGS,
     SERVER_FLAGS,
@@ -64,6 +64,7 @@ def serve(
         settings["model"] = name
     loaded = load_settings(**settings)
     warn_of_unknown_variables()
+    check_tls(loaded)
     with bind(loaded.host, loaded.port) as listener:
         check_model(loaded.model)
         introduce(loaded, listener)
@@ -84,6 +85,26 @@ def check_model(model: str) -> None:
         check_supported(read_config(resolve_model_path(model, with_weights=False)))
     else:
         open_folder(model)
+
+
+def check_tls(settings: Settings) -> None:
+    """Refuse files that cannot be used for TLS, before anything is started."""
+    if settings.ssl_certfile is None or settings.ssl_keyfile is None:
+        return
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            settings.ssl_certfile, settings.ssl_keyfile, password=""
+        )
+    except OSError as error:  # of the files, and of TLS
+        raise CommandFailed(
+            f"cannot use {settings.ssl_certfile} and {settings.ssl_keyfile} for TLS",
+            why=error.strerror or str(error),
+            advice="a certificate and its key in PEM, without a password",
+            code="bad-config",
+            exit_code=USAGE,
+        ) from None
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -127,13 +148,15 @@ def introduce(settings: Settings, listener: socket.socket) -> None:
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     reachable = "127.0.0.1" if host in ("0.0.0.0", "::") else shown
-    name = settings.model_name
+    name, root = settings.model_name, settings.root_path
+    scheme = "https" if settings.ssl_certfile else "http"
     key = " -H 'Authorization: Bearer <YAIE_API_KEY>'" if settings.api_keys else ""
     question = '[{"role": "user", "content": "What is a radix tree?"}]'
     body = f'{{"model": "{name}", "messages": {question}}}'
     print(
-        f"YAIE on http://{shown}:{port} will serve {name} when it is loaded (see /readiness)\n"
-        f"try: curl http://{reachable}:{port}/v1/chat/completions{key} "
+        f"YAIE on {scheme}://{shown}:{port}{root} will serve {name} when it is loaded "
+        "(see /readiness)\n"
+        f"try: curl {scheme}://{reachable}:{port}/v1/chat/completions{key} "
         f"-H 'Content-Type: application/json' -d '{body}'",
         file=sys.stderr,
         flush=True,
@@ -190,6 +213,9 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
             log_level=settings.log_level,
             log_config=uvicorn_log_config(),
             timeout_graceful_shutdown=CLOSE_S,
+            server_header=False,
+            ssl_certfile=settings.ssl_certfile,
+            ssl_keyfile=settings.ssl_keyfile,
         )
     )
     _prepare_process()

@@ -18,7 +18,7 @@ from typing import Any, Self
 from yaie.client.core import load_engine_core
 from yaie.client.local import LocalClient
 from yaie.client.submission import Submission
-from yaie.config import BUILTIN_MODEL, ENGINE_SETTINGS, LARGEST_COUNT, EngineConfig
+from yaie.config import BUILTIN_MODEL, ENGINE_SETTINGS, EngineConfig
 from yaie.errors import ConfigError, EngineUnavailable, RequestFailed, nearest_name_hint
 from yaie.models.folder import open_folder
 from yaie.outputs import RequestOutput, StreamPiece, make_output, take_piece
@@ -26,6 +26,7 @@ from yaie.progress import progress_bar
 from yaie.prompts import ReadPrompt, naming_index
 from yaie.python.described import Described
 from yaie.python.request_maker import NO_OPTIONS, CallOptions, RequestMaker
+from yaie.setting import LARGEST_COUNT
 from yaie.stats import EngineStats
 from yaie.text.answer import Answer
 from yaie.text.tokenizer import Tokenizer, load_tokenizer

@@ -1,0 +1,80 @@
+"""`yaie serve` with TLS: a certificate and its key, or a refusal."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from yaie.cli.failures import CommandFailed
+from yaie.cli.serve import check_tls
+from yaie.config import Settings
+
+NEEDS_OPENSSL = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Files of a certificate and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    certificate, key = str(folder / "cert.pem"), str(folder / "key.pem")
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-nodes", "-keyout", key, "-out", certificate]
+    subprocess.run([*command, *names, *files], check=True, capture_output=True)
+    return certificate, key
+
+
+@NEEDS_OPENSSL
+def test_wrong_files_are_a_usage_error(pair: tuple[str, str]) -> None:
+    certificate, key = pair
+    check_tls(Settings(ssl_certfile=certificate, ssl_keyfile=key))
+    for wrong in ("/nowhere.pem", certificate):
+        with pytest.raises(CommandFailed, match="for TLS") as refused:
+            check_tls(Settings(ssl_certfile=certificate, ssl_keyfile=wrong))
+        assert refused.value.exit_code == 2
+
+
+@NEEDS_OPENSSL
+@pytest.mark.integration
+def test_a_server_speaks_tls(
+    pair: tuple[str, str], environment: dict[str, str], tiny_model_dir: Path
+) -> None:
+    certificate, key = pair
+    flags = ["--port", "0", "--ssl-certfile", certificate, "--ssl-keyfile", key]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "yaie.cli", "serve", str(tiny_model_dir), *flags],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment | {"YAIE_NUM_SLOTS": "256", "YAIE_METRICS_PORT": "-1"},
+    )
+    try:
+        assert process.stderr is not None
+        found = re.search(r"https://127\.0\.0\.1:\d+", process.stderr.readline())
+        assert found is not None
+        answer = ask(found[0], certificate)
+        assert answer.json()["server"] == "yaie"
+        assert "server" not in answer.headers and "date" in answer.headers
+        with pytest.raises(requests.ConnectionError):
+            requests.get(found[0].replace("https", "http") + "/health", timeout=10)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def ask(url: str, certificate: str) -> requests.Response:
+    """Return the answer of a probe, once the server listens."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return requests.get(f"{url}/liveness", verify=certificate, timeout=10)
+        except requests.ConnectionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)

@@ -1,0 +1,114 @@
+"""`ServerConfig`: settings of the server, the part of `Settings` that the engine never sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from yaie.errors import ConfigError
+from yaie.setting import LARGEST_SIZE, About, settings_of
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+METRICS_OFF = -1  # the value of `metrics_port` without any metrics
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerConfig:
+    """Settings of the server: addresses, keys, limits, and the form of its answers.
+
+    `check_server` checks them.
+    """
+
+    host: Annotated[str, About("address to listen on")] = "127.0.0.1"
+    port: Annotated[int, About("port to listen on; 0 takes any free one", least=0, most=65535)] = (
+        8000
+    )
+    root_path: Annotated[str, About("path in front of every path, behind a proxy")] = ""
+    ssl_certfile: Annotated[
+        str | None, About("file with the certificate for TLS, in PEM", unset="no TLS")
+    ] = None
+    ssl_keyfile: Annotated[
+        str | None, About("file with the key of that certificate, in PEM", unset="no TLS")
+    ] = None
+    api_key: Annotated[str | None, About("key that clients must send; commas separate several")] = (
+        None
+    )
+    max_body_bytes: Annotated[int, About("largest request body", least=1024, most=LARGEST_SIZE)] = (
+        10 * 1024**2
+    )
+    request_timeout_s: Annotated[
+        float, About("longest time of one request in seconds", above=0)
+    ] = 600.0
+    response_store_bytes: Annotated[
+        int,
+        About(
+            "largest size of stored responses in bytes; 0 stores none", least=0, most=LARGEST_SIZE
+        ),
+    ] = 64 * 1024**2
+    text_threads: Annotated[int, About("threads for tokens and templates", least=1, most=64)] = 2
+    drain_s: Annotated[float, About("seconds for running requests at shutdown", least=0)] = 30.0
+    stall_s: Annotated[
+        float, About("seconds without a step after which an engine with work is restarted", above=0)
+    ] = 300.0
+    log_level: Annotated[LogLevel, About("least severe messages to log")] = "info"
+    cors_origins: Annotated[
+        str, About("origins that browsers may call from; commas separate several")
+    ] = ""
+    metrics_port: Annotated[
+        int | None,
+        About(
+            "port of the metrics; -1 shows none, 0 takes any free one",
+            least=METRICS_OFF,
+            most=65535,
+            unset="the server's port",
+        ),
+    ] = None
+    metrics_auth: Annotated[bool, About("require an API key for the metrics too")] = False
+    server_name: Annotated[str, About("name of the server, in its documents")] = "YAIE"
+    server_description: Annotated[
+        str, About("description of the server, in its documents", unset="that of the API")
+    ] = ""
+    auth_ui: Annotated[bool, About("show the Authorize button on the page /docs")] = True
+
+    def check_server(self) -> None:
+        """Raise `ConfigError` for a value out of range, or for values that exclude each other."""
+        for name, each in SERVER_SETTINGS.items():
+            each.check(getattr(self, name))
+        if self.api_key and not self.api_keys:
+            raise ConfigError(
+                f"api_key (--api-key, YAIE_API_KEY) is {self.api_key!r}, which holds no key, so "
+                "that anyone could use the server; give a key, or several separated by commas, or "
+                "leave it empty to require none",
+                param="api_key",
+            )
+        if bool(self.ssl_certfile) != bool(self.ssl_keyfile):
+            given, missing = ("ssl_certfile", "ssl_keyfile")
+            if self.ssl_keyfile:
+                given, missing = missing, given
+            raise ConfigError(
+                f"{given} is set without {missing}, so that the server would speak plain HTTP; "
+                "give both files for TLS, or neither",
+                param=missing,
+            )
+        if self.root_path and (self.root_path[0] != "/" or self.root_path[-1] == "/"):
+            raise ConfigError(
+                f"root_path is {self.root_path!r}; it must begin with a slash and end without one",
+                param="root_path",
+            )
+        if self.metrics_auth and not self.api_keys:
+            raise ConfigError("metrics_auth needs a key; set api_key too", param="metrics_auth")
+        if self.metrics_auth and self.metrics_port is not None:
+            raise ConfigError(
+                "metrics_auth is for the server's own port; a port of their own has no keys, so "
+                "leave metrics_port or metrics_auth out",
+                param="metrics_auth",
+            )
+
+    @property
+    def api_keys(self) -> tuple[str, ...]:
+        """The accepted API keys; an empty tuple admits every client."""
+        return tuple(key.strip() for key in (self.api_key or "").split(",") if key.strip())
+
+
+SERVER_SETTINGS = settings_of(ServerConfig)
