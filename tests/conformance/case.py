@@ -19,7 +19,7 @@ WINDOW = 8
 LAYERS = 4
 MIXED_LAYERS = ["sliding_attention", "full_attention"] * (LAYERS // 2)
 
-_COMMON = {
+COMMON = {
     "hidden_size": 64,
     "intermediate_size": 96,
     "num_hidden_layers": LAYERS,
@@ -50,7 +50,7 @@ class Case:
         A config writes into nested settings, which cases share: it gets a copy.
         """
         config_class = getattr(transformers, self.architecture).config_class
-        return config_class(**copy.deepcopy({**_COMMON, **self.settings}))
+        return config_class(**copy.deepcopy({**COMMON, **self.settings}))
 
     def build(self) -> torch.nn.Module:
         """Build the model in float32 with eager attention: the oracle."""

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tests.conformance.case import VOCAB_SIZE, Case, save
+from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor
@@ -102,6 +103,9 @@ _KINDRED = {
     *("minimax-m2", "mixtral", "nanochat", "olmo", "phi", "phi3-partial", "phimoe", "solar-open"),
     *("gemma4-unified", "hunyuan-alpha"),
 }
+# Wrappers whose text part is computed by a class with a case of its own, in the slow run alone.
+# tests/models/test_wrappers.py compares each with that class, number for number.
+_SLOW = {case.name for case in WRAPPED} - {"qwen2.5-vl"}
 _OF_KINDRED = {
     "test_alone",
     "test_geometry_matches_the_config",
@@ -124,11 +128,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if not isinstance(case, Case) or case.name in _BY_DEFAULT.get(str(device), set()):
             continue
         slow = case.name in _KINDRED and item.originalname not in _OF_KINDRED  # type: ignore[attr-defined]
-        slow = slow or (device == "torch" and case.name not in _INTEGRATION_IN_TORCH)
+        slow = (
+            slow
+            or case.name in _SLOW
+            or (device == "torch" and case.name not in _INTEGRATION_IN_TORCH)
+        )
         item.add_marker(pytest.mark.slow if slow else pytest.mark.integration)
 
 
-@pytest.fixture(scope="session", params=CASES, ids=lambda case: case.name)
+@pytest.fixture(scope="session", params=(*CASES, *WRAPPED), ids=lambda case: case.name)
 def subject(
     request: pytest.FixtureRequest, device: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Subject]:

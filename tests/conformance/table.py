@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
+from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from yaie.models.architectures import REFUSED, SUPPORTED
+from yaie.models.support import check_supported
+from yaie.models.wrappers import WRAPPERS, Wrapper
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 BEGIN = "<!-- begin: written by tests/conformance/table.py -->"
@@ -18,7 +21,7 @@ END = "<!-- end -->"
 
 
 def render() -> str:
-    """Return both tables as Markdown."""
+    """Return the tables as Markdown."""
     notes: defaultdict[str, list[str]] = defaultdict(list)
     for case in CASES:
         notes[case.architecture].append(case.note)
@@ -29,12 +32,25 @@ def render() -> str:
     for entry in sorted(SUPPORTED, key=lambda entry: entry.architecture.lower()):
         covered = "; ".join(notes[entry.architecture])
         lines.append(f"| `{entry.architecture}` | {entry.known_as} | {covered} |")
+    lines += ["", "| wrapper | known as | its text is computed by |", "| --- | --- | --- |"]
+    for wrapper in sorted(WRAPPERS, key=lambda wrapper: wrapper.architecture.lower()):
+        lines.append(f"| `{wrapper.architecture}` | {wrapper.known_as} | {_computes(wrapper)} |")
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for model_type, reason in REFUSED.items():
         reasons[reason].append(f"`{model_type}`")
     lines += ["", "| refused model types | reason |", "| --- | --- |"]
     lines += [f"| {', '.join(sorted(types))} | {reason} |" for reason, types in reasons.items()]
     return "\n".join(lines)
+
+
+def _computes(wrapper: Wrapper) -> str:
+    """Return the text-only classes of a wrapper's cases."""
+    found = {
+        check_supported(case.config().to_dict()).architecture
+        for case in WRAPPED
+        if case.architecture == wrapper.architecture
+    }
+    return ", ".join(f"`{name}`" for name in sorted(found))
 
 
 def page_with(tables: str) -> str:

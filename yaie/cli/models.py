@@ -107,10 +107,11 @@ def inspect_model(name: str, folder: Path) -> LocalModel:
         if not isinstance(named, list) or not named:
             named = [config.get("model_type", "?")]
         architecture = str(named[0])
-        checkpoint = open_folder(str(folder)).checkpoint
+        opened = open_folder(str(folder))
+        checkpoint = opened.checkpoint
         num_parameters, nbytes = checkpoint.num_parameters, checkpoint.nbytes
         dtype = checkpoint.dtype
-        layout = read_stored_layout(config, checkpoint)
+        layout = read_stored_layout(opened.config, checkpoint)
         if checkpoint.gguf is not None:
             kinds = Counter(tensor.kind for tensor in checkpoint.tensors.values())
             quantization = f"{kinds.most_common(1)[0][0]} by gguf"

@@ -109,11 +109,12 @@ def _facts(model: LocalModel, folder: Path) -> dict[str, Any]:
     from yaie.models.catalogue import CATALOGUE
     from yaie.models.checkpoint import read_config, read_json
     from yaie.models.support import longest_context
+    from yaie.models.wrappers import text_config
 
     facts: dict[str, Any] = {"name": model.name, "folder": model.folder}
     if model.refused:
         return facts | {"not_supported": model.refused}
-    context = longest_context(read_config(folder))
+    context = longest_context(text_config(read_config(folder)))
     settings = folder / "tokenizer_config.json"
     has_template = (folder / "chat_template.jinja").is_file() or bool(
         settings.is_file() and read_json(settings).get("chat_template")

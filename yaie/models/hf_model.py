@@ -16,16 +16,24 @@ from yaie.models.attention_hook import IMPLEMENTATION, register
 from yaie.models.folder import ModelFolder
 from yaie.models.loading_report import check_report
 from yaie.models.quantization.layout import QuantizedLayout
+from yaie.models.quantization.reading import TensorFiles
+from yaie.models.support import check_supported
+from yaie.models.wrappers import TIES, Wrapper, as_twin
 
 
-def read_hf_config(path: Path) -> Any:
-    """Return the folder's config as transformers reads it. Raises `ModelUnsupported`."""
+def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
+    """Return a folder's config as transformers reads it; of a wrapper, that of its text class.
+
+    Raises `ModelUnsupported`.
+    """
     import transformers
 
     try:
         config = transformers.AutoConfig.from_pretrained(
             path, trust_remote_code=False, local_files_only=True
         )
+        if wrapper is not None:
+            config = _text_class_config(config, wrapper)
     except Exception as error:  # transformers validates configs with errors of many types
         raise ModelUnsupported(
             f"transformers cannot read {path / 'config.json'}: {first_line(error)}",
@@ -35,6 +43,20 @@ def read_hf_config(path: Path) -> Any:
         del config.quantization_config  # transformers would require the library that wrote it
     config.return_dict = True  # the file may ask for a forward that returns tuples
     return config
+
+
+def _text_class_config(config: Any, wrapper: Wrapper) -> Any:
+    """Return a wrapper's config as that of its text class, with the defaults of the wrapper."""
+    import transformers
+
+    found = config.get_text_config()
+    settings = as_twin(found.to_dict(), wrapper)
+    ties = getattr(config, TIES, None)
+    if ties is not None:  # the head belongs to the wrapper
+        settings[TIES] = ties
+    entry = check_supported(settings)
+    config_class = getattr(transformers, entry.architecture).config_class
+    return config_class(**{**settings, "architectures": [entry.architecture]})
 
 
 def build_without_weights(architecture: str, hf_config: Any) -> torch.nn.Module:
@@ -82,6 +104,14 @@ def build_model(
             model, report = model_class.from_pretrained(
                 None, state_dict=tensors, dtype=dtype, **how
             )
+        elif layout is None and folder.wrapper is not None:
+            with TensorFiles() as files:
+                tensors = {
+                    each.name: files.unread(each) for each in folder.checkpoint.tensors.values()
+                }
+                model, report = model_class.from_pretrained(
+                    None, state_dict=tensors, dtype=dtype, **how
+                )
         elif layout is None:
             model, report = model_class.from_pretrained(path, dtype=dtype, **how)
         else:

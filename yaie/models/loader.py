@@ -180,7 +180,7 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
 def _open(config: EngineConfig) -> _Source:
     folder = open_folder(config.model)
     layout = read_stored_layout(folder.config, folder.checkpoint)
-    hf_config = read_hf_config(folder.path)
+    hf_config = read_hf_config(folder.path, folder.wrapper)
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
     if config.calibrate is not None and config.is_calibrated and layout is not None:
@@ -242,7 +242,7 @@ def _check_memory(config: EngineConfig, source: _Source, target: _Target) -> _Bu
         )
     log.info(
         "loading %s (%s, %s, KV %s): %s",
-        *(source.folder.path, source.architecture, target.dtype, target.kv_dtype, plan),
+        *(source.folder.path, source.folder.architecture, target.dtype, target.kv_dtype, plan),
     )
     return budget
 
@@ -270,7 +270,7 @@ def _inspect(
     weight_bytes, num_parameters = count_parameters(model, packed=target.is_packed)
     path = source.folder.path
     metadata = ModelMetadata(
-        architecture=source.architecture,
+        architecture=source.folder.architecture,
         dtype=_name(target.dtype),
         kv_dtype=_name(target.kv_dtype),
         quantization=kind_of(model),

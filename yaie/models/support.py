@@ -21,6 +21,7 @@ from yaie.models.architectures import (
     SupportedArchitecture,
 )
 from yaie.models.quantization.formats import stored_quantization
+from yaie.models.wrappers import text_config
 
 HOW_TO_ASK = (
     "an architecture is added by adding a case to tests/conformance; please open an issue that "
@@ -47,7 +48,11 @@ _SIZES = (
 
 
 def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
-    """Return the entry of a model, given its `config.json`. Raises `ModelUnsupported`."""
+    """Return the entry of a model, given its `config.json`. Raises `ModelUnsupported`.
+
+    A wrapper has the entry of the class that computes its text.
+    """
+    config = text_config(config)
     _check_names(config)
     entry = _find(config)
     _check_numbers(config)

@@ -45,12 +45,12 @@ class TensorFiles:
 
     def read(self, tensor: StoredTensor) -> torch.Tensor:
         """Return a tensor."""
-        found: torch.Tensor = self._file(tensor).get_tensor(tensor.name)
+        found: torch.Tensor = self._file(tensor).get_tensor(tensor.name_in_file)
         return found
 
     def unread(self, tensor: StoredTensor) -> Any:
         """Return a tensor that is read when it is indexed with `...`."""
-        return self._file(tensor).get_slice(tensor.name)
+        return self._file(tensor).get_slice(tensor.name_in_file)
 
     def _file(self, tensor: StoredTensor) -> Any:
         if tensor.file not in self._open:

@@ -1,0 +1,142 @@
+"""Wrappers: their text part, loaded by YAIE, gives the wrapper's own logits, bit for bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.conformance.case import VOCAB_SIZE
+from tests.conformance.wrapped import WRAPPED, WrapperCase
+from yaie.config import EngineConfig
+from yaie.errors import ModelUnsupported
+from yaie.models.checkpoint import SINGLE
+from yaie.models.folder import open_folder
+from yaie.models.loader import load_model
+from yaie.models.support import check_supported
+
+BY_NAME = {case.name: case for case in WRAPPED}
+_BY_DEFAULT = {"qwen2.5-vl"}
+_CASES = [
+    pytest.param(
+        case, id=case.name, marks=() if case.name in _BY_DEFAULT else pytest.mark.integration
+    )
+    for case in WRAPPED
+]
+
+
+def rewrite(folder: Path, rename: Callable[[str], str]) -> None:
+    """Save the weights again, under other names."""
+    weights = load_file(folder / SINGLE)
+    save_file({rename(name): weight for name, weight in weights.items()}, folder / SINGLE)
+
+
+def edit_config(folder: Path, **changes: object) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+@torch.inference_mode()
+def same_logits(folder: Path, oracle: torch.nn.Module) -> bool:
+    """Compare the loaded model, in transformers' eager attention, with the wrapper itself."""
+    loaded = load_model(EngineConfig(model=str(folder), num_slots=64, device="cpu"))
+    assert loaded.model is not None
+    loaded.model.set_attn_implementation("eager")  # type: ignore[operator]
+    ids = torch.randint(3, VOCAB_SIZE, (1, 60), generator=torch.Generator().manual_seed(3))
+    expected = oracle(ids, use_cache=False).logits
+    return torch.equal(loaded.model(ids, use_cache=False).logits, expected)
+
+
+def to_nested(name: str) -> str:
+    """Return a tensor's name as wrappers were saved from 2025 on."""
+    for old in ("language_model.model.", "model.layers.", "model.embed_tokens.", "model.norm."):
+        if name.startswith(old):
+            inner = name.removeprefix("language_model.").removeprefix("model.")
+            return f"model.language_model.{inner}"
+    return name.removeprefix("language_model.")
+
+
+def to_inner_causal(name: str) -> str:
+    """Return a tensor's name as the first LLaVA-like wrappers were saved."""
+    nested = to_nested(name)
+    if nested.startswith("lm_head."):
+        return f"language_model.{nested}"
+    return nested.replace("model.language_model.", "language_model.model.", 1)
+
+
+def to_flat(name: str) -> str:
+    """Return a tensor's name as the first Qwen2-VL checkpoints were saved."""
+    return to_nested(name).replace("model.language_model.", "model.", 1)
+
+
+@pytest.mark.parametrize("case", _CASES)
+def test_the_text_part_is_bit_identical(case: WrapperCase, tmp_path: Path) -> None:
+    oracle = case.build()
+    oracle.save_pretrained(tmp_path)  # type: ignore[operator]
+    assert same_logits(tmp_path, oracle)
+    for rename in (to_nested, to_inner_causal, to_flat):
+        rewrite(tmp_path, rename)
+        assert same_logits(tmp_path, oracle), rename.__name__
+
+
+def test_only_the_text_part_is_read_and_counted(tmp_path: Path) -> None:
+    oracle = BY_NAME["qwen2.5-vl"].build()
+    oracle.save_pretrained(tmp_path)  # type: ignore[operator]
+    weights = load_file(tmp_path / SINGLE)
+    text = sum(weight.numel() for name, weight in weights.items() if "visual" not in name)
+    assert any("visual" in name for name in weights)
+    for name, weight in weights.items():
+        if "visual" in name:
+            weight.fill_(torch.nan)  # would be refused if it were read
+    save_file(weights, tmp_path / SINGLE)
+    folder = open_folder(str(tmp_path))
+    assert folder.checkpoint.num_parameters == text
+    loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=64, device="cpu"))
+    assert loaded.metadata.num_parameters == text
+    assert loaded.metadata.planned_weight_bytes == 4 * text
+    assert loaded.metadata.architecture == "Qwen2_5_VLForConditionalGeneration"
+    assert same_logits(tmp_path, oracle)
+
+
+def test_the_head_is_tied_as_the_wrapper_says(tmp_path: Path) -> None:
+    case = BY_NAME["qwen2.5-vl"]
+    settings = {**case.settings, "tie_word_embeddings": False}
+    parts = {**case.parts, "tie_word_embeddings": True}
+    oracle = WrapperCase(case.name, case.architecture, "", settings, parts=parts).build()
+    oracle.save_pretrained(tmp_path)  # type: ignore[operator]
+    assert "lm_head.weight" not in load_file(tmp_path / SINGLE)
+    assert same_logits(tmp_path, oracle)
+
+
+def test_settings_of_the_text_part_beside_those_of_the_whole(tmp_path: Path) -> None:
+    """The first Qwen2.5-VL checkpoints have no text_config."""
+    oracle = BY_NAME["qwen2.5-vl"].build()
+    oracle.save_pretrained(tmp_path)  # type: ignore[operator]
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    text = config.pop("text_config")
+    text.pop("model_type")
+    rope = text.pop("rope_parameters")
+    text["rope_theta"] = rope["rope_theta"]
+    text["rope_scaling"] = {"type": "mrope", "mrope_section": rope["mrope_section"]}
+    path.write_text(json.dumps({**text, **config}))
+    rewrite(tmp_path, to_flat)
+    assert same_logits(tmp_path, oracle)
+
+
+def test_a_damaged_text_config_is_refused() -> None:
+    config = {"architectures": ["Qwen2VLForConditionalGeneration"], "text_config": [1]}
+    with pytest.raises(ModelUnsupported, match="text_config is"):
+        check_supported(config)
+
+
+def test_a_checkpoint_without_text_is_refused(tmp_path: Path) -> None:
+    oracle = BY_NAME["qwen2.5-vl"].build()
+    oracle.save_pretrained(tmp_path)  # type: ignore[operator]
+    rewrite(tmp_path, lambda name: f"visual.{name}")
+    with pytest.raises(ModelUnsupported, match="holds no text model"):
+        open_folder(str(tmp_path))

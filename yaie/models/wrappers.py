@@ -1,0 +1,118 @@
+"""Wrappers: model classes that take images or audio, and the plain class of their text part.
+
+The text part of a wrapper is computed by a text-only class: its config is merged here, its weights
+are renamed by `yaie.models.text_part`. The conformance suite compares each with the wrapper's own
+forward. Torch-free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from yaie.errors import ModelUnsupported
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A class that takes images or audio besides text."""
+
+    architecture: str  # class named in config.json
+    model_type: str
+    known_as: str  # its well-known models
+    text_type: str  # model type of its text part, unless the config names another
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """The text-only class that computes a text part."""
+
+    architecture: str
+    model_type: str
+    settings: Mapping[str, Any] = field(default_factory=dict)  # fixed in the text part's own class
+
+
+WRAPPERS: tuple[Wrapper, ...] = (
+    Wrapper("Qwen2VLForConditionalGeneration", "qwen2_vl", "Qwen2-VL, QVQ", "qwen2_vl_text"),
+    Wrapper("Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl", "Qwen2.5-VL", "qwen2_5_vl_text"),
+)
+
+# By the model type of the text part; others name the type of a text-only class.
+TWINS: dict[str, Twin] = {
+    "qwen2_vl_text": Twin("Qwen2ForCausalLM", "qwen2"),
+    "qwen2_5_vl_text": Twin("Qwen2ForCausalLM", "qwen2"),
+}
+
+_BY_ARCHITECTURE = {wrapper.architecture: wrapper for wrapper in WRAPPERS}
+_BY_MODEL_TYPE = {wrapper.model_type: wrapper for wrapper in WRAPPERS}
+# Settings that belong to the whole model, wherever they are written.
+_SHARED = (
+    *("quantization_config", "compression_config", "quantization", "transformers_weights"),
+    *("eos_token_id", "bos_token_id"),
+)
+_OF_THE_FILE = ("auto_map", "transformers_version", "_name_or_path")
+TIES = "tie_word_embeddings"
+
+
+def wrapper_of(config: Mapping[str, Any]) -> Wrapper | None:
+    """Return the wrapper that a `config.json` describes; None for other models."""
+    named = config.get("architectures") or ()
+    for name in named if isinstance(named, list | tuple) else ():
+        if name in _BY_ARCHITECTURE:
+            return _BY_ARCHITECTURE[name]
+    model_type = config.get("model_type")
+    return None if named or not isinstance(model_type, str) else _BY_MODEL_TYPE.get(model_type)
+
+
+def text_config(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the config of a wrapper's text part, and that of other models unchanged.
+
+    It lacks the defaults of its class. Raises `ModelUnsupported` for a damaged one.
+    """
+    wrapper = wrapper_of(config)
+    if wrapper is None:
+        return config
+    found = config.get("text_config")
+    if found is None:  # early configs hold the text part's settings themselves
+        own = ("model_type", "architectures", "vision_config", "audio_config")
+        found = {name: value for name, value in config.items() if name not in own}
+    if not isinstance(found, dict):
+        raise ModelUnsupported(
+            f"config.json is damaged: text_config is {str(found)[:80]!r}, which is not an object; "
+            f"download it again",
+            code="model_damaged",
+        )
+    text = as_twin(found, wrapper)
+    for name in _SHARED:
+        if text.get(name) is None and config.get(name) is not None:
+            text[name] = config[name]
+    return text
+
+
+def as_twin(settings: Mapping[str, Any], wrapper: Wrapper) -> dict[str, Any]:
+    """Return the settings of a text part as those of the text-only class."""
+    text = {name: value for name, value in settings.items() if name not in _OF_THE_FILE}
+    text_type = str(text.get("model_type") or wrapper.text_type)
+    text["model_type"] = text_type
+    text.pop("architectures", None)
+    if text_type in TWINS:
+        twin = TWINS[text_type]
+        text |= {"model_type": twin.model_type, "architectures": [twin.architecture]}
+        text |= twin.settings
+    for name in ("rope_parameters", "rope_scaling"):
+        if isinstance(text.get(name), Mapping):
+            text[name] = _plain_rope(text[name])
+    return text
+
+
+def _plain_rope(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rope table without the sections of images.
+
+    A token of text has one position in all sections, so that they make up the plain rope.
+    """
+    plain = {
+        name: "default" if name in ("type", "rope_type") and value == "mrope" else value
+        for name, value in table.items()
+    }
+    return {name: plain[name] for name in plain if not name.startswith("mrope_")}
