@@ -27,7 +27,7 @@ from yaie.client.submission import Sink, Submission, Submissions
 from yaie.client.wire import Deltas, encode, parent_reader
 from yaie.config import EngineConfig, Settings
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, EngineState, GenerationRequest, TokenDelta
+from yaie.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest, TokenDelta
 
 BATCHES = (1, 64, 256)
 PATHS: dict[str, dict[str, Any]] = {
@@ -94,6 +94,9 @@ class StandInClient:
         self._submissions.add(submission)
         self._requests.append(request)
         return submission
+
+    def expect_prompt(self, prompt: ExpectedPrompt) -> None:
+        """Expect a prompt, without effect."""
 
     async def close(self) -> None:
         """Close the engine, without effect."""

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from msgspec.structs import replace
+
 from server.decode_turns import BATCH_TOKENS, DecodeTurns
 from server.errors import (
     AnswerTooLarge,
@@ -22,11 +24,13 @@ from server.errors import (
     timed_out,
 )
 from server.metrics import Metrics
+from server.next_turns import EndedTurn
 from server.translate import Call
 from yaie.client.base import EngineClient
 from yaie.client.submission import Submission
 from yaie.errors import RequestFailed, YaieError
 from yaie.text.answer import Answer, TextPiece
+from yaie.text.parts import Part, ToolCallPart, with_call_id
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
 
@@ -79,6 +83,7 @@ class Generation:
         self._fresh: set[int] = set()  # choices whose first token is not measured yet
         self._first_at: float | None = None
         self._reasons: set[str] = set()
+        self._parts: list[Part] = []  # of the answer, for the next turn
         self._closed = False
         self.at_close: list[Callable[[], None]] = []
 
@@ -269,8 +274,25 @@ class Generation:
             num_undecoded = answer.num_undecoded(index)
             if num_undecoded > BATCH_TOKENS or not self._turns.take(num_undecoded):
                 await self._decode(choice)
-            pieces[choice] = answer.take(index)
+            pieces[choice] = self._named(answer.take(index))
         return pieces
+
+    def _named(self, piece: TextPiece) -> TextPiece:
+        """Return a piece whose calls have ids, and keep its parts for the next turn."""
+        if any(isinstance(part, ToolCallPart) for part in piece.parts):
+            prefix = self.call.call_id_prefix
+            piece = replace(piece, parts=tuple(with_call_id(part, prefix) for part in piece.parts))
+        if self.call.next_turn is not None:
+            self._parts += piece.parts
+        return piece
+
+    @property
+    def ended_turn(self) -> EndedTurn | None:
+        """The turn of a chat once it has been answered to its end."""
+        turn = self.call.next_turn
+        if turn is None or not self.is_done or self.call.prompt_only or "abort" in self._reasons:
+            return None
+        return EndedTurn(turn, self.call.requests[0], self._parts)
 
     async def _decode(self, choice: int, at_least: int = 1) -> None:
         """Decode tokens of a choice in batches, each in its turn, until fewer are left."""

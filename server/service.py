@@ -12,12 +12,14 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from server.decode_turns import DecodeTurns
 from server.errors import timed_out
 from server.generation import Generation
 from server.metrics import Metrics, Snapshot
+from server.next_turns import NextTurns
 from server.schemas.base import RequestBody
 from server.served_model import ServedModel
 from server.translate import Call, Translator
@@ -57,6 +59,7 @@ class Service:
         self.metrics = Metrics(self._snapshot)
         self.stored_responses = ResponseStore(settings.response_store_bytes)
         self._decode_turns = DecodeTurns()
+        self._next_turns = NextTurns(lambda: not self._active and not self.is_draining)
         self.is_draining = False
         self.started_at = int(time.time())
         self._on_fatal = on_fatal
@@ -150,6 +153,7 @@ class Service:
     async def stop(self) -> None:
         """End every request; stop the engines and the threads."""
         self.is_draining = True
+        self._next_turns.stop()
         for generation in list(self._active):
             generation.fail(EngineDraining("the server was stopped"))
         for task in self._starting:
@@ -225,7 +229,7 @@ class Service:
             turns=self._decode_turns,
             deadline=deadline,
             timeout_s=self.settings.request_timeout_s,
-            on_close=self._forget,
+            on_close=partial(self._forget, model.client),
         )
         generation.start()
         self._active.add(generation)
@@ -262,10 +266,14 @@ class Service:
         """Run `write`, the serialization of a large response, while the event loop goes on."""
         return await asyncio.get_running_loop().run_in_executor(self._writers, write)
 
-    def _forget(self, generation: Generation) -> None:
+    def _forget(self, client: EngineClient, generation: Generation) -> None:
         self._active.discard(generation)
+        ended = generation.ended_turn if self.settings.prepare_turns else None
+        if ended is not None:
+            self._next_turns.add(client, ended)
         if not self._active:
             self._idle.set()
+            self._next_turns.resume()
 
     @property
     def _decisive_model(self) -> ServedModel:

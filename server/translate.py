@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from server.bad_words import bad_word_ids
 from server.chats.echo import echoed
@@ -25,6 +26,7 @@ from server.checks import (
 )
 from server.fingerprint import fingerprint
 from server.grammars import grammar_of
+from server.next_turns import NextTurn
 from server.prompts import Prompts, given_prompts
 from server.sampling import limited, sampling_of
 from server.schemas.chat import ChatBody
@@ -66,6 +68,8 @@ class Call:
     prompt_logprobs: int | None = None  # most likely tokens to show beside those of the prompt
     names_by_id: bool = False  # tokens in logprobs
     prompt_copies: int = 1  # times that the logprobs of each prompt are written
+    call_id_prefix: str = "call_"  # of tool calls to which the model gives no id
+    next_turn: NextTurn | None = None  # of a chat with one answer
     calls_functions: bool = False  # a chat's calls are written in OpenAI's older form
     body: object = None  # the body of another API that was translated into this call
 
@@ -106,7 +110,8 @@ class Translator:
             raise renamed(error, body) from None
         if not calls_functions(body):
             return call
-        return replace(call, calls_functions=True, ignored=tuple(map(named, call.ignored)))
+        ignored = tuple(map(named, call.ignored))
+        return replace(call, calls_functions=True, ignored=ignored, next_turn=None)
 
     def _chat_call(self, body: ChatBody) -> Call:
         check_common(body)
@@ -137,8 +142,26 @@ class Translator:
             request = replace(request, reasoning_limit=limit)
             ignored += ("thinking_token_budget",) if limit is None else ()
         return replace(
-            call, requests=(request,), make_parser=parser, echoes=echoed(body), ignored=ignored
+            call,
+            requests=(request,),
+            make_parser=parser,
+            echoes=echoed(body),
+            ignored=ignored,
+            next_turn=self._next_turn(body),
         )
+
+    def _next_turn(self, body: ChatBody) -> NextTurn | None:
+        """Return the parts of a chat for its next turn; None if they cannot be known."""
+        is_whole = body.truncate_prompt_tokens is None and body.add_generation_prompt is not False
+        if (body.n or 1) > 1 or not is_whole or body.continue_final_message or body.echo:
+            return None
+
+        def render(messages: list[dict[str, Any]]) -> list[int]:
+            return self._chat_prompt(
+                body.model_copy(update={"messages": messages}), longest=self._info.max_model_len
+            )
+
+        return NextTurn(messages=body.messages, render=render)
 
     def chat_prompt(self, body: ChatBody) -> list[int]:
         """Return the token ids of a conversation. Raises as `chat`."""

@@ -47,6 +47,9 @@ class ServerConfig:
         ),
     ] = 64 * 1024**2
     text_threads: Annotated[int, About("threads for tokens and templates", least=1, most=64)] = 2
+    prepare_turns: Annotated[
+        bool, About("compute the known part of a chat's next turn while the engine is idle")
+    ] = True
     drain_s: Annotated[float, About("seconds for running requests at shutdown", least=0)] = 30.0
     stall_s: Annotated[
         float, About("seconds without a step after which an engine with work is restarted", above=0)

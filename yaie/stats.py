@@ -68,6 +68,9 @@ class EngineStats:
         int, _gauge("Waiting requests, and admitted sequences without a cursor")
     ] = 0
     num_running: Annotated[int, _gauge("Live sequences")] = 0
+    num_expected_prompts: Annotated[
+        int, _gauge("Prompts of later turns that wait for idle moments")
+    ] = 0
     num_waiting_tenants: Annotated[int, _gauge("Tenants with a waiting request")] = 0
     oldest_wait_s: Annotated[
         float, _gauge("Time that the oldest waiting request has waited for admission")
@@ -128,6 +131,15 @@ class EngineStats:
     prompt_rows_computed: Annotated[int, _counter("Rows of prompts computed")] = 0
     decode_rows_computed: Annotated[
         int, _counter("Rows of sampled tokens computed, including those after a preemption")
+    ] = 0
+    num_idle_steps: Annotated[
+        int, _counter("Steps computed in idle moments, for prompts of later turns")
+    ] = 0
+    idle_rows_computed: Annotated[
+        int, _counter("Rows computed in idle moments, beside the rows of requests")
+    ] = 0
+    num_dropped_prompts: Annotated[
+        int, _counter("Prompts of later turns dropped for want of time or slots")
     ] = 0
     kv_tokens_read: Annotated[int, _counter("KV tokens read by attention, shared ones once")] = 0
     kv_tokens_unshared: Annotated[

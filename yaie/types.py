@@ -181,6 +181,15 @@ class GenerationRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedPrompt:
+    """Tokens with which a later prompt will begin, to be computed while the engine is idle."""
+
+    token_ids: tuple[int, ...]
+    tenant: str = ""  # as of the requests that will have the prompt
+    cache_salt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenLogprobs:
     """Log-probabilities at one position, of the token and of the most likely alternatives."""
 

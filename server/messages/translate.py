@@ -6,16 +6,20 @@ Runs in the text threads, as `Translator` does.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from server.checks import MAX_NAMED_IGNORED, check_common, check_unused, reported
 from server.messages.blocks import chat_messages, chat_tool_choice, chat_tools
+from server.responses.messages import blocks_of
 from server.schemas.chat import ChatBody
 from server.schemas.messages import CountedMessagesBody, MessagesBody
 from server.tokens import Tokens
 from server.translate import Call, Translator
 from yaie.errors import InvalidRequest
+from yaie.text.parts import Part
 
 _THINKS = {"enabled": True, "adaptive": True, "disabled": False}
 # A chat completion's names of fields, and the names that this API has for them.
@@ -188,7 +192,21 @@ def _named(call: Call, body: MessagesBody) -> Call:
     if grammar is not None and grammar.param.startswith("response_format"):
         grammar = replace(grammar, param="output_config.format")
     request = replace(request, request_id=response_id, grammar=grammar)
-    return replace(call, response_id=response_id, requests=(request,), body=body)
+    turn = call.next_turn
+    return replace(
+        call,
+        response_id=response_id,
+        requests=(request,),
+        body=body,
+        call_id_prefix="toolu_",
+        next_turn=turn and replace(turn, sent_back=partial(_sent_back, body), names_results=True),
+    )
+
+
+def _sent_back(body: MessagesBody, parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """Return an answer as the messages that its content blocks become in the next turn."""
+    content = [block.whole() for block in blocks_of(parts, body.thinking)]
+    return chat_messages(None, [{"role": "assistant", "content": content}]) if content else []
 
 
 def _limited(call: Call, max_tokens: int, max_model_len: int) -> Call:

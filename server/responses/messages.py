@@ -94,6 +94,21 @@ class Block:
         return hashlib.sha256(self._text.encode("utf-8", "replace")).hexdigest()
 
 
+def blocks_of(parts: Iterable[Part], thinking: Mapping[str, Any] | None) -> list[Block]:
+    """Return the content blocks of a whole answer; `thinking` is the request's."""
+    blocks: list[Block] = []
+    for part in parts:
+        if not (blocks and blocks[-1].holds(part)):
+            blocks.append(Block(part, shows_thinking=shows_thinking(thinking)))
+        blocks[-1].add(part)
+    return blocks
+
+
+def shows_thinking(thinking: Mapping[str, Any] | None) -> bool:
+    """Return whether a request with this field `thinking` gets the text of the thinking."""
+    return (thinking or {}).get("display") != "omitted"
+
+
 class MessagesResponse(GenerationResponse):
     """Response with one message of content blocks."""
 
@@ -105,8 +120,7 @@ class MessagesResponse(GenerationResponse):
         self._blocks: list[Block] = []
         self._is_open = False  # the last block
         self._last = TextPiece()
-        thinking = getattr(self.call.body, "thinking", None) or {}
-        self._shows_thinking = thinking.get("display") != "omitted"
+        self._shows_thinking = shows_thinking(getattr(self.call.body, "thinking", None))
 
     def opening(self) -> bytes:
         """Return the message without content, and a ping."""

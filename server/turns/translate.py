@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from server.bodies import refusal
 from server.checks import check_common
+from server.responses.output_items import OutputItems
 from server.schemas.chat import ChatBody
 from server.schemas.responses import ResponsesBody
 from server.tokens import Tokens
@@ -27,6 +28,7 @@ from server.turns.items import new_id, read_items
 from server.turns.messages import Messages
 from server.turns.store import Item, Link
 from yaie.errors import ContextLengthExceeded, InvalidRequest
+from yaie.text.parts import Part
 from yaie.types import GenerationRequest
 
 # Fields with the same name and meaning in a chat.
@@ -69,13 +71,27 @@ def respond(translator: Translator, body: ResponsesBody) -> Call:
     if body.store and not turn.is_stored:
         names.append("store")
     response_id = new_id("resp")
+    next_turn = call.next_turn
     return replace(
         call,
+        next_turn=next_turn and replace(next_turn, sent_back=_sent_back, names_results=True),
         response_id=response_id,
         requests=tuple(_request(each, response_id) for each in call.requests),
         ignored=tuple(names),
         body=turn,
     )
+
+
+def _sent_back(parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """Return an answer as the messages that its output items become in the next turn."""
+    items = OutputItems()
+    for _ in items.push(parts):
+        pass  # events
+    for _ in items.end("completed"):
+        pass
+    messages = Messages(None)
+    messages.add(items.items(), "output", is_numbered=False)
+    return messages.messages
 
 
 def count_response_tokens(translator: Translator, body: ResponsesBody) -> Tokens:

@@ -15,7 +15,7 @@ from yaie.client.worker import main
 from yaie.config import EngineConfig
 from yaie.errors import ContextLengthExceeded, ModelNotFound
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, GenerationRequest, TokenDelta
+from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta
 
 CRASH, HANG, KILL, REFUSE, RAISE_IN_ADD, NOISY_HANG = 901, 902, 903, 904, 905, 906
 STEP_S = 0.002
@@ -51,6 +51,7 @@ class ScriptedCore:
         _act_at_load(config)
         self.info = INFO
         self.closed = False
+        self.expected: list[ExpectedPrompt] = []
         self._running: dict[str, GenerationRequest] = {}
         self._drawn: dict[tuple[str, int], int] = {}
         self._outcomes: list[TokenDelta] = []
@@ -93,6 +94,9 @@ class ScriptedCore:
                         finish_reason="abort",
                     )
                 )
+
+    def expect(self, prompt: ExpectedPrompt) -> None:
+        self.expected.append(prompt)
 
     def use_idle_moment(self) -> bool:
         return False

@@ -27,8 +27,8 @@ def skip_a_ref(patch: pytest.MonkeyPatch) -> None:
     """Every ninth ref of a node is lost."""
     real, calls = RadixTree._pin_one, count(1)
 
-    def pin_one(tree: RadixTree, node: Node) -> None:
-        real(tree, node)
+    def pin_one(tree: RadixTree, node: Node, *, is_use: bool = True) -> None:
+        real(tree, node, is_use=is_use)
         if next(calls) % 9 == 0 and node.refs > 1:
             node.refs -= 1
 

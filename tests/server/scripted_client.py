@@ -18,6 +18,7 @@ from yaie.stats import EngineStats
 from yaie.types import (
     EngineInfo,
     EngineState,
+    ExpectedPrompt,
     GenerationRequest,
     TokenDelta,
     TokenLogprobs,
@@ -60,6 +61,7 @@ class ScriptedClient:
         self.num_restarts = 0
         self.script: Script = self.say
         self.requests: list[GenerationRequest] = []
+        self.expected: list[ExpectedPrompt] = []
         self.refusal: Exception | None = None  # raised by `submit`
         self.ended: list[str] = []  # ids of closed and of finished requests
         self.aborted: list[tuple[str, int | None]] = []
@@ -109,6 +111,10 @@ class ScriptedClient:
         elif task := self._running.pop(request_id, None):
             self.ended.append(request_id)
             task.cancel()
+
+    def expect_prompt(self, prompt: ExpectedPrompt) -> None:
+        """Record the prompt."""
+        self.expected.append(prompt)
 
     async def close(self) -> None:
         """Close the engine."""

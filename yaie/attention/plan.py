@@ -109,9 +109,19 @@ class RowSelection:
 
         Returns the number of added rows, and True if the step yields the sequence's next logits.
         """
-        last = node = cursor.node
-        assert last is not None, "the cursor is closed"
-        assert node is not None
+        before = self.num_rows
+        if not self.add_uncomputed(cursor):
+            return self.num_rows - before, False
+        assert cursor.node is not None
+        complete = self._select_logits(cursor.node, cursor.offset - 1)
+        if complete:
+            self.kv_tokens_unshared += cursor.position
+        return self.num_rows - before, complete
+
+    def add_uncomputed(self, cursor: Cursor) -> bool:
+        """Select the next tokens of the cursor's path, without logits; True if that is all."""
+        node = cursor.node
+        assert node is not None, "the cursor is closed"
         before = self.num_rows
         pending = []  # nodes with tokens to compute, deepest first
         end = cursor.offset
@@ -122,11 +132,8 @@ class RowSelection:
         for node, end in reversed(pending):
             if not self._compute(node, end):
                 self._count_unshared(node, before)
-                return self.num_rows - before, False
-        complete = self._select_logits(last, cursor.offset - 1)
-        if complete:
-            self.kv_tokens_unshared += cursor.position
-        return self.num_rows - before, complete
+                return False
+        return True
 
     def add_prompt_logits(self, path: list[Node], first: int, end: int) -> int:
         """Select the logits of positions `first` to `end` of a path, cached or not.

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from yaie.client.submission import Sink, Submission
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, EngineState, GenerationRequest
+from yaie.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest
 
 
 class EngineClient(Protocol):
@@ -53,6 +53,9 @@ class EngineClient(Protocol):
         `EngineUnavailable` unless the engine is ready, `InvalidRequest` if the id is in use or a
         value cannot be sent.
         """
+
+    def expect_prompt(self, prompt: ExpectedPrompt) -> None:
+        """Have the engine compute the beginning of a later prompt in its idle moments, if ready."""
 
     async def close(self) -> None:
         """Stop the engine and free its memory."""

@@ -26,11 +26,11 @@ from yaie.client.supervision import (
     StallWatch,
     sleep,
 )
-from yaie.client.wire import Abort, Deltas, Failed, Ready, Shutdown, Submit, ToParent
+from yaie.client.wire import Abort, Deltas, Expect, Failed, Ready, Shutdown, Submit, ToParent
 from yaie.config import EngineConfig
 from yaie.errors import EngineDied, EngineDraining, EngineStarting, EngineUnavailable
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, EngineState, GenerationRequest
+from yaie.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest
 
 logger = logging.getLogger(__name__)
 
@@ -167,6 +167,12 @@ class ProcessClient:
         self._stall_watch.expect_reply()
         self._burst.send(lambda: child.send(message), is_idle=is_idle)
         return submission
+
+    def expect_prompt(self, prompt: ExpectedPrompt) -> None:
+        """Have the engine compute the beginning of a later prompt in its idle moments, if ready."""
+        if self._state is EngineState.READY and self._child is not None:
+            self._stall_watch.expect_reply()
+            self._child.send(Expect(prompt))
 
     def _abort(self, submission: Submission, index: int | None) -> None:
         if index is None:

@@ -17,7 +17,7 @@ from yaie import errors
 from yaie.config import EngineConfig
 from yaie.errors import InvalidRequest, StartupError
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, GenerationRequest, TokenDelta, TokenLogprobs
+from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta, TokenLogprobs
 
 LENGTH_BYTES = 4
 PART_LENGTH = 256  # prompt logprobs in one frame: some 70 kB with 20 alternatives each
@@ -75,6 +75,12 @@ class Abort(msgspec.Struct, frozen=True, tag=True):
     index: int | None = None
 
 
+class Expect(msgspec.Struct, frozen=True, tag=True):
+    """Parent to child: compute the beginning of a later prompt in idle moments."""
+
+    prompt: ExpectedPrompt
+
+
 class Shutdown(msgspec.Struct, frozen=True, tag=True):
     """Parent to child: free everything and exit with status 0 after the current step."""
 
@@ -116,7 +122,7 @@ class PromptPart(msgspec.Struct, frozen=True, tag=True):
     logprobs: tuple[TokenLogprobs | None, ...]
 
 
-ToChild = Start | Submit | Abort | Shutdown
+ToChild = Start | Submit | Abort | Expect | Shutdown
 ToParent = Ready | Failed | Deltas | PromptPart
 
 _encoder = msgspec.msgpack.Encoder()

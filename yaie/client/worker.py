@@ -23,6 +23,7 @@ from yaie.client.core import load_engine_core
 from yaie.client.wire import (
     Abort,
     Deltas,
+    Expect,
     Failed,
     Ready,
     Shutdown,
@@ -137,6 +138,7 @@ def _first_messages(channel: Channel) -> list[ToChild]:
 
 def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
     incoming: Iterator[ToChild] = iter(early)
+    was_preparing, num_reported = False, 0  # steps of idle moments
     while True:
         has_obeyed = False
         for message in incoming:
@@ -147,7 +149,14 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
         if loop.has_work or has_obeyed:  # every message is acknowledged: a hung engine is silent
             for part in split_prompt_logprobs(Deltas(loop.step(), loop.core.stats)):
                 channel.send(part)
-        incoming = channel.receive(wait=not loop.has_work and not loop.core.use_idle_moment())
+        is_preparing = not loop.has_work and loop.core.use_idle_moment()
+        if was_preparing and not (is_preparing or loop.has_work):
+            stats = loop.core.stats
+            if stats.num_idle_steps > num_reported:
+                channel.send(Deltas([], stats))
+                num_reported = stats.num_idle_steps
+        was_preparing = is_preparing
+        incoming = channel.receive(wait=not (loop.has_work or is_preparing))
 
 
 def _obey(loop: EngineLoop, message: ToChild) -> None:
@@ -160,6 +169,8 @@ def _obey(loop: EngineLoop, message: ToChild) -> None:
             loop.submit(request)
     elif isinstance(message, Abort):
         loop.abort(message.request_id, message.index)
+    elif isinstance(message, Expect):
+        loop.core.expect(message.prompt)
 
 
 def _end_with_parent(sock: socket.socket) -> None:

@@ -20,6 +20,7 @@ import torch
 from yaie.config import EngineConfig
 from yaie.engine.choose_sampler import choose_sampler
 from yaie.engine.executor import Executor
+from yaie.engine.expected_prompts import ExpectedPrompts
 from yaie.engine.grammar_compiler import GrammarCompiler
 from yaie.engine.grammar_queue import GrammarQueue
 from yaie.engine.info import describe_engine
@@ -32,11 +33,12 @@ from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
+from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.memory import is_out_of_memory, release_unused
 from yaie.models.native.packed_weights import PackedWeightsWriter
 from yaie.stats import EngineStats
-from yaie.types import GenerationRequest, Grammar, TokenDelta, TokenLogprobs
+from yaie.types import ExpectedPrompt, GenerationRequest, Grammar, TokenDelta, TokenLogprobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -80,6 +82,9 @@ class EngineCore:
             weights=config.weights,
         )
         self.info = describe_engine(config, executor)
+        self._expected = ExpectedPrompts(
+            self._tree, executor, self.scheduler.stats, config.max_step_rows
+        )
         self._grammars = self._make_grammars(partial(_load_tokenizer, loaded.path))
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
@@ -187,6 +192,7 @@ class EngineCore:
 
     def step(self) -> list[TokenDelta]:
         """Compute one step; return its deltas, after the pending ones."""
+        self._expected.pause()
         self._admit_with_grammars()
         began = time.perf_counter()
         deltas, self._pending = self._pending, []
@@ -276,9 +282,21 @@ class EngineCore:
         log.error("%s", error.message)
         return [self.scheduler.fail(sequence, error) for sequence in step.members]
 
+    def expect(self, prompt: ExpectedPrompt) -> None:
+        """Compute the beginning of a later prompt in idle moments; ignore an invalid one."""
+        ids = prompt.token_ids
+        if not ids or len(ids) >= self.info.max_model_len or not self._config.prefix_cache:
+            return
+        if min(ids) >= 0 and max(ids) < self.info.vocab_size:
+            self._expected.add(prompt.cache_salt, as_tokens(ids))
+
     def use_idle_moment(self) -> bool:
-        """Prepare for later steps, for a millisecond or two; False if all is prepared."""
-        return self.executor.use_idle_moment()
+        """Prepare for later steps, for some milliseconds; False if all is prepared."""
+        if not self._expected.advance():
+            return self.executor.use_idle_moment()
+        if self._config.audit:
+            self._tree.check()
+        return True
 
     # -- reports --------------------------------------------------------------------------------
 
@@ -291,6 +309,7 @@ class EngineCore:
             scheduler.stats,
             num_waiting=scheduler.num_waiting + len(self._grammars),
             num_running=len(scheduler.running),
+            num_expected_prompts=len(self._expected),
             num_replayed_steps=graphs.num_replayed if graphs else 0,
             num_free_slots=tree.num_free,
             num_live_slots=tree.num_live,
@@ -316,7 +335,7 @@ class EngineCore:
         """Free the model and the pool; abandon packed weights that are not on disk yet."""
         if self._writer is not None:
             self._writer.close()
-        del self.executor, self._sampler
+        del self.executor, self._sampler, self._expected
 
     def _audit_when_idle(self) -> None:
         steps = self.scheduler.stats.num_steps

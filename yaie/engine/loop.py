@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from yaie.errors import request_error
 from yaie.stats import EngineStats
-from yaie.types import EngineInfo, GenerationRequest, Grammar, TokenDelta
+from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, Grammar, TokenDelta
 
 if TYPE_CHECKING:
     from yaie.text.tokenizer import Tokenizer
@@ -44,8 +44,11 @@ class Core(Protocol):
     def step(self) -> list[TokenDelta]:
         """Compute one step."""
 
+    def expect(self, prompt: ExpectedPrompt) -> None:
+        """Compute the beginning of a later prompt in idle moments; ignore an invalid one."""
+
     def use_idle_moment(self) -> bool:
-        """Prepare later steps for a millisecond or two; return False if it has all been done."""
+        """Prepare later steps for some milliseconds; return False if it has all been done."""
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
         """Wait for packed weights that are being written to disk; return False on timeout."""

@@ -126,11 +126,19 @@ class RadixTree(TreeEdits):
 
     # -- live sequences -------------------------------------------------------------------------
 
-    def open(self, namespace: Hashable, tokens: Tokens, match: Match | None = None) -> Cursor:
+    def open(
+        self,
+        namespace: Hashable,
+        tokens: Tokens,
+        match: Match | None = None,
+        *,
+        is_use: bool = True,
+    ) -> Cursor:
         """Start a live sequence: make its path exist and pin it until `close`.
 
         Tokens without a slot get one, for which others may be evicted. `match` is an earlier
-        look-up of the same tokens; a stale one is repeated. Raises `OutOfSlots` if eviction frees
+        look-up of the same tokens; a stale one is repeated. With `is_use` false eviction does not
+        learn from it. Raises `OutOfSlots` if eviction frees
         too few slots; then only evicted tokens have moved.
         """
         tokens = as_tokens(tokens)  # other widths of int would be misread below
@@ -146,7 +154,7 @@ class RadixTree(TreeEdits):
             node = self._split(node, match.offset)
         cursor = Cursor(node, match.offset)
         self._attach(cursor, node, match.offset)
-        self._pin(node)
+        self._pin(node, is_use=is_use)
         self._join_path(node)
         if match.num_known < len(tokens):
             try:

@@ -100,7 +100,7 @@ class TreeEdits:
                 self._attach(cursor, node, cursor.offset - keep)
         if upper.cursors and node.refs:
             node.refs -= len(upper.cursors)
-            node.uses -= len(upper.cursors)
+            node.uses = max(0, node.uses - len(upper.cursors))  # some cursors are no uses
             if node.refs == 0:
                 self.num_live -= len(node.tokens)
                 if node.children is None:
@@ -206,19 +206,20 @@ class TreeEdits:
 
     # -- refs and cursors -----------------------------------------------------------------------
 
-    def _pin(self, node: Node | None) -> None:
+    def _pin(self, node: Node | None, *, is_use: bool = True) -> None:
         while node is not None:
-            self._pin_one(node)
+            self._pin_one(node, is_use=is_use)
             node = node.parent
 
-    def _pin_one(self, node: Node) -> None:
+    def _pin_one(self, node: Node, *, is_use: bool = True) -> None:
         if node.refs == 0:
             self.num_live += len(node.tokens)
             if node.entry:
-                self.eviction.reused(node, self.clock)
+                if is_use:
+                    self.eviction.reused(node, self.clock)
                 self.evictable.discard(node)
         node.refs += 1
-        node.uses += 1
+        node.uses += is_use
         node.last_used = self.clock
 
     def _attach(self, cursor: Cursor, node: Node, offset: int) -> None:

@@ -6,6 +6,7 @@ parser's result does not depend on the size of the pieces that it gets.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -36,6 +37,13 @@ class ToolCallPart(msgspec.Struct, frozen=True):
 
 
 Part = TextPart | ReasoningPart | ToolCallPart
+
+
+def with_call_id(part: Part, prefix: str) -> Part:
+    """Return the first part of a call with a fresh id, unless it has one; others as they are."""
+    if not isinstance(part, ToolCallPart) or not part.name or part.call_id:
+        return part
+    return replace(part, call_id=f"{prefix}{uuid.uuid4().hex[:24]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,93 @@
+"""The part of a chat's next prompt that is known at the end of a turn.
+
+The next turn sends the conversation back with the answer in it, and the template may render that
+answer in other words than the model wrote: without its reasoning, with calls in its own spacing,
+with the mark of the end. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from yaie.text.parts import Part, calls_of, reasoning_of, text_of
+
+Message = dict[str, Any]
+
+# Two texts of the next message. What their prompts share is known before the message is. A space
+# before the text belongs to its first token in the one prompt, and not in the other.
+_TEXTS = ("0", "the")
+
+
+def answer_message(parts: Sequence[Part]) -> Message:
+    """Return an answer as the assistant's message of a chat completion."""
+    message: Message = {"role": "assistant", "content": text_of(parts)}
+    if reasoning := reasoning_of(parts):
+        message["reasoning_content"] = reasoning
+    if calls := calls_of(parts):
+        message["tool_calls"] = [
+            {
+                "id": call.call_id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in calls
+        ]
+    return message
+
+
+def known_prompts(
+    messages: Sequence[Message],
+    answer: Sequence[Message],
+    render: Callable[[list[Message]], list[int]],
+    *,
+    names_results: bool = False,
+) -> list[list[int]]:
+    """Return the token ids with which the prompt of the next turn will begin.
+
+    `render` returns the token ids of a conversation; its errors pass. Clients send reasoning back
+    or leave it out: there are two beginnings where that matters. The next message is the user's,
+    or after calls the result of the first one; with `names_results` it has the tool's name.
+    """
+    found: list[list[int]] = []
+    for variant in _variants(answer):
+        conversation = [*messages, *variant]
+        first, second = (
+            render([*conversation, *_next_messages(variant[-1], text, names_results)])
+            for text in _TEXTS
+        )
+        known = first[: common_length(first, second)]
+        if known and known not in found:
+            found.append(known)
+    return found
+
+
+def common_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return the number of leading tokens that two sequences share."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
+
+
+def _variants(answer: Sequence[Message]) -> Iterator[list[Message]]:
+    """Yield the answer as clients may send it back."""
+    if not answer:
+        return
+    yield list(answer)
+    if any("reasoning_content" in message for message in answer):
+        yield [
+            {name: value for name, value in message.items() if name != "reasoning_content"}
+            for message in answer
+        ]
+
+
+def _next_messages(last: Message, text: str, names_results: bool) -> list[Message]:
+    """Return the messages of the next turn, all with this text."""
+    if not last.get("tool_calls"):
+        return [{"role": "user", "content": text}]
+    results = []
+    for call in last["tool_calls"]:
+        result = {"role": "tool", "tool_call_id": call["id"], "content": text}
+        if names_results:
+            result["name"] = call["function"]["name"]
+        results.append(result)
+    return results
