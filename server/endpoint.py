@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +33,15 @@ CLIENT_CLOSED = 499  # never sent; counted in the metrics
 def as_it_is(request: Request, body: Body) -> Body:
     """Return the body."""
     return body
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked(Generic[Body]):
+    """A body that was read, its model, and the loop time of its timeout."""
+
+    body: Body
+    model: ServedModel
+    deadline: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,38 +83,52 @@ class Endpoint(Generic[Body]):
     async def answer(self, request: Request) -> Response:
         """Answer a request, whole or as a stream. Raises `YaieError` while a status can be sent."""
         service: Service = request.app.state.service
-        try:
-            with service.expect_request():
-                model, call, deadline = await self._read(request, service)
-        except (ClientDisconnect, ClientGone):
-            return Response(status_code=CLIENT_CLOSED)
-        return await self._generate(request, service, model, call, deadline)
+        with ExitStack() as used:
+            try:
+                with service.expect_request():
+                    asked = await self._read(request, service)
+                    if asked.model.is_resident:
+                        used.enter_context(service.residency.use(asked.model))
+                        call = await self._translate(request, service, asked)
+                    else:
+                        call = None
+                if call is None:  # an idle engine waits for no load of another model
+                    used.enter_context(
+                        await service.use(asked.model, request.receive, asked.deadline)
+                    )
+                    call = await self._translate(request, service, asked)
+            except (ClientDisconnect, ClientGone):
+                return Response(status_code=CLIENT_CLOSED)
+            return await self._generate(request, service, asked.model, call, asked.deadline)
 
     async def render(self, request: Request, *, only: bool = False) -> Response:
         """Answer with the engine requests of a body, or with its `only` one; see `rendered`."""
         service: Service = request.app.state.service
         try:
-            model, call, _ = await self._read(request, service)
+            asked = await self._read(request, service)
+            with await service.use(asked.model, request.receive, asked.deadline):
+                call = await self._translate(request, service, asked)
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_CLOSED)
-        assert model.info is not None  # the translator needed it
-        found = rendered(call, model.info.max_model_len)
+        assert asked.model.info is not None  # the translator needed it
+        found = rendered(call, asked.model.info.max_model_len)
         written = await service.write_in_thread(
             lambda: msgspec.json.encode(found[0] if only else found)
         )
         return Response(written, headers=_ignored(call), media_type="application/json")
 
-    async def _read(self, request: Request, service: Service) -> tuple[ServedModel, Call, float]:
-        """Return the model of a request, its call, and the loop time of its timeout."""
+    async def _read(self, request: Request, service: Service) -> _Asked[Body]:
         body = self.prepare(request, await read_body(request, self.schema))
         deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
-        model = service.model(body.model)
+        return _Asked(body, service.model(body.model), deadline)
+
+    async def _translate(self, request: Request, service: Service, asked: _Asked[Body]) -> Call:
         # The client may leave while its body waits for a text thread.
-        work = service.translate(model, self.translate, body, deadline)
+        work = service.translate(asked.model, self.translate, asked.body, asked.deadline)
         call = await unless_gone(request.receive, work)
-        call = call.of_tenant(getattr(request.state, "tenant", None) or body.tenant)
+        call = call.of_tenant(getattr(request.state, "tenant", None) or asked.body.tenant)
         # The answer has the name that the client knows.
-        return model, replace(call, model=body.model or model.name), deadline
+        return replace(call, model=asked.body.model or asked.model.name)
 
     async def _generate(
         self,

@@ -6,7 +6,9 @@ Label values come from closed sets, never from a client.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -40,15 +42,28 @@ _INTER_TOKEN_BUCKETS = (
 )  # fmt: skip
 _TOTAL_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0, 600.0)
 
-Snapshot = tuple[EngineState, EngineInfo | None, EngineStats, int]
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One model's engine at the time of a scrape."""
+
+    state: EngineState
+    info: EngineInfo | None
+    stats: EngineStats
+    num_restarts: int = 0
+    num_loads: int = 0  # at requests
+    num_unloads: int = 0
+
+
+Snapshots = Mapping[str, Snapshot]  # by the name of the model
 
 
 class Metrics:
     """Metrics of one application."""
 
-    def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
+    def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(_EngineCollector(snapshot))
+        self.registry.register(_EngineCollector(snapshots))
         self.active = Gauge(
             "yaie_http_active_requests",
             "HTTP requests in progress, excluding health probes and /metrics",
@@ -132,42 +147,96 @@ class Metrics:
 
 
 class _EngineCollector(Collector):
-    """Collector of the engine's latest statistics; counters restart with the engine."""
+    """Collector of the engines' latest statistics; counters restart with an engine.
 
-    def __init__(self, snapshot: Callable[[], Snapshot]) -> None:
-        self._snapshot = snapshot
+    Several models have a label `model` each; a single one has none.
+    """
+
+    def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
+        self._snapshots = snapshots
 
     def collect(self) -> Iterator[Metric]:
-        state, info, stats, num_restarts = self._snapshot()
-        states = GaugeMetricFamily("yaie_engine_state", "1 for the current state", labels=["state"])
-        for one in EngineState:
-            states.add_metric([one.value], float(one is state))
-        yield states
-        yield CounterMetricFamily(
-            "yaie_engine_restarts", "Engine restarts after a crash or a stall", num_restarts
+        found = self._snapshots()
+        names = ["model"] if len(found) > 1 else []
+        rows = [([model] if names else [], each) for model, each in found.items()]
+
+        def family(
+            kind: type[GaugeMetricFamily | CounterMetricFamily],
+            name: str,
+            meaning: str,
+            value: Callable[[Snapshot], float],
+        ) -> Metric:
+            metric = kind(name, meaning, labels=names)
+            for labels, each in rows:
+                metric.add_metric(labels, value(each))
+            return metric
+
+        states = GaugeMetricFamily(
+            "yaie_engine_state", "1 for the current state", labels=[*names, "state"]
         )
-        for each in metrics():
-            family = GaugeMetricFamily if each.description.kind == "gauge" else CounterMetricFamily
-            yield family(each.name, each.description.help, getattr(stats, each.field))
-        yield HistogramMetricFamily(
+        for labels, each in rows:
+            for one in EngineState:
+                states.add_metric([*labels, one.value], float(one is each.state))
+        yield states
+        yield family(
+            CounterMetricFamily,
+            "yaie_engine_restarts",
+            "Engine restarts after a crash or a stall",
+            lambda each: each.num_restarts,
+        )
+        yield family(
+            CounterMetricFamily,
+            "yaie_model_loads",
+            "Loads of the model at a request",
+            lambda each: each.num_loads,
+        )
+        yield family(
+            CounterMetricFamily,
+            "yaie_model_unloads",
+            "Unloads of the model, for another or after idle time",
+            lambda each: each.num_unloads,
+        )
+        for one_metric in metrics():
+            is_gauge = one_metric.description.kind == "gauge"
+            yield family(
+                GaugeMetricFamily if is_gauge else CounterMetricFamily,
+                one_metric.name,
+                one_metric.description.help,
+                partial(_statistic, one_metric.field),
+            )
+        waits = HistogramMetricFamily(
             "yaie_queue_seconds",
             "Seconds from the arrival of a request until its admission",
-            buckets=_cumulative(stats.waits.counts),
-            sum_value=stats.waits.total_s,
+            labels=names,
         )
-        if info is not None:
-            labels = {name: str(getattr(info, name)) for name in _INFO_LABELS}
-            about = GaugeMetricFamily(
-                "yaie_engine_info", "Model and settings of the engine", labels=list(labels)
-            )
-            about.add_metric(list(labels.values()), 1.0)
-            yield about
-            yield GaugeMetricFamily("yaie_num_slots", "Slots of the KV pool", info.num_slots)
-            yield GaugeMetricFamily(
-                "yaie_kv_utilization",
-                "Share of the slots used by live sequences",
-                stats.num_live_slots / max(1, info.num_slots),
-            )
+        for labels, each in rows:
+            waits.add_metric(labels, _cumulative(each.stats.waits.counts), each.stats.waits.total_s)
+        yield waits
+        yield from self._descriptions([(labels, each.info, each) for labels, each in rows], names)
+
+    def _descriptions(
+        self, rows: Sequence[tuple[list[str], EngineInfo | None, Snapshot]], names: list[str]
+    ) -> Iterator[Metric]:
+        described = [(labels, info, each) for labels, info, each in rows if info is not None]
+        if not described:
+            return
+        about = GaugeMetricFamily(
+            "yaie_engine_info", "Model and settings of the engine", labels=list(_INFO_LABELS)
+        )
+        slots = GaugeMetricFamily("yaie_num_slots", "Slots of the KV pool", labels=names)
+        share = GaugeMetricFamily(
+            "yaie_kv_utilization", "Share of the slots used by live sequences", labels=names
+        )
+        for labels, info, each in described:
+            about.add_metric([str(getattr(info, name)) for name in _INFO_LABELS], 1.0)
+            slots.add_metric(labels, info.num_slots)
+            share.add_metric(labels, each.stats.num_live_slots / max(1, info.num_slots))
+        yield from (about, slots, share)
+
+
+def _statistic(field: str, snapshot: Snapshot) -> float:
+    value: float = getattr(snapshot.stats, field)
+    return value
 
 
 def _cumulative(counts: Sequence[int]) -> list[tuple[str, float]]:

@@ -5,6 +5,7 @@ Several models may share a `Service`.
 
 from __future__ import annotations
 
+import enum
 import logging
 import time
 from collections.abc import Callable
@@ -34,6 +35,15 @@ logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 
+class Residence(enum.Enum):
+    """Presence of a model in memory."""
+
+    ABSENT = "absent"  # its next request loads it
+    STARTING = "starting"  # with the service; requests are refused meanwhile
+    RESIDENT = "resident"
+    LEAVING = "leaving"  # unloaded once its requests have ended
+
+
 class RunInThread(Protocol):
     """Runs blocking work in a thread while the event loop goes on."""
 
@@ -59,6 +69,13 @@ class ServedModel:
         self.created = int(time.time())  # unix time, seconds
         self.abilities: TemplateAbilities | None = None  # once the tokenizer is loaded
         self.failure: YaieError | None = None  # final: the engine cannot start
+        self.residence = Residence.ABSENT
+        self.num_uses = 0  # requests that need it loaded
+        self.num_waiting = 0  # requests that wait for its load
+        self.last_used = 0.0  # monotonic, seconds
+        self.num_loads = self.num_unloads = 0
+        self.memory_bytes = 0  # taken by its last engine: weights, activations and pool
+        self._last_info: EngineInfo | None = None
         self._config = config
         self._make_client = make_client
         self._run_in_thread = run_in_thread
@@ -73,7 +90,8 @@ class ServedModel:
         if self.failure is not None:
             return EngineState.FAILED
         if self._client is None:
-            return EngineState.STARTING
+            is_absent = self.residence is Residence.ABSENT
+            return EngineState.UNLOADED if is_absent else EngineState.STARTING
         if self._tokenizer is None and self._client.state is EngineState.READY:
             return EngineState.STARTING
         return self._client.state
@@ -86,9 +104,14 @@ class ServedModel:
         return "" if self._client is None else self._client.state_reason
 
     @property
+    def is_resident(self) -> bool:
+        """True if requests go to its engine, which may still be starting."""
+        return self.residence in (Residence.STARTING, Residence.RESIDENT)
+
+    @property
     def info(self) -> EngineInfo | None:
-        """Description by the engine; None until it is first ready."""
-        return None if self._client is None else self._client.info
+        """Description by the engine, or by its last one; None until it is first ready."""
+        return self._last_info if self._client is None else self._client.info
 
     @property
     def stats(self) -> EngineStats:
@@ -112,7 +135,30 @@ class ServedModel:
         assert self._tokenizer is not None
         return self._tokenizer
 
-    async def start(self) -> None:
+    async def load(self, memory_bytes: int | None = None) -> None:
+        """Start the engine within `memory_bytes`, by default as the settings say.
+
+        Waits until it is ready. Raises `YaieError`, and then holds no memory.
+        """
+        try:
+            await self.start(memory_bytes)
+        except BaseException:
+            if self.failure is None and self.residence is not Residence.STARTING:
+                await self.unload()
+            raise
+        self.residence = Residence.RESIDENT
+        assert self.info is not None
+        self.memory_bytes = self.info.memory_bytes
+
+    async def unload(self) -> None:
+        """Stop the engine and free its memory."""
+        self._last_info = self.info
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+        self.residence = Residence.ABSENT
+
+    async def start(self, memory_bytes: int | None = None) -> None:
         """Find the model, start its engine and wait until it is ready. Raises `YaieError`."""
         if names_repository(self._config.model):
             path = await find_folder(self._config.model)
@@ -120,13 +166,18 @@ class ServedModel:
             path = (await self._run_in_thread(open_folder, self._config.model)).path
         # The engine process gets the folder: the name is resolved only once.
         config = replace(self._config, model=str(path), served_model_name=self.name)
+        if memory_bytes is not None:
+            config = replace(config, memory_bytes=memory_bytes)
+        if self._last_info is not None:  # an automatic pool keeps its size
+            config = replace(config, num_slots=self._last_info.num_slots)
         self._client = self._make_client(config)
         await self._client.start()
-        tokenizer = await self._run_in_thread(load_tokenizer, path)
-        self.abilities = await self._run_in_thread(
-            abilities_of, tokenizer, self._config.tool_call_parser
-        )
-        self._tokenizer = tokenizer
+        if self._tokenizer is None:
+            tokenizer = await self._run_in_thread(load_tokenizer, path)
+            self.abilities = await self._run_in_thread(
+                abilities_of, tokenizer, self._config.tool_call_parser
+            )
+            self._tokenizer = tokenizer
         info = await self._client.wait_ready()
         weights = info.dtype + (f", {info.quantization}" if info.quantization else "")
         logger.info("ready: %s (%s, %s) on %s", info.model, info.architecture, weights, info.device)
@@ -162,6 +213,8 @@ class ServedModel:
             raise EngineDraining("the server is shutting down and takes no new requests")
         if state is EngineState.FAILED:
             raise EngineUnavailable(_sentence("the engine could not start", reason))
+        if state is EngineState.UNLOADED:
+            raise EngineStarting("the model is not loaded; send the request again")
         raise EngineDied(_sentence("the engine is being restarted", reason, "retry in a moment"))
 
 

@@ -15,13 +15,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
+from starlette.types import Receive
+
 from server.decode_turns import DecodeTurns
 from server.errors import timed_out
 from server.generation import Generation
 from server.metrics import Metrics, Snapshot
 from server.next_turns import NextTurns
+from server.residency import Residency
 from server.schemas.base import RequestBody
-from server.served_model import ServedModel
+from server.served_model import Residence, ServedModel
+from server.streaming import unless_gone
 from server.translate import Call, Translator
 from server.turns.store import ResponseStore
 from yaie.client.base import EngineClient
@@ -33,6 +37,7 @@ from yaie.errors import (
     UnknownModel,
     YaieError,
 )
+from yaie.model_list import engine_configs
 from yaie.types import EngineState
 
 logger = logging.getLogger(__name__)
@@ -56,7 +61,7 @@ class Service:
         on_fatal: Callable[[YaieError], None],
     ) -> None:
         self.settings = settings
-        self.metrics = Metrics(self._snapshot)
+        self.metrics = Metrics(self._snapshots)
         self.stored_responses = ResponseStore(settings.response_store_bytes)
         self._decode_turns = DecodeTurns()
         self._next_turns = NextTurns(lambda: not self._active and not self.is_draining)
@@ -70,8 +75,12 @@ class Service:
         self._idle.set()
         self._threads = ThreadPoolExecutor(settings.text_threads, thread_name_prefix="yaie-text")
         self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
-        only = ServedModel(settings.engine_config(), make_client, self.run_in_thread)
-        self.models = {only.name: only}
+        served = [
+            ServedModel(config, make_client, self.run_in_thread)
+            for config in engine_configs(settings)
+        ]
+        self.models = {model.name: model for model in served}
+        self.residency = Residency(served, settings.memory_bytes, settings.unload_idle_s)
 
     def model(self, name: str | None = None) -> ServedModel:
         """Return a model by name, by default the first. Raises `UnknownModel`.
@@ -96,8 +105,10 @@ class Service:
 
     @property
     def state(self) -> EngineState:
-        """State of the whole service: ready when every model is."""
+        """State of the whole service: ready when every model is that is to be in memory."""
         state = self._decisive_model.state
+        if state is EngineState.UNLOADED:
+            state = EngineState.READY
         is_draining = self.is_draining and state is not EngineState.FAILED
         return EngineState.DRAINING if is_draining else state
 
@@ -122,7 +133,11 @@ class Service:
         return len(self._active)
 
     def start(self) -> None:
-        """Begin to start every model; return at once."""
+        """Begin to start every model, unless each is loaded at its first request; return."""
+        if self.settings.lazy_load:
+            return
+        for model in self.models.values():
+            model.residence = Residence.STARTING
         self._starting = [
             asyncio.create_task(self._start(model), name=f"yaie-start {model.name}")
             for model in self.models.values()
@@ -130,7 +145,7 @@ class Service:
 
     async def _start(self, model: ServedModel) -> None:
         try:
-            await model.start()
+            await self.residency.start(model)
         except EngineUnavailable as error:  # closed, or restarting
             logger.info("stopped waiting for %s: %s", model.name, error.message)
         except YaieError as error:
@@ -159,6 +174,7 @@ class Service:
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, *self._later, return_exceptions=True)
+        await self.residency.stop()
         await asyncio.gather(*(model.close() for model in self.models.values()))
         for threads in (self._threads, self._writers):
             threads.shutdown(wait=False, cancel_futures=True)
@@ -214,6 +230,24 @@ class Service:
         except TimeoutError:
             raise timed_out(self.settings.request_timeout_s) from None
 
+    async def use(
+        self, model: ServedModel, receive: Receive, deadline: float
+    ) -> contextlib.ExitStack:
+        """Return a use of a model, which is loaded before if need be; `deadline`: loop time.
+
+        Raises `EngineUnavailable`, `RequestTimedOut`, or `ClientGone` for a client that leaves.
+        """
+        used = contextlib.ExitStack()
+        with self.residency.waiting(model):
+            while not model.is_resident:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await unless_gone(receive, self.residency.load(model))
+                except TimeoutError:
+                    raise timed_out(self.settings.request_timeout_s) from None
+            used.enter_context(self.residency.use(model))
+        return used
+
     def open(self, model: ServedModel, call: Call, http_id: str, deadline: float) -> Generation:
         """Start a call in the model's engine; the caller must close the returned generation.
 
@@ -232,6 +266,8 @@ class Service:
             on_close=partial(self._forget, model.client),
         )
         generation.start()
+        self.residency.enter(model)
+        generation.at_close.append(partial(self.residency.leave, model))
         self._active.add(generation)
         self._idle.clear()
         return generation
@@ -280,12 +316,22 @@ class Service:
         """Model behind the service's state: a failed one, else one that is not ready."""
         models = list(self.models.values())
         failed = (model for model in models if model.state is EngineState.FAILED)
-        waiting = (model for model in models if model.state is not EngineState.READY)
+        good = (EngineState.READY, EngineState.UNLOADED)
+        waiting = (model for model in models if model.is_resident and model.state not in good)
         return next(failed, None) or next(waiting, models[0])
 
-    def _snapshot(self) -> Snapshot:
-        model = self.model()
-        return self.state, model.info, model.stats, self.num_restarts
+    def _snapshots(self) -> dict[str, Snapshot]:
+        return {
+            name: Snapshot(
+                state=self.state if len(self.models) == 1 else model.state,
+                info=model.info,
+                stats=model.stats,
+                num_restarts=model.num_restarts,
+                num_loads=model.num_loads,
+                num_unloads=model.num_unloads,
+            )
+            for name, model in self.models.items()
+        }
 
 
 def _requests(number: int) -> str:

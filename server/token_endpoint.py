@@ -41,8 +41,9 @@ class TokenEndpoint(Generic[Body]):
             body = self.prepare(request, await read_body(request, self.schema))
             deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
             model = service.model(body.model)
-            work = service.translate(model, self.work, body, deadline)
-            found = await unless_gone(request.receive, work)
+            with await service.use(model, request.receive, deadline):
+                work = service.translate(model, self.work, body, deadline)
+                found = await unless_gone(request.receive, work)
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_CLOSED)
         written = await service.write_in_thread(lambda: msgspec.json.encode(found.document))

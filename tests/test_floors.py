@@ -27,6 +27,7 @@ FLOORS = {
     "yaie.stats": 0,
     "yaie.errors": 0,
     "yaie.tenants": 0,
+    "yaie.model_list": 0,
     "yaie.process": 0,
     "yaie.text": 1,
     "yaie.kvcache": 2,

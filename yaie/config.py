@@ -78,6 +78,15 @@ class EngineConfig:
             unset="from free memory",
         ),
     ] = None
+    memory_bytes: Annotated[
+        int | None,
+        About(
+            "most memory in bytes for weights, activations and the KV pool, of all models together",
+            least=1,
+            most=LARGEST_SIZE,
+            unset="what is free",
+        ),
+    ] = None
     max_model_len: Annotated[
         int | None,
         About(

@@ -20,6 +20,17 @@ class ServerConfig:
     `check_server` checks them.
     """
 
+    models: Annotated[
+        str,
+        About(
+            "models of the server as name=model; commas separate several, semicolons a model's own "
+            "settings"
+        ),
+    ] = ""
+    lazy_load: Annotated[bool, About("load each model at its first request")] = False
+    unload_idle_s: Annotated[
+        float, About("seconds without a request after which a model is unloaded; 0: never", least=0)
+    ] = 0.0
     host: Annotated[str, About("address to listen on")] = "127.0.0.1"
     port: Annotated[int, About("port to listen on; 0 takes any free one", least=0, most=65535)] = (
         8000

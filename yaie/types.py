@@ -254,6 +254,7 @@ class EngineState(enum.StrEnum):
     DRAINING = "draining"
     STALLED = "stalled"
     DEAD = "dead"
+    UNLOADED = "unloaded"  # its next request loads the model
     FAILED = "failed"  # cannot start; a restart would not help
 
 
@@ -279,6 +280,7 @@ class EngineInfo:
     num_slots: int
     kv_bytes_per_token: int
     weight_bytes: int
+    memory_bytes: int = 0  # planned: weights, activations and pool
     num_parameters: int
     policy: str
     eviction: str

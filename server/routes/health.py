@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from server.errors import NotFound
 from server.schemas.operation import StateAnswer, StatsAnswer
+from server.served_model import ServedModel
 from server.service import Service
 from yaie.errors import EngineUnavailable
 from yaie.stats import EngineStats
@@ -35,6 +36,17 @@ def _state_json(service: Service) -> dict[str, Any]:
         "reason": service.state_reason,
         "model": service.model().name,
         "restarts": service.num_restarts,
+    }
+
+
+def _residence_json(model: ServedModel) -> dict[str, Any]:
+    return {
+        "model": model.name,
+        "state": model.state.value,
+        "reason": model.state_reason,
+        "memory_bytes": model.memory_bytes if model.is_resident else 0,
+        "loads": model.num_loads,
+        "unloads": model.num_unloads,
     }
 
 
@@ -100,13 +112,18 @@ async def metrics(request: Request) -> Response:
 @router.head("/stats", include_in_schema=False)
 @router.get("/stats", responses={200: {"model": StatsAnswer}})
 async def stats(request: Request) -> Response:
-    """Return the engine's statistics and description as JSON."""
+    """Return an engine's statistics and description as JSON: of `?model=`, else the first model.
+
+    Raises `UnknownModel`.
+    """
     service: Service = request.app.state.service
-    model = service.model()
+    model = service.model(request.query_params.get("model"))
     numbers = model.stats
     return JSONResponse(
         {
             **_state_json(service),
+            "model": model.name,
+            "models": [_residence_json(each) for each in service.models.values()],
             "uptime_s": int(time.time()) - service.started_at,
             "active_requests": service.num_active,
             "hit_rate": numbers.cached_tokens / max(1, numbers.prompt_tokens),

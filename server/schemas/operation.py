@@ -23,9 +23,23 @@ class StateAnswer(Documented):
     """Number of times the engine died and was started again."""
 
 
-class StatsAnswer(StateAnswer):
-    """Description and statistics of the engine."""
+class ModelState(Documented):
+    """State of one served model."""
 
+    model: str
+    state: EngineState
+    reason: str
+    memory_bytes: int
+    """Planned for weights, activations and pool; 0 while it is not loaded."""
+    loads: int
+    """Number of loads at a request."""
+    unloads: int
+
+
+class StatsAnswer(StateAnswer):
+    """Description and statistics of one model's engine."""
+
+    models: list[ModelState]
     uptime_s: int
     active_requests: int
     hit_rate: float

@@ -16,6 +16,7 @@ from yaie.cli.connection import FoundServer
 from yaie.cli.failures import CommandFailed
 from yaie.config import Settings
 from yaie.errors import ModelNotFound, ModelUnsupported
+from yaie.model_list import engine_configs
 
 
 @pytest.fixture
@@ -71,10 +72,34 @@ def test_the_banner_promises_the_model_and_warns_of_raw_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with serve.bind("127.0.0.1", 0) as listener:
-        serve.introduce(Settings(), listener)
+        serve.introduce(Settings(), engine_configs(Settings()), listener)
         builtin = capsys.readouterr().err
-        serve.introduce(Settings(model="someone/model"), listener)
+        named = Settings(model="someone/model")
+        serve.introduce(named, engine_configs(named), listener)
         other = capsys.readouterr().err
     assert "will serve builtin when it is loaded (see /readiness)" in builtin
     assert "/v1/completions (plain continuation) gives poor text" in builtin
     assert "will serve someone/model" in other and "poor text" not in other
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        (None, [], {}),
+        ("x", [], {"model": "x"}),
+        ("x", ["x"], {"model": "x"}),
+        (None, ["a=x", "b=y"], {"models": "a=x,b=y"}),
+        ("x", ["b=y"], {"model": "x", "models": "b=y"}),
+        (None, ["./odd=path"], {"model": "./odd=path"}),
+    ],
+)
+def test_models_are_named_by_the_argument_and_by_flags(
+    name: str | None, given: list[str], expected: dict[str, str]
+) -> None:
+    assert serve.name_models(name, {"model": given} if given else {}) == expected
+
+
+def test_models_without_names_are_refused() -> None:
+    with pytest.raises(CommandFailed, match="several models without names: x, y") as failure:
+        serve.name_models("x", {"model": ["y"]})
+    assert failure.value.advice == "--model NAME=x --model NAME=y"

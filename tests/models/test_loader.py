@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -260,3 +261,14 @@ def test_no_cuda(folder: Path) -> None:
     with pytest.raises(ConfigError, match="torch sees no CUDA device"):
         load_model(config(folder, device="cuda"))
     assert load_model(config(folder, device="auto")).device.type == "cpu"
+
+
+def test_memory_bytes_limits_weights_and_pool(tiny_model_dir: Path) -> None:
+    most = 300 * 1024**2
+    limited_config = EngineConfig(model=str(tiny_model_dir), device="cpu", memory_bytes=most)
+    limited = load_model(limited_config)
+    whole = load_model(replace(limited_config, memory_bytes=None))
+    assert limited.num_slots < whole.num_slots
+    assert 0 < limited.memory_bytes <= most < whole.memory_bytes
+    with pytest.raises(NotEnoughMemory, match=r"the model does not fit: .* of 1\.0 MiB free"):
+        load_model(replace(limited_config, memory_bytes=1024**2))

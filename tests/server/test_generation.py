@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from server.decode_turns import TOKENS_IN_A_ROW, DecodeTurns
 from server.errors import RequestTimedOut, timed_out
 from server.generation import Generation
-from server.metrics import Metrics
+from server.metrics import Metrics, Snapshot
 from server.translate import Call
 from tests.server.scripted_client import INFO
 from yaie.client.submission import Sink, Submission
@@ -56,7 +56,7 @@ class Bench:
         sampling = SamplingParams(max_tokens=1000, n=n)
         request = GenerationRequest(request_id="r", prompt_token_ids=(5,), sampling=sampling)
         self.client = PushingClient()
-        self.metrics = Metrics(lambda: (EngineState.READY, INFO, EngineStats(), 0))
+        self.metrics = Metrics(lambda: {"tiny": Snapshot(EngineState.READY, INFO, EngineStats())})
         self.generation = Generation(
             Call(
                 response_id="r",

@@ -28,7 +28,7 @@ def pair(
     config = EngineConfig(model=str(tiny_model_dir), served_model_name="other")
     model = ServedModel(config, lambda config: engine, service.run_in_thread)
     assert http.portal is not None
-    http.portal.call(model.start)
+    http.portal.call(model.load)
     service.models[model.name] = model
     return http, service, engine
 

@@ -48,8 +48,11 @@ ENGINE_FLAGS = tuple(ENGINE_SETTINGS.values())
 SERVER_FLAGS = tuple(SERVER_SETTINGS.values())
 
 
-def flag_parameter(setting: Setting) -> inspect.Parameter:
-    """Return the keyword-only parameter that typer turns into the flag; None means not given."""
+def flag_parameter(setting: Setting, *, is_repeated: bool = False) -> inspect.Parameter:
+    """Return the keyword-only parameter that typer turns into the flag; None means not given.
+
+    `is_repeated`: the flag may be given several times; the value is a list.
+    """
     help_text, names = setting.help, [setting.flag, *filter(None, [setting.about.short])]
     if setting.kind is bool:
         names = [f"{setting.flag}/--no-{setting.flag[2:]}"]
@@ -68,7 +71,7 @@ def flag_parameter(setting: Setting) -> inspect.Parameter:
         setting.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[setting.kind | None, option],
+        annotation=Annotated[(list[str] if is_repeated else setting.kind) | None, option],
     )
 
 
@@ -79,20 +82,25 @@ def warn_of_unknown_variables() -> None:
 
 
 def settings_options(
-    flags: Iterable[Setting], *, leave_out: tuple[str, ...] = ()
+    flags: Iterable[Setting], *, leave_out: tuple[str, ...] = (), repeated: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command these flags; it receives the typed ones as one dict, `settings`."""
+    """Give a command these flags; it receives the typed ones as one dict, `settings`.
+
+    `repeated`: settings whose flags may be given several times, with lists as values.
+    """
     wanted = [setting for setting in flags if setting.name not in leave_out]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters
         kept = [parameter for name, parameter in own.items() if name != "settings"]
-        added = [flag_parameter(setting) for setting in wanted]
+        added = [
+            flag_parameter(setting, is_repeated=setting.name in repeated) for setting in wanted
+        ]
 
         @functools.wraps(command)
         def with_settings(**values: Any) -> None:
             given = {setting.name: values.pop(setting.name) for setting in wanted}
-            given = {name: value for name, value in given.items() if value is not None}
+            given = {name: value for name, value in given.items() if value not in (None, [])}
             command(**values, settings=given)
 
         with_settings.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

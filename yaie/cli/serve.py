@@ -12,6 +12,7 @@ import resource
 import signal
 import socket
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,14 +31,16 @@ from yaie.errors import YaieError
 from yaie.process.gc_pause import gc_paused_then_frozen
 
 if TYPE_CHECKING:
-    from yaie.config import Settings
+    from collections.abc import Sequence
+
+    from yaie.config import EngineConfig, Settings
 
 # After the drain, for clients that have not sent or read all of their data.
 CLOSE_S = 5
 MAX_FILES = 65_536  # open files, connections included
 
 
-@settings_options((*ENGINE_FLAGS, *SERVER_FLAGS))
+@settings_options((*ENGINE_FLAGS, *SERVER_FLAGS), repeated=("model",))
 def serve(
     name: Annotated[
         str | None,
@@ -51,24 +54,47 @@ def serve(
     *,
     settings: dict[str, Any],
 ) -> None:
-    """Serve a model over the OpenAI API. Every flag is also a YAIE_* variable."""
-    from yaie.config import load_settings
+    """Serve a model over the OpenAI API. Every flag is also a YAIE_* variable.
 
-    if name is not None:
-        if not name.strip():  # as a path it would be the current folder
-            raise usage_error("MODEL is empty", advice="yaie serve    (the built-in model)")
-        if settings.get("model", name) != name:
-            raise usage_error(
-                f"two models: {name} and --model {settings['model']}", advice=f"yaie serve {name}"
-            )
-        settings["model"] = name
-    loaded = load_settings(**settings)
+    Several models: --model name=path for each.
+    """
+    from yaie.config import load_settings
+    from yaie.model_list import engine_configs
+
+    loaded = load_settings(**name_models(name, settings))
+    configs = engine_configs(loaded)
     warn_of_unknown_variables()
     check_tls(loaded)
     with bind(loaded.host, loaded.port) as listener:
-        check_model(loaded.model)
-        introduce(loaded, listener)
+        for config in configs:
+            check_model(config.model)
+        introduce(loaded, configs, listener)
         run_server(loaded, listener)
+
+
+def name_models(name: str | None, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with `model` and `models` from MODEL and every --model."""
+    given = [each for each in settings.pop("model", []) if each != name]
+    if name is not None:
+        if not name.strip():  # as a path it would be the current folder
+            raise usage_error("MODEL is empty", advice="yaie serve    (the built-in model)")
+        given.insert(0, name)
+    plain = [each for each in given if not is_named(each)]
+    if len(plain) > 1:
+        raise usage_error(
+            f"several models without names: {', '.join(plain)}",
+            advice=" ".join(f"--model NAME={each}" for each in plain),
+        )
+    named = [each for each in given if is_named(each)]
+    if named:
+        settings["models"] = ",".join([*named, *filter(None, [settings.get("models")])])
+    return settings | ({"model": plain[0]} if plain else {})
+
+
+def is_named(model: str) -> bool:
+    """Return True for name=model; a path may have an equals sign too."""
+    name, separator, _ = model.partition("=")
+    return bool(separator) and "/" not in name and not Path(model).exists()
 
 
 def check_model(model: str) -> None:
@@ -141,27 +167,29 @@ def _cannot_listen(host: str, port: int, error: OSError) -> CommandFailed:
     )
 
 
-def introduce(settings: Settings, listener: socket.socket) -> None:
-    """Print the first lines on stderr: the address, the model and a request to try."""
+def introduce(settings: Settings, configs: Sequence[EngineConfig], listener: socket.socket) -> None:
+    """Print the first lines on stderr: the address, the models and a request to try."""
     from yaie.config import BUILTIN_MODEL
 
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     reachable = "127.0.0.1" if host in ("0.0.0.0", "::") else shown
-    name, root = settings.model_name, settings.root_path
+    name, root = configs[0].model_name, settings.root_path
     scheme = "https" if settings.ssl_certfile else "http"
+    names = " and ".join(config.model_name for config in configs)
+    when = "when it is loaded" if len(configs) == 1 else "when they are loaded"
+    when = "at the first request" if settings.lazy_load else f"{when} (see /readiness)"
     key = " -H 'Authorization: Bearer <YAIE_API_KEY>'" if settings.api_keys else ""
     question = '[{"role": "user", "content": "What is a radix tree?"}]'
     body = f'{{"model": "{name}", "messages": {question}}}'
     print(
-        f"YAIE on {scheme}://{shown}:{port}{root} will serve {name} when it is loaded "
-        "(see /readiness)\n"
+        f"YAIE on {scheme}://{shown}:{port}{root} will serve {names} {when}\n"
         f"try: curl {scheme}://{reachable}:{port}/v1/chat/completions{key} "
         f"-H 'Content-Type: application/json' -d '{body}'",
         file=sys.stderr,
         flush=True,
     )
-    if settings.model == BUILTIN_MODEL:
+    if configs[0].model == BUILTIN_MODEL:
         print(
             f"note: {BUILTIN_MODEL} is a small demonstration model, trained on chats; "
             "/v1/completions (plain continuation) gives poor text",

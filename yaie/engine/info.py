@@ -31,6 +31,7 @@ def describe_engine(config: EngineConfig, executor: Executor) -> EngineInfo:
         num_slots=loaded.num_slots,
         kv_bytes_per_token=metadata.kv_bytes_per_token,
         weight_bytes=metadata.weight_bytes,
+        memory_bytes=loaded.memory_bytes,
         num_parameters=metadata.num_parameters,
         policy=config.policy,
         eviction=config.eviction,

@@ -77,8 +77,9 @@ def size_pool(
     num_captured = min(config.max_running, MOST_ROWS, config.max_step_rows)
     vocab = loaded.vocab_size
     captured = step * num_captured // config.max_step_rows + 4 * num_captured * vocab
+    free = meter.free() + metadata.weight_bytes
     plan = plan_memory(
-        free=meter.free() + metadata.weight_bytes,
+        free=min(free, config.memory_bytes or free),
         weights=metadata.weight_bytes,
         activations=step + captured + sampling_bytes(config.max_running, vocab),
         kv_bytes_per_token=metadata.kv_bytes_per_token,
@@ -88,7 +89,12 @@ def size_pool(
     )
     log.info("the largest step takes %s: %s", shown(step), plan)
     max_model_len = fit_to_pool(config, metadata.context_len, plan)
-    return replace(loaded, num_slots=plan.num_slots, max_model_len=max_model_len)
+    return replace(
+        loaded,
+        num_slots=plan.num_slots,
+        max_model_len=max_model_len,
+        memory_bytes=plan.nbytes,
+    )
 
 
 def _largest_step(

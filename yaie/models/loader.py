@@ -46,6 +46,7 @@ from yaie.models.quantization.quantize import (
 from yaie.models.quantization.weights import count_parameters
 from yaie.models.support import check_supported, has_longrope, longest_context
 from yaie.models.threads import set_threads
+from yaie.setting import LARGEST_SIZE
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,7 @@ class LoadedModel:
     device: torch.device
     max_model_len: int  # longest prompt plus completion, in tokens
     num_slots: int
+    memory_bytes: int = 0  # planned: weights, activations and pool
 
     @property
     def dtype(self) -> torch.dtype:
@@ -160,7 +162,7 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
     plan = plan_for(
         config,
         metadata.sizes,
-        free=free_bytes(device),
+        free=min(free_bytes(device), config.memory_bytes or LARGEST_SIZE),
         weights=metadata.planned_weight_bytes,
         kv_bytes_per_token=metadata.kv_bytes_per_token,
         context_len=metadata.context_len,
@@ -174,6 +176,7 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
         device=device,
         max_model_len=fit_to_pool(config, metadata.context_len, plan),
         num_slots=plan.num_slots,
+        memory_bytes=plan.nbytes,
     )
 
 
@@ -222,7 +225,7 @@ def _check_memory(config: EngineConfig, source: _Source, target: _Target) -> _Bu
     budget = _Budget(
         config=config,
         sizes=read_sizes(source.hf_config),
-        free=free_bytes(target.device),
+        free=min(free_bytes(target.device), config.memory_bytes or LARGEST_SIZE),
         weights=_estimate_weights(checkpoint, target),
         dequantized=0 if quantized is None or target.is_packed else quantized.dequantizing_nbytes,
         target=target,
@@ -296,6 +299,7 @@ def _inspect(
         device=target.device,
         max_model_len=fit_to_pool(config, target.context_len, plan),
         num_slots=plan.num_slots,
+        memory_bytes=plan.nbytes,
     )
 
 

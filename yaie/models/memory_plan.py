@@ -40,13 +40,17 @@ class MemoryPlan:
     num_slots: int
     device: str
 
+    @property
+    def nbytes(self) -> int:
+        """The sum: weights, activations and pool."""
+        return self.weights + self.activations + self.num_slots * self.kv_bytes_per_token
+
     def __str__(self) -> str:
         pool = self.num_slots * self.kv_bytes_per_token
         return (
             f"weights {shown(self.weights)} + activations {shown(self.activations)} + KV pool "
             f"{shown(pool)} ({self.num_slots:,} slots of {self.kv_bytes_per_token:,} bytes) = "
-            f"{shown(self.weights + self.activations + pool)} of {shown(self.free)} free on "
-            f"{self.device}"
+            f"{shown(self.nbytes)} of {shown(self.free)} free on {self.device}"
         )
 
 
