@@ -110,7 +110,7 @@ class ServedModel:
 
     @property
     def info(self) -> EngineInfo | None:
-        """Description by the engine, or by its last one; None until it is first ready."""
+        """Description by the engine, or by its last one, once it was ready."""
         return self._last_info if self._client is None else self._client.info
 
     @property

@@ -107,7 +107,7 @@ class ResponseStore:
 
     @property
     def is_on(self) -> bool:
-        """True unless the store has no room by its settings."""
+        """True if the settings give the store room."""
         return self.max_bytes > 0
 
     def begin(self, tenant: str, response_id: str, running: RunningResponse) -> None:

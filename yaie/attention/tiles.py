@@ -32,7 +32,7 @@ LEAST_KEY_BUCKET = 32
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Groups of keys, each attended to by its own rows; the groups of a tile share no row."""
+    """Groups of keys, each attended to by its own rows; those of a tile differ in their rows."""
 
     slots: IntArray  # [groups, keys]; shorter groups repeat their last slot
     key_positions: IntArray  # [groups, keys]; NEVER_VISIBLE at repeated slots

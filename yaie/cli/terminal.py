@@ -101,22 +101,22 @@ def warn(text: str) -> None:
 
 
 def dim(text: str, stream: TextIO) -> str:
-    """Return the text in the terminal's dim style; unchanged where the stream has no styles."""
+    """Return the text in the terminal's dim style; unchanged on a stream without styles."""
     return _styled(text, "2", stream)
 
 
 def bold(text: str, stream: TextIO) -> str:
-    """Return the text in bold; unchanged where the stream has no styles."""
+    """Return the text in bold; unchanged on a stream without styles."""
     return _styled(text, "1", stream)
 
 
 def red(text: str, stream: TextIO) -> str:
-    """Return the text in red; unchanged where the stream has no styles."""
+    """Return the text in red; unchanged on a stream without styles."""
     return _styled(text, "31", stream)
 
 
 def green(text: str, stream: TextIO) -> str:
-    """Return the text in green; unchanged where the stream has no styles."""
+    """Return the text in green; unchanged on a stream without styles."""
     return _styled(text, "32", stream)
 
 

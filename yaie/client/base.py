@@ -27,7 +27,7 @@ class EngineClient(Protocol):
 
     @property
     def info(self) -> EngineInfo | None:
-        """Properties of the engine; None until it is ready for the first time."""
+        """Properties of the engine, once it was ready."""
 
     @property
     def stats(self) -> EngineStats:

@@ -101,7 +101,7 @@ class ProcessClient:
 
     @property
     def info(self) -> EngineInfo | None:
-        """Properties of the engine; None until it is ready for the first time."""
+        """Properties of the engine, once it was ready."""
         return self._info
 
     @property
@@ -120,7 +120,7 @@ class ProcessClient:
         return self._child.pid if self._child is not None else None
 
     async def start(self) -> None:
-        """Begin to start the engine and return at once. A second call has no effect."""
+        """Begin to start the engine and return at once. A second call returns at once."""
         if self._supervision is None and not self._closing:
             self._supervision = asyncio.create_task(self._supervise(), name="yaie-supervision")
 

@@ -90,7 +90,7 @@ def standing(sequence: Sequence, policy: AdmissionPolicy) -> tuple[int, int, int
 
 
 def first_by_standing(sequences: List[Sequence], policy: AdmissionPolicy) -> Sequence | None:
-    """Return the sequence of the highest priority; None if there is none."""
+    """Return the sequence of the highest priority, if any."""
     return min(sequences, key=lambda seq: standing(seq, policy), default=None)
 
 
@@ -140,7 +140,7 @@ def choose_displaced(
     """Return the sequence to preempt for a waiting request of a tenant with less service, if any.
 
     Only a tenant with more running sequences loses some, its newest first. None if all that may be
-    displaced leave too few places or slots: to preempt them would help no one.
+    displaced leave too few places or slots: to preempt them would be in vain.
     """
     places = Counter(seq.request.tenant for seq in running)
     least = places[waiting.tenant] + 1  # sequences that each tenant keeps

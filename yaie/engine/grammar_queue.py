@@ -80,7 +80,7 @@ class GrammarQueue:
     def ready(self, *, may_wait: bool) -> list[Entry]:
         """Return and forget the requests that have their grammar, or an error in place of it.
 
-        With `may_wait` it sleeps for a moment if there is none.
+        With `may_wait` it sleeps for a moment before an empty result.
         """
         if not self._entries:
             return []

@@ -44,7 +44,7 @@ class Compilation:
 
 
 class GrammarThreads:
-    """At most a few daemon threads; they end when there is nothing to compile."""
+    """At most a few daemon threads; they end with the last grammar to compile."""
 
     def __init__(
         self,

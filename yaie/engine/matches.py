@@ -40,5 +40,5 @@ class Matches:
         return len(request.prompt) - match.num_known
 
     def forget(self, request: Request) -> None:
-        """Drop the look-up of a request that no longer waits."""
+        """Drop the look-up of a request that has left the queue."""
         self._matches.pop(request, None)

@@ -44,7 +44,7 @@ class Waits:
         record.num_waiting += 1
 
     def leave(self, request: Request) -> None:
-        """Count a request that no longer waits."""
+        """Count a request that has left the queue."""
         record = self._record(request.tenant)
         record.num_waiting -= 1
         self.num_waiting_tenants -= not record.num_waiting

@@ -113,7 +113,7 @@ class OutputParser(Protocol):
 
     @property
     def is_done(self) -> bool:
-        """True once the parser ends the sequence: no text behind this one counts."""
+        """True once the parser ends the sequence: later text is dropped."""
 
     @property
     def fault(self) -> str:
@@ -139,5 +139,5 @@ class PlainText:
         return [TextPart(text)] if text else []
 
     def end(self) -> list[Part]:
-        """Return nothing: no text is held back."""
+        """Return an empty list: all text was given."""
         return []

@@ -34,7 +34,7 @@ class PreTokenizer:
     adds_bos: bool = False  # if the file does not say
 
     def normalizer(self) -> Any:
-        """Return the normalizer of `tokenizers`, or None."""
+        """Return the normalizer of `tokenizers`, if there is one."""
         return normalizers.NFC() if self.composes else None
 
     def splitter(self) -> Any:

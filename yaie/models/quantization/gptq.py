@@ -65,7 +65,7 @@ def factorize(gram: torch.Tensor) -> InputStatistics:
 def round_by_inputs(weight: torch.Tensor, statistics: InputStatistics) -> QuantizedWeight:
     """Round weights [outputs, inputs] to int4, for the least error of the layer's results.
 
-    Groups are those of `quantize_weight`, and no output has a larger error than by it. Raises
+    Groups are those of `quantize_weight`, and the error of each output is at most its. Raises
     `ValueError` for a number of inputs that int4 leaves at 8 bits.
     """
     with _few_threads(len(weight)):

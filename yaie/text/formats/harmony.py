@@ -78,7 +78,7 @@ class HarmonyParser(StepParser):
         return False
 
     def _message(self) -> Steps[None]:
-        """Read a message; one without `<|message|>` has no body."""
+        """Read a message; one without `<|message|>` has an empty body."""
         header, _ = yield from self._reader.until((_MESSAGE,))
         recipient = _RECIPIENT.search(header)
         full = "" if recipient is None else recipient[1]

@@ -42,7 +42,7 @@ class StepParser(ABC):
 
     @property
     def is_done(self) -> bool:
-        """True once no text behind this one counts."""
+        """True once later text is dropped."""
         return self._calls.is_full
 
     def push(self, text: str) -> list[Part]:
