@@ -17,7 +17,7 @@ STATIC = {"num_bits": 8, "type": "int", "strategy": "tensor", "dynamic": False}
 FP8 = {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True}
 UNSERVED = [
     ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "the method bitsandbytes"),
-    ({"quant_method": "fp8", "activation_scheme": "dynamic"}, "the method fp8"),
+    ({"quant_method": "fbgemm_fp8"}, "the method fbgemm-fp8"),
     ({"quant_method": "auto-round", "bits": 4}, "a GPTQ export"),
     ({"quant_method": "intel/auto-round", "bits": 4}, "a GPTQ export"),
     ({"load_in_8bit": True}, "names no quant_method"),

@@ -26,9 +26,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("Cohere2MoeForCausalLM", "cohere2_moe", "Command A+"),
     SupportedArchitecture("CohereForCausalLM", "cohere", "Command R, Aya"),
     SupportedArchitecture("DeepseekV2ForCausalLM", "deepseek_v2", "DeepSeek V2 and V2-Lite"),
-    SupportedArchitecture(
-        "DeepseekV3ForCausalLM", "deepseek_v3", "Moonlight; DeepSeek V3, R1 in bfloat16"
-    ),
+    SupportedArchitecture("DeepseekV3ForCausalLM", "deepseek_v3", "Moonlight; DeepSeek V3, R1"),
     SupportedArchitecture("Dots1ForCausalLM", "dots1", "dots.llm1"),
     SupportedArchitecture(
         "Ernie4_5_MoeForCausalLM", "ernie4_5_moe", "ERNIE 4.5 21B-A3B, 300B-A47B"
@@ -51,7 +49,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("GPT2LMHeadModel", "gpt2", "GPT-2, DistilGPT-2"),
     SupportedArchitecture("GPTBigCodeForCausalLM", "gpt_bigcode", "StarCoder, SantaCoder"),
     SupportedArchitecture("GPTNeoXForCausalLM", "gpt_neox", "Pythia, GPT-NeoX"),
-    SupportedArchitecture("GptOssForCausalLM", "gpt_oss", "gpt-oss in bfloat16"),
+    SupportedArchitecture("GptOssForCausalLM", "gpt_oss", "gpt-oss"),
     SupportedArchitecture("GraniteForCausalLM", "granite", "Granite 3, dense"),
     SupportedArchitecture("GraniteMoeForCausalLM", "granitemoe", "Granite 3 1B-A400M, 3B-A800M"),
     SupportedArchitecture(
@@ -67,7 +65,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("LagunaForCausalLM", "laguna", "Laguna"),
     SupportedArchitecture("LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi"),
     SupportedArchitecture("MellumForCausalLM", "mellum", "Mellum 2"),
-    SupportedArchitecture("MiniMaxM2ForCausalLM", "minimax_m2", "MiniMax-M2, M2.5 in bfloat16"),
+    SupportedArchitecture("MiniMaxM2ForCausalLM", "minimax_m2", "MiniMax-M2, M2.5"),
     SupportedArchitecture(
         "Ministral3ForCausalLM", "ministral3", "Ministral 3, text-only checkpoints"
     ),

@@ -19,7 +19,11 @@ from yaie.models.gguf.folder import LINK
 INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 # Files of early quantization tools; today their content is part of config.json.
-OLDER_CONFIGS = {"quantize_config.json": "gptq", "quant_config.json": "awq"}
+OLDER_CONFIGS = {
+    "quantize_config.json": "gptq",
+    "quant_config.json": "awq",
+    "hf_quant_config.json": "modelopt",
+}
 ADAPTER_CONFIG = "adapter_config.json"  # transformers would apply it, given the peft library
 MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 _LENGTH_BYTES = 8
@@ -142,8 +146,7 @@ def summarize(
     for tensor in tensors.values():
         elements[tensor.kind] += prod(tensor.shape)
     kinds = {kind: count for kind, count in elements.items() if kind in DTYPES}
-    other = {kind: count for kind, count in elements.items() if kind.startswith("F8")}
-    if not kinds or sum(other.values()) > sum(kinds.values()):
+    if not kinds:
         found = ", ".join(sorted(elements)) or "none"
         raise ModelUnsupported(
             f"{folder} holds weights of type {found}; YAIE serves float32, bfloat16 and float16"

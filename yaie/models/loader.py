@@ -16,7 +16,7 @@ import torch
 from yaie.attention.choose import choose_backend
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
-from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory
+from yaie.errors import ConfigError, NotEnoughMemory
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.checkpoint import DTYPES, Checkpoint
 from yaie.models.folder import ModelFolder, open_folder
@@ -44,13 +44,19 @@ from yaie.models.quantization.quantize import (
     quantize_model,
 )
 from yaie.models.quantization.weights import count_parameters
-from yaie.models.support import check_supported, has_longrope, longest_context
+from yaie.models.support import check_supported
+from yaie.models.target import (
+    name_of,
+    resolve_context_len,
+    resolve_device,
+    resolve_dtype,
+    torch_dtype,
+)
 from yaie.models.threads import set_threads
 from yaie.setting import LARGEST_SIZE
 
 log = logging.getLogger(__name__)
 
-_CONTEXT_WITHOUT_LIMIT = 8192  # for a model whose config names no limit
 _LARGE_SHARE_LEFT = 0.1  # unquantized share of the weights to warn of; routers and norms are less
 
 
@@ -69,12 +75,12 @@ class LoadedModel:
     @property
     def dtype(self) -> torch.dtype:
         """The dtype that the model computes in."""
-        return _torch_dtype(self.metadata.dtype)
+        return torch_dtype(self.metadata.dtype)
 
     @property
     def kv_dtype(self) -> torch.dtype:
         """The dtype of the pool; int8 has a scale for each head of a slot."""
-        return _torch_dtype(self.metadata.kv_dtype)
+        return torch_dtype(self.metadata.kv_dtype)
 
     @property
     def specs(self) -> tuple[AttentionSpec, ...]:
@@ -186,24 +192,26 @@ def _open(config: EngineConfig) -> _Source:
     hf_config = read_hf_config(folder.path, folder.wrapper)
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
-    if config.calibrate is not None and config.is_calibrated and layout is not None:
+    stays_quantized = layout is not None and not layout.is_widened
+    if config.calibrate is not None and config.is_calibrated and stays_quantized:
         raise ConfigError(
             "calibrate is set, but the checkpoint is quantized already; leave --calibrate out",
             param="calibrate",
         )
     text = None
-    if config.is_calibrated and layout is None:
+    if config.is_calibrated and not stays_quantized:
         text = read_calibration(config.calibrate, folder.path)
     return _Source(folder, architecture, hf_config, settings, layout, text)
 
 
 def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> _Target:
-    device = _resolve_device(config.device)
-    dtype = _resolve_dtype(config.dtype, source.folder.checkpoint, source.layout, device)
-    context_len = _resolve_context_len(config, source.settings)
+    device = resolve_device(config.device)
+    dtype = resolve_dtype(config.dtype, source.folder.checkpoint, source.layout, device)
+    context_len = resolve_context_len(config, source.settings)
     quantized: QuantizedLayout | Rounding | None = source.layout
     calibration = None
-    if quantized is None and config.quantization is not None:
+    is_plain = source.layout is None or source.layout.is_widened
+    if is_plain and config.quantization is not None:
         model = build_without_weights(source.architecture, source.hf_config)
         quantized = _estimate_rounding(config.quantization, model)
         if source.text is not None:
@@ -211,7 +219,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     return _Target(
         device=device,
         dtype=dtype,
-        kv_dtype=dtype if config.kv_dtype == "auto" else _torch_dtype(config.kv_dtype),
+        kv_dtype=dtype if config.kv_dtype == "auto" else torch_dtype(config.kv_dtype),
         context_len=context_len,
         quantized=quantized,
         is_packed=quantized is not None and may_pack and _can_pack(config, device, dtype),
@@ -230,24 +238,41 @@ def _check_memory(config: EngineConfig, source: _Source, target: _Target) -> _Bu
         dequantized=0 if quantized is None or target.is_packed else quantized.dequantizing_nbytes,
         target=target,
     )
-    plan = budget.plan(bytes_per_token(estimate_pool_shapes(source.hf_config), target.kv_dtype))
+    per_token = bytes_per_token(estimate_pool_shapes(source.hf_config), target.kv_dtype)
+    try:
+        plan = budget.plan(per_token)
+    except NotEnoughMemory as error:
+        raise _with_stored_size(error, source) from None
     fit_to_pool(config, target.context_len, plan)
-    peak = _estimate_peak(checkpoint, target)
+    peak = _estimate_peak(source, target)
     calibration = target.calibration
     if peak > plan.free and calibration is not None and calibration.is_default:
         log.warning("int4 is not calibrated: that would take %s", shown(calibration.nbytes))
         budget = replace(budget, target=replace(target, calibration=None))
-        peak = _estimate_peak(checkpoint, budget.target)
+        peak = _estimate_peak(source, budget.target)
     if peak > plan.free:
-        raise NotEnoughMemory(
+        does_not_fit = NotEnoughMemory(
             f"the model does not fit: while its weights are read they take {shown(peak)} of "
             f"{shown(plan.free)} free on {plan.device}; use a smaller model or free some memory"
         )
+        raise _with_stored_size(does_not_fit, source)
     log.info(
         "loading %s (%s, %s, KV %s): %s",
         *(source.folder.path, source.folder.architecture, target.dtype, target.kv_dtype, plan),
     )
     return budget
+
+
+def _with_stored_size(error: NotEnoughMemory, source: _Source) -> NotEnoughMemory:
+    """Add the size of the files to the error of a model that is widened while it is loaded."""
+    if source.layout is None or not source.layout.is_widened:
+        return error
+    stored = shown(source.folder.checkpoint.nbytes)
+    return NotEnoughMemory(
+        f"{error.message}. Its files take {stored}: no kernel computes in "
+        f"{source.layout.stored_kind}, so these weights are widened",
+        param=error.param,
+    )
 
 
 def _build(config: EngineConfig, source: _Source, target: _Target) -> torch.nn.Module:
@@ -274,8 +299,8 @@ def _inspect(
     path = source.folder.path
     metadata = ModelMetadata(
         architecture=source.folder.architecture,
-        dtype=_name(target.dtype),
-        kv_dtype=_name(target.kv_dtype),
+        dtype=name_of(target.dtype),
+        kv_dtype=name_of(target.kv_dtype),
         quantization=kind_of(model),
         sizes=budget.sizes,
         specs=specs,
@@ -300,49 +325,6 @@ def _inspect(
         max_model_len=fit_to_pool(config, target.context_len, plan),
         num_slots=plan.num_slots,
         memory_bytes=plan.nbytes,
-    )
-
-
-def _resolve_device(wanted: str) -> torch.device:
-    available = torch.cuda.is_available()
-    if wanted == "cuda" and not available:
-        raise ConfigError(
-            "device is cuda, but torch sees no CUDA device; use --device cpu, or install a CUDA "
-            "build of torch and a driver",
-            param="device",
-        )
-    if wanted == "cpu" or not available:
-        return torch.device("cpu")
-    return torch.device("cuda", torch.cuda.current_device())
-
-
-def _resolve_dtype(
-    wanted: str, checkpoint: Checkpoint, layout: QuantizedLayout | None, device: torch.device
-) -> torch.dtype:
-    name = checkpoint.dtype if wanted == "auto" else wanted
-    if layout is not None and wanted == "auto" and name == "float16" and device.type == "cpu":
-        # GPTQ and AWQ write float16, which no CPU kernel computes in; quantized weights are kept.
-        log.info("plain weights of the quantized float16 checkpoint are converted to bfloat16")
-        name = "bfloat16"
-    return _torch_dtype(name)
-
-
-def _resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
-    limit = longest_context(settings)
-    wanted = config.max_model_len
-    if wanted is None:
-        return _CONTEXT_WITHOUT_LIMIT if limit is None else limit
-    if limit is None or wanted <= limit:
-        return wanted
-    if has_longrope(settings):
-        raise ModelUnsupported(
-            f"max_model_len is {wanted}, but beyond {limit} tokens this model switches to its "
-            f"second LongRoPE table, for every request of a batch at once; use at most {limit}",
-            param="max_model_len",
-        )
-    raise ConfigError(
-        f"max_model_len is {wanted}, but the model was made for {limit} tokens; use at most that",
-        param="max_model_len",
     )
 
 
@@ -372,9 +354,10 @@ def _estimate_weights(checkpoint: Checkpoint, target: _Target) -> int:
     return target.quantized.nbytes(target.dtype.itemsize, packed=target.is_packed)
 
 
-def _estimate_peak(checkpoint: Checkpoint, target: _Target) -> int:
+def _estimate_peak(source: _Source, target: _Target) -> int:
     """Return the peak size of quantized weights while they are loaded, before they are packed."""
     quantized, wide = target.quantized, target.dtype.itemsize
+    checkpoint = source.folder.checkpoint
     if quantized is None:
         return 0
     if isinstance(quantized, QuantizedLayout):
@@ -382,16 +365,10 @@ def _estimate_peak(checkpoint: Checkpoint, target: _Target) -> int:
     # A converted tensor is no longer backed by the file's mmap, and GGUF is copied; on a GPU each
     # layer moves over after it is quantized.
     stored = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
-    is_kept = stored == {_name(target.dtype)} and checkpoint.gguf is None
+    is_kept = stored == {name_of(target.dtype)} and checkpoint.gguf is None
     mapped = target.device.type != "cpu" or is_kept
     calibrating = 0 if target.calibration is None else target.calibration.nbytes
-    return quantized.loading_nbytes(wide, mapped=mapped, calibrating=calibrating)
-
-
-def _torch_dtype(name: str) -> torch.dtype:
-    dtype: torch.dtype = getattr(torch, name)
-    return dtype
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
+    peak = quantized.loading_nbytes(wide, mapped=mapped, calibrating=calibrating)
+    # All weights are widened before the first one is rounded, on the CPU.
+    widened = source.layout is not None and target.device.type == "cpu"
+    return max(peak, source.layout.loading_nbytes(wide)) if widened and source.layout else peak

@@ -45,7 +45,7 @@ def build_quantized(
             for each in layout.layers
             if each.dequantized_because is not None
         ]
-        tensors |= {f"{each.layer.name}.weight": each for each in wide}
+        tensors |= {each.layer.weight_name: each for each in wide}
         places = _Places(layout, wide)
         model, report = places.prepared(model_class).from_pretrained(
             None, state_dict=tensors, dtype=dtype, **options

@@ -14,11 +14,12 @@ from typing import Any, Literal
 
 from yaie.errors import ModelUnsupported
 
-Layout = Literal["int-quantized", "pack-quantized", "gptq", "gptq_v2", "awq"]
+Layout = Literal["int-quantized", "pack-quantized", "gptq", "gptq_v2", "awq", "float8", "mxfp4"]
 
 SERVED = (
     "compressed-tensors (int-quantized with dynamic activations, pack-quantized), GPTQ (gptq, "
-    "gptq_v2) and AWQ (gemm), each with weights of 4 or 8 bits"
+    "gptq_v2) and AWQ (gemm), each with weights of 4 or 8 bits; fp8 (fp8, compressed-tensors "
+    "float-quantized, ModelOpt) and mxfp4"
 )
 _BITS = (4, 8)
 _REGEX = "re:"
@@ -34,13 +35,20 @@ class LayerFormat:
     group_size: int | None  # inputs per scale; None: one scale for each output
     is_symmetric: bool  # all zero points are zero
     needs_order: bool = False  # the order of inputs (g_idx) must be stored with the weights
+    block: tuple[int, int] | None = None  # of fp8: outputs and inputs of a scale
+
+    @property
+    def kind(self) -> str:
+        """Its short name: int4, int8, fp8 or mxfp4."""
+        names = {"float8": "fp8", "mxfp4": "mxfp4"}
+        return names.get(self.layout, f"int{self.bits}")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredQuantization:
     """The quantization of a checkpoint."""
 
-    method: str  # "compressed-tensors", "gptq" or "awq"
+    method: str  # "compressed-tensors", "gptq", "awq", "fp8", "modelopt" or "mxfp4"
     targets: tuple[tuple[str, LayerFormat], ...]  # name, "re:" and a pattern, or "Linear"
     has_kv_scales: bool = False  # for a quantized KV cache; unused
 
@@ -165,6 +173,8 @@ def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerF
     if not isinstance(weights, Mapping):
         raise _refused(f"{name} quantizes activations without weights")
     layout = str(group.get("format") or shared)
+    if weights.get("type") == "float" and layout in ("float-quantized", "naive-quantized"):
+        return _float8_group(name, group, weights)
     if layout not in ("int-quantized", "pack-quantized"):
         raise _refused(f"the format {layout} of {name} is not served")
     kind = weights.get("type", "int")
@@ -184,6 +194,49 @@ def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerF
         group_size=_group_size(weights.get("group_size")) if strategy == "group" else None,
         is_symmetric=bool(weights.get("symmetric", True)),
     )
+
+
+def _float8_group(name: str, group: Mapping[str, Any], weights: Mapping[str, Any]) -> LayerFormat:
+    """Return the format of weights in fp8; activations stay in the model's dtype."""
+    if group.get("output_activations") is not None:
+        raise _refused(f"{name} quantizes the outputs of layers")
+    if weights.get("num_bits") != 8:
+        raise _refused(f"the weights of {name} are float with {weights.get('num_bits')} bits")
+    strategy = weights.get("strategy") or "tensor"
+    if strategy == "block":
+        return _float8(weights.get("block_structure"))
+    if strategy == "group":
+        return _float8([1, weights.get("group_size")])
+    if strategy not in ("tensor", "channel"):
+        raise _refused(f"the weights of {name} are scaled by {strategy}")
+    return _float8(None)
+
+
+def _read_fp8(settings: Mapping[str, Any]) -> StoredQuantization:
+    return StoredQuantization("fp8", ((_ALL, _float8(settings.get("weight_block_size"))),))
+
+
+def _read_modelopt(settings: Mapping[str, Any]) -> StoredQuantization:
+    nested = settings.get("quantization")  # as in hf_quant_config.json
+    inner = nested if isinstance(nested, Mapping) else settings
+    algorithm = str(inner.get("quant_algo"))
+    if algorithm not in ("FP8", "FP8_PER_CHANNEL_PER_TOKEN"):
+        raise _refused(f"the ModelOpt algorithm {algorithm} is not served")
+    has_kv_scales = bool(inner.get("kv_cache_quant_algo") or inner.get("kv_cache_scheme"))
+    return StoredQuantization("modelopt", ((_ALL, _float8(None)),), has_kv_scales)
+
+
+def _read_mxfp4(settings: Mapping[str, Any]) -> StoredQuantization:
+    return StoredQuantization("mxfp4", ((_ALL, LayerFormat("mxfp4", 4, 32, True)),))
+
+
+def _float8(block: object) -> LayerFormat:
+    if block is None:
+        return LayerFormat("float8", 8, None, True)
+    sizes = list(block) if isinstance(block, list | tuple) else []
+    if len(sizes) != 2 or not all(type(size) is int and size > 0 for size in sizes):
+        raise _unreadable("the block of a scale", block)
+    return LayerFormat("float8", 8, None, True, block=(sizes[0], sizes[1]))
 
 
 def _check_activations(name: str, group: Mapping[str, Any]) -> None:
@@ -208,6 +261,9 @@ _METHODS = {
     "compressed-tensors": _read_compressed_tensors,
     "gptq": _read_gptq,
     "awq": _read_awq,
+    "fp8": _read_fp8,
+    "modelopt": _read_modelopt,
+    "mxfp4": _read_mxfp4,
 }
 
 

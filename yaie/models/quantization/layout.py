@@ -12,19 +12,25 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from math import prod
 from typing import Any
 
 from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import Checkpoint, StoredTensor
+from yaie.models.quantization.float_formats import (
+    FloatWeights,
+    find_float8,
+    find_mxfp4,
+    is_float_weight,
+    module_of,
+)
 from yaie.models.quantization.formats import (
     LayerFormat,
     Layout,
     StoredQuantization,
     stored_quantization,
 )
-from yaie.models.quantization.shapes import damaged, read_integers, shape_of_layer
+from yaie.models.quantization.shapes import damaged, group_of_input, shape_of_layer
 
 log = logging.getLogger(__name__)
 
@@ -74,10 +80,21 @@ class QuantizedLayer:
     tensors: Mapping[str, StoredTensor]  # by the last part of their names
     group_of_input: array[int] | None  # [inputs]; None: contiguous groups of equal size
     dequantized_because: str | None  # None: it stays quantized
+    num_matrices: int | None = None  # experts in one tensor; None: a single matrix
+
+    @property
+    def weight_name(self) -> str:
+        """Name of the dequantized weights; experts in one tensor are a parameter themselves."""
+        return f"{self.name}.weight" if self.num_matrices is None else self.name
 
     @property
     def num_weights(self) -> int:
         """Number of weights."""
+        return (self.num_matrices or 1) * self.num_at_once
+
+    @property
+    def num_at_once(self) -> int:
+        """Number of weights that are dequantized together."""
         return self.num_outputs * self.num_inputs
 
     def nbytes(self, wide: int, *, packed: bool) -> int:
@@ -128,7 +145,12 @@ class QuantizedLayout:
     @property
     def dequantizing_nbytes(self) -> int:
         """Bytes to dequantize the largest layer."""
-        return DEQUANTIZING_BYTES * max(layer.num_weights for layer in self.layers)
+        return DEQUANTIZING_BYTES * max(layer.num_at_once for layer in self.layers)
+
+    @property
+    def is_widened(self) -> bool:
+        """True if all layers are dequantized: the loaded model is a plain one."""
+        return not self.kept
 
     @property
     def dequantized(self) -> Counter[str]:
@@ -157,7 +179,7 @@ def scale_nbytes(bits: int, *, packed: bool) -> int:
 
 
 def _kind(layers: Iterable[QuantizedLayer]) -> str:
-    return "+".join(sorted({f"int{layer.format.bits}" for layer in layers}))
+    return "+".join(sorted({layer.format.kind for layer in layers}))
 
 
 def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> QuantizedLayout | None:
@@ -231,11 +253,15 @@ def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> Qua
     layers = []
     used: set[str] = set()
     for name, tensor in checkpoint.tensors.items():
+        if is_float_weight(tensor):
+            layers.append(_float_layer(checkpoint, quantization, tensor))
+            used |= {each.name for each in layers[-1].tensors.values()}
+            continue
         module, _, part = name.rpartition(".")
         if not _holds_integers(part, tensor):
             continue
         found = quantization.format_of(module)
-        if found is None or _MARKERS[found.layout] != part:
+        if found is None or _MARKERS.get(found.layout) != part:
             raise damaged(module, f"the config names no quantization for {name} ({tensor.kind})")
         tensors = _tensors_of(checkpoint, module, found)
         used |= {each.name for each in tensors.values()}
@@ -250,6 +276,33 @@ def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> Qua
     for tensor in plain:
         _check_not_left_over(tensor, checkpoint.tensors)
     return QuantizedLayout(quantization, tuple(layers), plain)
+
+
+def _float_layer(
+    checkpoint: Checkpoint, quantization: StoredQuantization, values: StoredTensor
+) -> QuantizedLayer:
+    """Describe weights in fp8 or mxfp4."""
+    module = module_of(values)
+    found = quantization.format_of(module)
+    is_mxfp4 = values.kind == "U8"
+    if found is None or found.layout != ("mxfp4" if is_mxfp4 else "float8"):
+        raise damaged(module, f"the config names no quantization for {values.name} ({values.kind})")
+    weights: FloatWeights
+    if is_mxfp4:
+        weights = find_mxfp4(values, checkpoint.tensors)
+    else:
+        weights = find_float8(values, checkpoint.tensors, found.block)
+    return QuantizedLayer(
+        name=module,
+        format=found,
+        num_outputs=weights.num_outputs,
+        num_inputs=weights.num_inputs,
+        num_groups=weights.num_scales,
+        tensors=weights.tensors,
+        group_of_input=None,
+        dequantized_because=f"no kernel computes in {found.kind}",
+        num_matrices=weights.num_matrices,
+    )
 
 
 def _holds_integers(part: str, tensor: StoredTensor) -> bool:
@@ -273,8 +326,8 @@ def _tensors_of(checkpoint: Checkpoint, module: str, found: LayerFormat) -> dict
 def _check_not_left_over(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> None:
     """Refuse scales without their quantized weights: a file is incomplete."""
     module, _, part = tensor.name.rpartition(".")
-    if part in ("weight_scale", "weight_shape", "qzeros", "scales"):
-        if part == "weight_scale" and f"{module}.weight" in tensors:
+    if part in ("weight_scale", "weight_scale_inv", "weight_shape", "qzeros", "scales"):
+        if part.startswith("weight_scale") and f"{module}.weight" in tensors:
             return  # the layer is in floating point
         if part == "scales" and module.endswith(".act"):
             raise ModelUnsupported(
@@ -286,7 +339,7 @@ def _check_not_left_over(tensor: StoredTensor, tensors: Mapping[str, StoredTenso
 
 def _layer(name: str, found: LayerFormat, tensors: dict[str, StoredTensor]) -> QuantizedLayer:
     outputs, inputs, groups = shape_of_layer(name, found, tensors)
-    group_of_input = _group_of_input(name, found, tensors, inputs, groups)
+    of_input = group_of_input(name, found, tensors, inputs, groups)
     return QuantizedLayer(
         name=name,
         format=found,
@@ -294,20 +347,20 @@ def _layer(name: str, found: LayerFormat, tensors: dict[str, StoredTensor]) -> Q
         num_inputs=inputs,
         num_groups=groups,
         tensors=tensors,
-        group_of_input=group_of_input,
-        dequantized_because=_why_dequantized(name, found, inputs, groups, group_of_input),
+        group_of_input=of_input,
+        dequantized_because=_why_dequantized(name, found, inputs, groups, of_input),
     )
 
 
 def _why_dequantized(
-    name: str, found: LayerFormat, inputs: int, groups: int, group_of_input: array[int] | None
+    name: str, found: LayerFormat, inputs: int, groups: int, of_input: array[int] | None
 ) -> str | None:
     """Return the reason to dequantize a layer; None if the kernels can keep it quantized."""
     odd_groups = (inputs // groups) % INT4_GROUP_MULTIPLE != 0
     reasons = {
         "outside of the decoder's layers": not _IN_A_LAYER.search(name),
         "experts and their routers": _OF_MIXTURE.search(name),
-        "inputs ordered by activation, or groups of uneven size": group_of_input is not None,
+        "inputs ordered by activation, or groups of uneven size": of_input is not None,
         "8 bits in groups": found.bits == 8 and groups > 1,
         "8 bits with zero points": found.bits == 8 and not found.is_symmetric,
         f"groups that are no multiple of {INT4_GROUP_MULTIPLE} inputs": (
@@ -315,31 +368,3 @@ def _why_dequantized(
         ),
     }
     return next((reason for reason, applies in reasons.items() if applies), None)
-
-
-def _group_of_input(
-    name: str, found: LayerFormat, tensors: dict[str, StoredTensor], inputs: int, groups: int
-) -> array[int] | None:
-    """Return the group of each input, or None for contiguous groups of equal size."""
-    order = tensors.get("g_idx") or tensors.get("weight_g_idx")
-    of_input = array("i") if order is None else read_integers(order)
-    if order is None and found.needs_order and groups > 1:
-        raise damaged(
-            name, "its inputs are ordered by activation, but the order (g_idx) is missing"
-        )
-    if not any(of_input) or set(of_input) == {-1}:  # absent, or not filled in
-        size = inputs if groups == 1 else found.group_size
-        if size is None or -(-inputs // size) != groups:
-            raise damaged(
-                name, f"{groups} groups do not divide {inputs} inputs into groups of {size}"
-            )
-        of_input = _runs(inputs, size)
-    elif len(of_input) != inputs or min(of_input) < 0 or max(of_input) >= groups:
-        raise damaged(name, "its order of inputs (g_idx) names unknown groups")
-    is_even = inputs % groups == 0 and of_input == _runs(inputs, inputs // groups)
-    return None if is_even else of_input
-
-
-@cache
-def _runs(inputs: int, size: int) -> array[int]:
-    return array("i", [index // size for index in range(inputs)])

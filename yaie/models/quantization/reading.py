@@ -18,6 +18,7 @@ from yaie.models.checkpoint import StoredTensor
 from yaie.models.quantization.layout import QuantizedLayer
 from yaie.models.quantization.shapes import damaged
 from yaie.models.quantization.weights import QuantizedWeight
+from yaie.models.quantization.widening import widen_float8, widen_mxfp4
 
 # AWQ stores eight outputs in a word in the order 0, 2, 4, 6, 1, 3, 5, 7. The index of each output:
 _AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7]
@@ -77,7 +78,15 @@ def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight
 
 
 def read_dequantized(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dtype) -> torch.Tensor:
-    """Return a layer's dequantized weights, [outputs, inputs] of `dtype`."""
+    """Return a layer's dequantized weights of `dtype`, [outputs, inputs].
+
+    Experts in one tensor: [experts, outputs, inputs], and [experts, inputs, outputs] from mxfp4.
+    """
+    if layer.format.layout in ("float8", "mxfp4"):
+        values, scales = (files.read(layer.tensors[part]) for part in ("values", "scales"))
+        if layer.format.layout == "mxfp4":
+            return widen_mxfp4(layer.name, values, scales, dtype)
+        return widen_float8(layer.name, values, scales, layer.format.block, dtype)
     weight = read_quantized(layer, files)
     if layer.group_of_input is None:
         return weight.dequantize(dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable, Mapping
+from functools import cache
 from math import prod
 
 from yaie.errors import ModelUnsupported
@@ -134,6 +135,37 @@ def read_integers(tensor: StoredTensor) -> array[int]:
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers
+
+
+def group_of_input(
+    name: str, found: LayerFormat, tensors: _Tensors, inputs: int, groups: int
+) -> array[int] | None:
+    """Return the group of each input, or None for contiguous groups of equal size.
+
+    Raises `ModelUnsupported` for an order that contradicts the other tensors, or lacks its tensor.
+    """
+    order = tensors.get("g_idx") or tensors.get("weight_g_idx")
+    of_input = array("i") if order is None else read_integers(order)
+    if order is None and found.needs_order and groups > 1:
+        raise damaged(
+            name, "its inputs are ordered by activation, but the order (g_idx) is missing"
+        )
+    if not any(of_input) or set(of_input) == {-1}:  # absent, or not filled in
+        size = inputs if groups == 1 else found.group_size
+        if size is None or -(-inputs // size) != groups:
+            raise damaged(
+                name, f"{groups} groups do not divide {inputs} inputs into groups of {size}"
+            )
+        of_input = _runs(inputs, size)
+    elif len(of_input) != inputs or min(of_input) < 0 or max(of_input) >= groups:
+        raise damaged(name, "its order of inputs (g_idx) names unknown groups")
+    is_even = inputs % groups == 0 and of_input == _runs(inputs, inputs // groups)
+    return None if is_even else of_input
+
+
+@cache
+def _runs(inputs: int, size: int) -> array[int]:
+    return array("i", [index // size for index in range(inputs)])
 
 
 def _require(name: str, tensor: StoredTensor, kinds: tuple[str, ...], dimensions: int) -> None:

@@ -1,0 +1,241 @@
+"""Checkpoints in fp8 and mxfp4 load as their twins in bfloat16, to the last bit."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
+
+from tests.conformance.case import Case
+from tests.conformance.zoo import CASES
+from tests.models.float_files import (
+    BLOCK,
+    FORMS,
+    MODELOPT,
+    MXFP4,
+    UNEVEN,
+    Float8,
+    blocks_of,
+    compressed,
+    write_mxfp4,
+    write_twins,
+)
+from tests.models.folders import edit_json
+from yaie.cli.models import inspect_model
+from yaie.config import EngineConfig
+from yaie.errors import ModelUnsupported, NotEnoughMemory
+from yaie.models import loader
+from yaie.models.checkpoint import read_checkpoint, read_config
+from yaie.models.loader import LoadedModel, load_model
+from yaie.models.quantization.formats import stored_quantization
+from yaie.models.quantization.layout import read_stored_layout
+
+CASE = {case.name: case for case in CASES}
+WIDE_CASE = Case("wide", "LlamaForCausalLM", "", {"hidden_size": 192, "intermediate_size": 200})
+UP = "model.layers.1.mlp.up_proj"
+
+
+def load(folder: Path, **settings: Any) -> LoadedModel:
+    settings = {"num_slots": 128, "device": "cpu", **settings}
+    return load_model(EngineConfig(model=str(folder), **settings))
+
+
+def assert_same(found: LoadedModel, expected: LoadedModel) -> None:
+    assert found.model is not None
+    assert expected.model is not None
+    weights, twins = found.model.state_dict(), expected.model.state_dict()
+    assert weights.keys() == twins.keys()
+    for name, weight in weights.items():
+        assert weight.dtype == twins[name].dtype, name
+        assert torch.equal(weight, twins[name]), name
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_fp8_is_widened_by_its_scales(form: Float8, tmp_path: Path) -> None:
+    stored, wide = write_twins(WIDE_CASE, form.write, form.config, tmp_path)
+    found, twin = load(stored), load(wide)
+    assert found.dtype is torch.bfloat16
+    assert_same(found, twin)
+    assert found.metadata.quantization is None
+    assert found.metadata.weight_bytes == twin.metadata.weight_bytes
+    assert found.metadata.planned_weight_bytes == pytest.approx(
+        twin.metadata.planned_weight_bytes, rel=0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "form"),
+    [
+        ("qwen3-moe", UNEVEN),  # an expert in each tensor
+        ("mixtral", UNEVEN),
+        ("gpt-oss", UNEVEN),  # all experts in one tensor
+        ("gpt-oss", FORMS[5]),
+        ("deepseek-v3", UNEVEN),
+        ("phi3", UNEVEN),
+    ],
+    ids=str,
+)
+def test_fp8_of_other_families(family: str, form: Float8, tmp_path: Path) -> None:
+    stored, wide = write_twins(CASE[family], form.write, form.config, tmp_path)
+    assert_same(load(stored), load(wide))
+
+
+def test_experts_in_one_tensor_by_the_names_of_the_model(tmp_path: Path) -> None:
+    """Experts that transformers would join from a tensor each, joined in the checkpoint."""
+    stored, wide = write_twins(CASE["qwen3-moe"], BLOCK.write, BLOCK.config, tmp_path, "self_attn")
+    joined = dict(load(wide).model.state_dict())  # type: ignore[union-attr]
+    tensors = load_file(stored / "model.safetensors")
+    tensors = {name: each for name, each in tensors.items() if ".experts." not in name}
+    for name, weight in joined.items():
+        if ".experts." in name:
+            assert weight.dim() == 3
+            parts, joined[name] = BLOCK.write(name, weight.float())
+            tensors |= parts
+    save_file(tensors, stored / "model.safetensors", metadata={"format": "pt"})
+    found = load(stored).model.state_dict()  # type: ignore[union-attr]
+    for name, weight in joined.items():
+        assert torch.equal(found[name], weight), name
+
+
+def test_mxfp4_experts_are_widened(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stored, wide = write_twins(CASE["gpt-oss"], write_mxfp4, MXFP4, tmp_path, only=".experts.")
+    with caplog.at_level(logging.INFO):
+        found = load(stored)
+    assert_same(found, load(wide))
+    assert "8 quantized layers are dequantized to torch.bfloat16: no kernel" in caplog.text
+    tensors = load_file(stored / "model.safetensors")
+    name = "model.layers.0.mlp.experts.down_proj"
+    theirs = convert_moe_packed_tensors(tensors[f"{name}_blocks"], tensors[f"{name}_scales"])
+    assert torch.equal(found.model.get_parameter(name), theirs)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", ["int8", "int4"])
+def test_quantization_after_widening(kind: str, tmp_path: Path) -> None:
+    """It gives what it gives for the twin, with the twin's memory figures."""
+    stored, wide = write_twins(CASE["llama"], UNEVEN.write, UNEVEN.config, tmp_path)
+    found, twin = (load(f, quantization=kind, calibrate="none") for f in (stored, wide))
+    assert_same(found, twin)
+    assert found.metadata.quantization == twin.metadata.quantization
+    assert found.metadata.planned_weight_bytes == twin.metadata.planned_weight_bytes
+    for name, module in found.model.named_modules():  # type: ignore[union-attr]
+        if hasattr(module, "quantized"):
+            other = twin.model.get_submodule(name)  # type: ignore[union-attr]
+            assert torch.equal(module.quantized.values, other.quantized.values)
+            assert torch.equal(module.quantized.scales, other.quantized.scales)
+
+
+def test_every_value_of_a_byte() -> None:
+    """All 256 values of e4m3; NaNs stay NaNs, so that loading refuses them."""
+    from yaie.models.quantization.widening import widen_float8
+
+    byte = torch.arange(256, dtype=torch.uint8).view(torch.float8_e4m3fn).view(2, 128)
+    found = widen_float8("x", byte, torch.tensor(2.0), None, torch.float32)
+    for value, got in zip(byte.flatten(), found.flatten(), strict=True):
+        assert float(got) == 2 * float(value) or (value.isnan() and got.isnan())
+
+
+CHANGES = [
+    (lambda t: t.pop(f"{UP}.weight_scale_inv"), f"{UP}.*weight_scale_inv is missing"),
+    (
+        lambda t: t.update({f"{UP}.weight_scale_inv": torch.ones(2, 2)}),
+        f"{UP}.*its scales are of type F32 and shape .2, 2., for 96 outputs and 64 inputs",
+    ),
+    (
+        lambda t: t[f"{UP}.weight_scale_inv"].fill_(torch.nan),
+        f"{UP}.*its scales are not finite",
+    ),
+    (
+        lambda t: t.pop(f"{UP}.weight"),
+        f"{UP}.*weight_scale_inv is present, but its quantized weights are missing",
+    ),
+    (
+        lambda t: t[f"{UP}.weight"].view(torch.uint8).fill_(0x7F),
+        f"{UP}.weight holds non-finite numbers",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "reason"), CHANGES)
+def test_damaged_weights_are_named(change: Any, reason: str, tmp_path: Path) -> None:
+    stored, _ = write_twins(CASE["llama"], UNEVEN.write, UNEVEN.config, tmp_path)
+    tensors = load_file(stored / "model.safetensors")
+    change(tensors)
+    save_file(tensors, stored / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelUnsupported, match=reason) as refused:
+        load(stored)
+    assert refused.value.code == "model_damaged"
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        (MXFP4, "names no quantization for .*F8_E4M3"),
+        (MODELOPT | {"quant_algo": "NVFP4"}, "the ModelOpt algorithm NVFP4 is not served"),
+        (blocks_of(128, 128) | {"weight_block_size": [0, 1]}, "damaged: the block of a scale"),
+        (compressed("channel", num_bits=4), "float with 4 bits"),
+        (compressed("attn_head"), "scaled by attn_head"),
+    ],
+)
+def test_settings_that_do_not_fit(settings: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    stored, _ = write_twins(CASE["llama"], UNEVEN.write, settings, tmp_path)
+    with pytest.raises(ModelUnsupported, match=reason):
+        load(stored)
+
+
+def test_a_missing_scale_of_mxfp4_is_named(tmp_path: Path) -> None:
+    stored, _ = write_twins(CASE["gpt-oss"], write_mxfp4, MXFP4, tmp_path, only=".experts.")
+    tensors = load_file(stored / "model.safetensors")
+    name = "model.layers.2.mlp.experts.gate_up_proj"
+    del tensors[f"{name}_scales"]
+    save_file(tensors, stored / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelUnsupported, match=f"{name} are damaged: {name}_scales is missing"):
+        load(stored)
+
+
+@pytest.mark.parametrize("quantization", [None, "int8"])
+def test_a_model_too_large_when_widened_is_refused_with_both_sizes(
+    quantization: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, _ = write_twins(CASE["gpt-oss"], write_mxfp4, MXFP4, tmp_path, only=".experts.")
+    layout = read_stored_layout(read_config(stored), read_checkpoint(stored))
+    assert layout is not None
+    free = layout.nbytes(2, packed=False)  # and nothing for activations
+    monkeypatch.setattr(loader, "free_bytes", lambda _: free)
+    with pytest.raises(NotEnoughMemory, match=r"Its files take .* no kernel computes in mxfp4"):
+        load(stored, quantization=quantization)
+
+
+def test_config_of_modelopt_in_its_own_file(tmp_path: Path) -> None:
+    form = FORMS[-1]
+    stored, wide = write_twins(CASE["llama"], form.write, {}, tmp_path)
+    content = {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8"}}
+    (stored / "hf_quant_config.json").write_text("{}")
+    edit_json(stored / "hf_quant_config.json", **content)
+    assert_same(load(stored), load(wide))
+
+
+def test_the_list_of_models_names_the_format(tmp_path: Path) -> None:
+    stored, _ = write_twins(CASE["llama"], BLOCK.write, BLOCK.config, tmp_path)
+    found = inspect_model("x", stored)
+    assert (found.refused, found.quantization) == ("", "fp8 by fp8")
+
+
+def test_kv_scales_are_noticed() -> None:
+    settings = MODELOPT | {"kv_cache_scheme": {"num_bits": 8}}
+    found = stored_quantization({"quantization_config": settings})
+    assert found is not None
+    assert found.has_kv_scales
+
+
+def test_unstated_blocks_are_those_of_128(tmp_path: Path) -> None:
+    """Older configs leave `weight_block_size` out."""
+    config = {k: v for k, v in BLOCK.config.items() if k != "weight_block_size"}
+    form = replace(BLOCK, config=config)
+    stored, wide = write_twins(WIDE_CASE, form.write, form.config, tmp_path)
+    assert_same(load(stored), load(wide))

@@ -1,0 +1,81 @@
+"""The device, the dtype and the context of a model, by the settings and its files.
+
+Called by the loader.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import torch
+
+from yaie.config import EngineConfig
+from yaie.errors import ConfigError, ModelUnsupported
+from yaie.models.checkpoint import Checkpoint
+from yaie.models.quantization.layout import QuantizedLayout
+from yaie.models.support import has_longrope, longest_context
+
+log = logging.getLogger(__name__)
+
+_CONTEXT_WITHOUT_LIMIT = 8192  # for a model whose config names no limit
+
+
+def resolve_device(wanted: str) -> torch.device:
+    """Return the device that the settings name. Raises `ConfigError` without a CUDA device."""
+    available = torch.cuda.is_available()
+    if wanted == "cuda" and not available:
+        raise ConfigError(
+            "device is cuda, but torch sees no CUDA device; use --device cpu, or install a CUDA "
+            "build of torch and a driver",
+            param="device",
+        )
+    if wanted == "cpu" or not available:
+        return torch.device("cpu")
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+def resolve_dtype(
+    wanted: str, checkpoint: Checkpoint, layout: QuantizedLayout | None, device: torch.device
+) -> torch.dtype:
+    """Return the dtype to compute in; "auto" is that of most plain weights."""
+    name = checkpoint.dtype if wanted == "auto" else wanted
+    if layout is not None and wanted == "auto" and name == "float16" and device.type == "cpu":
+        # GPTQ and AWQ write float16, which no CPU kernel computes in; quantized weights are kept.
+        log.info("plain weights of the quantized float16 checkpoint are converted to bfloat16")
+        name = "bfloat16"
+    return torch_dtype(name)
+
+
+def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
+    """Return the context in tokens.
+
+    Raises `ConfigError` or `ModelUnsupported` if the settings ask for more than the model's.
+    """
+    limit = longest_context(settings)
+    wanted = config.max_model_len
+    if wanted is None:
+        return _CONTEXT_WITHOUT_LIMIT if limit is None else limit
+    if limit is None or wanted <= limit:
+        return wanted
+    if has_longrope(settings):
+        raise ModelUnsupported(
+            f"max_model_len is {wanted}, but beyond {limit} tokens this model switches to its "
+            f"second LongRoPE table, for every request of a batch at once; use at most {limit}",
+            param="max_model_len",
+        )
+    raise ConfigError(
+        f"max_model_len is {wanted}, but the model was made for {limit} tokens; use at most that",
+        param="max_model_len",
+    )
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    """Return the dtype of a name, such as "bfloat16"."""
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def name_of(dtype: torch.dtype) -> str:
+    """Return the name of a dtype."""
+    return str(dtype).removeprefix("torch.")
