@@ -26,6 +26,8 @@ from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.client.wire import Deltas, encode, parent_reader
 from yaie.config import EngineConfig, Settings
+from yaie.errors import EngineUnavailable
+from yaie.queries import Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest, TokenDelta
 
@@ -97,6 +99,10 @@ class StandInClient:
 
     def expect_prompt(self, prompt: ExpectedPrompt) -> None:
         """Expect a prompt, without effect."""
+
+    async def ask(self, query: Query, timeout_s: float = 0.0) -> Answer:
+        """Refuse: this engine holds nothing."""
+        raise EngineUnavailable("this engine has no cache")
 
     async def close(self) -> None:
         """Close the engine, without effect."""

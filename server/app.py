@@ -42,6 +42,7 @@ from server.middleware import (
 from server.openapi import describe
 from server.routes import (
     about,
+    cache,
     completions,
     docs,
     health,
@@ -75,6 +76,7 @@ _ROUTERS = (
     render.router,
     requests.router,
     tokens.router,
+    cache.router,
     models.router,
     health.router,
     about.router,

@@ -126,7 +126,8 @@ class Endpoint(Generic[Body]):
         # The client may leave while its body waits for a text thread.
         work = service.translate(asked.model, self.translate, asked.body, asked.deadline)
         call = await unless_gone(request.receive, work)
-        call = call.of_tenant(getattr(request.state, "tenant", None) or asked.body.tenant)
+        tenant = getattr(request.state, "tenant", "") or asked.body.tenant
+        call = call.of_tenant(tenant, service.owner(request))
         # The answer has the name that the client knows.
         return replace(call, model=asked.body.model or asked.model.name)
 

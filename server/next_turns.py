@@ -60,7 +60,10 @@ class EndedTurn:
         )
         return [
             ExpectedPrompt(
-                token_ids=tuple(ids), tenant=request.tenant, cache_salt=request.cache_salt
+                token_ids=tuple(ids),
+                tenant=request.tenant,
+                owner=request.owner,
+                cache_salt=request.cache_salt,
             )
             for ids in found
         ]

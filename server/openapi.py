@@ -40,6 +40,7 @@ _TAGS = {
     "messages": "Anthropic's Messages API",
     "models": "The served models",
     "tokens": "Number, ids and text of tokens",
+    "cache": "The prefix cache",
     "render": "Token ids of requests, for routers",
     "operation": "Probes, metrics and statistics",
     "about": "The server itself",
@@ -154,7 +155,7 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
         content["schema"] = _collect(content["schema"], schemas) or {"type": "object"}
     statuses = {"401"}
     if "requestBody" in operation:
-        is_answered = not {"render", "tokens"} & set(operation["tags"])  # by the engine
+        is_answered = not {"render", "tokens", "cache"} & set(operation["tags"])  # by the engine
         statuses |= _READING | ({"429"} if is_answered else set())
     if path == "/v1/responses":
         statuses.add("409")

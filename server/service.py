@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
 
+from starlette.requests import HTTPConnection
 from starlette.types import Receive
 
 from server.decode_turns import DecodeTurns
@@ -205,6 +206,18 @@ class Service:
             for model in self.models.values():
                 stack.enter_context(model.expect_request())
             yield
+
+    def owner(self, request: HTTPConnection) -> str:
+        """Return whose prefixes a request shares: its key's, or everyone's if empty."""
+        tenant: str = getattr(request.state, "tenant", "")
+        return "" if self.settings.share_cache else tenant
+
+    def shows_held(self, request: HTTPConnection) -> bool:
+        """Return whether the texts that a request shares its namespace with are its key's own.
+
+        Without keys everyone is one tenant.
+        """
+        return bool(self.owner(request)) or not self.settings.api_keys
 
     def check_available(self, model: ServedModel) -> None:
         """Raise `EngineUnavailable` with the reason unless the model takes requests."""

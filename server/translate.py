@@ -78,9 +78,12 @@ class Call:
         """Number of sequences over all prompts."""
         return len(self.requests) * self.sampling.n
 
-    def of_tenant(self, tenant: str) -> Call:
-        """Return the call with its requests charged to a tenant."""
-        requests = (replace(request, tenant=tenant) for request in self.requests)
+    def of_tenant(self, tenant: str, owner: str) -> Call:
+        """Return the call with its requests charged to a tenant.
+
+        Of its prefixes it shares those of other requests with the same `owner`.
+        """
+        requests = (replace(each, tenant=tenant, owner=owner) for each in self.requests)
         return replace(self, requests=tuple(requests))
 
 
@@ -170,8 +173,26 @@ class Translator:
         except InvalidRequest as error:
             raise renamed(error, body) from None
 
+    def chat_text(self, body: ChatBody) -> str:
+        """Return the text of a conversation's prompt, before truncation. Raises as `chat`."""
+        try:
+            body = with_tools(body)
+            return self._chat.render_text(body.messages, **self._rendering(body))
+        except InvalidRequest as error:
+            raise renamed(error, body) from None
+
     def _chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
         """Return the token ids of a conversation. Raises if certainly over `longest`."""
+        rendering = self._rendering(body)
+        max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
+        kept = self.prompts.kept_tokens(body, max_tokens)
+        prompt = self._chat.render(
+            body.messages, max_tokens=longest if kept is None else None, **rendering
+        )
+        return prompt if kept is None else prompt[-kept:]
+
+    def _rendering(self, body: ChatBody) -> dict[str, Any]:
+        """Return the options of the template for a body. Raises as `chat`."""
         check_reasoning_effort(body, self._chat.reads)
         continues = bool(body.continue_final_message)
         if continues and body.add_generation_prompt:
@@ -180,20 +201,15 @@ class Translator:
                 "add_generation_prompt to false, or leave it out",
                 param="continue_final_message",
             )
-        max_tokens = first_given(body.max_completion_tokens, body.max_tokens)
-        kept = self.prompts.kept_tokens(body, max_tokens)
         template_kwargs = dict(body.chat_template_kwargs or {})
         if body.reasoning_effort is not None:
             template_kwargs.setdefault("reasoning_effort", body.reasoning_effort)
-        prompt = self._chat.render(
-            body.messages,
-            tools=check_tools(body).shown,
-            add_generation_prompt=body.add_generation_prompt is not False and not continues,
-            continue_final_message=continues,
-            template_kwargs=template_kwargs,
-            max_tokens=longest if kept is None else None,
-        )
-        return prompt if kept is None else prompt[-kept:]
+        return {
+            "tools": check_tools(body).shown,
+            "add_generation_prompt": body.add_generation_prompt is not False and not continues,
+            "continue_final_message": continues,
+            "template_kwargs": template_kwargs,
+        }
 
     def completion(self, body: CompletionBody) -> Call:
         """Translate a text completion of one or several prompts. Raises as `chat`."""

@@ -45,6 +45,9 @@ class ServerConfig:
     api_key: Annotated[str | None, About("key that clients must send; commas separate several")] = (
         None
     )
+    share_cache: Annotated[
+        bool, About("share cached prefixes between the requests of different API keys")
+    ] = False
     max_body_bytes: Annotated[int, About("largest request body", least=1024, most=LARGEST_SIZE)] = (
         10 * 1024**2
     )

@@ -173,7 +173,8 @@ class GenerationRequest:
     grammar: Grammar | None = None
     reasoning_limit: ReasoningLimit | None = None
     tenant: str = ""  # tenants share the engine equally, or by their weights
-    cache_salt: str = ""  # prefixes are shared among requests of equal salt
+    owner: str = ""  # name of the API key's tenant, or empty
+    cache_salt: str = ""  # prefixes are shared among requests of equal owner and salt
     priority: int = 0  # with the `priority` policy: lower runs first and is preempted last
     # Longest wait for admission; beside the engine's own limit, of which the lower holds.
     queue_timeout_s: float | None = None
@@ -186,6 +187,7 @@ class ExpectedPrompt:
 
     token_ids: tuple[int, ...]
     tenant: str = ""  # as of the requests that will have the prompt
+    owner: str = ""
     cache_salt: str = ""
 
 

@@ -53,19 +53,24 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
     try:
         call = translator.chat(ChatBody(**fields))
     except InvalidRequest as error:
-        raise _renamed(error) from None
+        raise renamed_here(error) from None
     call = replace(call, ignored=_ignored(translator, call.ignored, body))
     return _limited(_named(call, body), body.max_tokens, translator.max_model_len)
 
 
+def chat_of(translator: Translator, body: CountedMessagesBody) -> ChatBody:
+    """Return the chat completion with the same prompt. Raises `InvalidRequest`."""
+    return ChatBody(**_chat_fields(translator, body))
+
+
 def count_messages_tokens(translator: Translator, body: CountedMessagesBody) -> Tokens:
     """Return the number of tokens that a request for a message would have as its input."""
-    chat = ChatBody(**_chat_fields(translator, body))
+    chat = chat_of(translator, body)
     try:
         check_common(chat)
         prompt = translator.chat_prompt(chat)
     except InvalidRequest as error:
-        raise _renamed(error) from None
+        raise renamed_here(error) from None
     return Tokens(
         {"input_tokens": len(prompt)}, _ignored(translator, translator.ignored(chat), body)
     )
@@ -155,7 +160,7 @@ def _output_fields(given: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _renamed(error: InvalidRequest) -> InvalidRequest:
+def renamed_here(error: InvalidRequest) -> InvalidRequest:
     """Return the error with this API's name of the field."""
     given = error.param
     if given is None:

@@ -241,8 +241,8 @@ class GenerationBody(StructuredFields):
     cache_salt: Annotated[
         str | None,
         Extension(
-            "1 to 256 characters. Only requests with the same salt share prefixes, so one salt "
-            "per tenant isolates tenants.",
+            "1 to 256 characters. Only requests with the same key and salt share prefixes, so one "
+            "salt per user isolates the users of a key.",
             example="a-secret",
         ),
     ] = None

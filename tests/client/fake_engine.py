@@ -109,7 +109,8 @@ class FakeChild:
             if isinstance(received, Shutdown):
                 self.die("the engine process ended with exit status 0")
             elif self._engine is not None and not self.hangs:
-                worker._obey(self._engine, received)
+                if (reply := worker._obey(self._engine, received)) is not None:
+                    self._report(reply)
                 self._step_soon()
 
     def die(self, cause: str = "the engine process was ended by signal SIGKILL") -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from yaie.client.worker import main
 from yaie.config import EngineConfig
-from yaie.errors import ContextLengthExceeded, ModelNotFound
+from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelNotFound
+from yaie.queries import Answer, DescribeCache, Explanation, FlushCache, Query
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta
 
@@ -97,6 +98,19 @@ class ScriptedCore:
 
     def expect(self, prompt: ExpectedPrompt) -> None:
         self.expected.append(prompt)
+
+    def answer(self, query: Query) -> Answer:
+        if isinstance(query, FlushCache):
+            raise InvalidRequest("nothing to flush, as asked", param="query")
+        if isinstance(query, DescribeCache):
+            raise KeyError("a bug in answer")
+        return Explanation(
+            num_tokens=len(query.token_ids),
+            num_held=self._num_steps,
+            num_known=0,
+            cause="never_seen",
+            clock=0,
+        )
 
     def use_idle_moment(self) -> bool:
         return False

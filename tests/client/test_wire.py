@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import get_args
 
 import hypothesis.strategies as st
 import msgspec
@@ -13,9 +14,11 @@ from tests.client.scripted_core import INFO
 from yaie.client.child import EngineProcess
 from yaie.client.wire import (
     Abort,
+    Ask,
     Deltas,
     Failed,
     Ready,
+    Reply,
     Shutdown,
     Start,
     Submit,
@@ -35,6 +38,20 @@ from yaie.errors import (
     NotEnoughMemory,
     RequestError,
     StartupError,
+)
+from yaie.queries import (
+    Answer,
+    CacheDescription,
+    Cause,
+    DescribeCache,
+    Eviction,
+    EvictionReason,
+    ExplainPrompt,
+    Explanation,
+    FlushCache,
+    Flushed,
+    HeldBranch,
+    Query,
 )
 from yaie.setting import LARGEST_COUNT
 from yaie.stats import EngineStats, TenantStats, WaitStats, metrics
@@ -73,6 +90,7 @@ requests = st.builds(
     request_id=text,
     prompt_token_ids=st.lists(ids, max_size=50).map(tuple),
     sampling=samplings,
+    owner=text,
     cache_salt=text,
     priority=st.integers(-(2**63), 2**63),
     queue_timeout_s=st.none() | floats,
@@ -138,10 +156,37 @@ configs = st.builds(
     audit=st.booleans(),
     threads=st.none() | st.integers(1, 99),
 )
+queries: st.SearchStrategy[Query] = st.one_of(
+    st.builds(
+        ExplainPrompt,
+        token_ids=st.lists(ids, max_size=9).map(tuple),
+        owner=text,
+        cache_salt=text,
+        num_shown=counts,
+    ),
+    st.just(DescribeCache()),
+    st.just(FlushCache()),
+)
+answers: st.SearchStrategy[Answer] = st.one_of(
+    st.builds(
+        Explanation,
+        *(counts, counts, counts),
+        cause=st.sampled_from([None, *get_args(Cause)]),
+        clock=counts,
+        held=st.lists(
+            st.builds(HeldBranch, st.lists(ids, max_size=4).map(tuple), counts, counts), max_size=3
+        ).map(tuple),
+        eviction=st.none()
+        | st.builds(Eviction, counts, counts, st.sampled_from(get_args(EvictionReason)), floats),
+    ),
+    st.builds(CacheDescription, *[counts] * len(CacheDescription.__struct_fields__)),
+    st.builds(Flushed, counts, counts),
+)
 to_child: st.SearchStrategy[ToChild] = st.one_of(
     st.builds(Start, config=configs, log_level=st.integers(0, 1000)),
     requests.map(Submit.pack),
     st.builds(Abort, request_id=text, index=st.none() | st.integers(0, 127)),
+    st.builds(Ask, number=counts, query=queries),
     st.just(Shutdown()),
 )
 to_parent: st.SearchStrategy[ToParent] = st.one_of(
@@ -150,6 +195,7 @@ to_parent: st.SearchStrategy[ToParent] = st.one_of(
         Failed, kind=text, message=text, exit_code=st.integers(0, 255), param=st.none() | text
     ),
     st.builds(Deltas, deltas=st.lists(deltas, max_size=5), stats=stats),
+    st.builds(Reply, number=counts, answer=st.none() | answers, error=st.none() | request_errors),
 )
 
 

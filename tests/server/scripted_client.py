@@ -13,7 +13,11 @@ from contextlib import AbstractContextManager, nullcontext
 from msgspec.structs import replace
 
 from yaie.client.submission import Sink, Submission
+from yaie.engine.queries import answer, namespace_of
 from yaie.errors import EngineUnavailable, RequestError
+from yaie.kvcache.node import as_tokens
+from yaie.kvcache.radix_tree import RadixTree
+from yaie.queries import Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import (
     EngineInfo,
@@ -65,6 +69,7 @@ class ScriptedClient:
         self.refusal: Exception | None = None  # raised by `submit`
         self.ended: list[str] = []  # ids of closed and of finished requests
         self.aborted: list[tuple[str, int | None]] = []
+        self.tree = RadixTree(INFO.num_slots)
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def start(self) -> None:
@@ -102,6 +107,7 @@ class ScriptedClient:
                 submission.sink(delta)
         finally:
             if self._running.pop(request.request_id, None) is not None:
+                self.hold(request)
                 self.ended.append(request.request_id)
 
     def _abort(self, submission: Submission, index: int | None) -> None:
@@ -115,6 +121,21 @@ class ScriptedClient:
     def expect_prompt(self, prompt: ExpectedPrompt) -> None:
         """Record the prompt."""
         self.expected.append(prompt)
+
+    async def ask(self, query: Query, timeout_s: float = 1.0) -> Answer:
+        """Answer from `tree`, which holds the prompts of all finished requests."""
+        if self.refusal is not None:
+            raise self.refusal
+        return answer(self.tree, query)
+
+    def hold(self, request: GenerationRequest) -> None:
+        """Compute a prompt into `tree`."""
+        tokens = as_tokens(request.prompt_token_ids)
+        cursor = self.tree.open(namespace_of(request.owner, request.cache_salt), tokens)
+        for node in self.tree.path(cursor):
+            self.tree.mark_computed(node, len(node.tokens))
+        self.tree.advance(len(tokens))
+        self.tree.close(cursor)
 
     async def close(self) -> None:
         """Close the engine."""

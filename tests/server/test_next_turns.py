@@ -52,6 +52,7 @@ def test_chat_completions(make_app: MakeApp, tokenizer: Tokenizer, stream: bool)
     post(http, "/v1/chat/completions", body)
     (known,) = expected(engine)
     assert engine.expected[0].cache_salt == "mine"
+    assert engine.expected[0].owner == engine.requests[0].owner == ""
     answer = {"role": "assistant", "content": SAID}
     post(http, "/v1/chat/completions", {"messages": [*ASKED, answer, AGAIN]})
     check_begins(engine.requests[-1].prompt_token_ids, known, tokenizer)

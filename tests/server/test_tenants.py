@@ -32,3 +32,14 @@ def test_without_keys_the_user_is_the_tenant(
     assert response.status_code == 200
     assert [request.tenant for request in engine.requests] == [tenant]
     assert "X-YAIE-Ignored-Params" not in response.headers
+
+
+def test_the_next_turn_is_expected_in_the_namespace_of_its_key(make_app: MakeApp) -> None:
+    http, engine = make_app(api_key="one,two")
+    body = {"messages": [{"role": "user", "content": "the plan"}]}
+    sent = http.post("/v1/chat/completions", json=body, headers={"Authorization": "Bearer one"})
+    assert sent.status_code == 200
+    while not engine.expected:
+        assert http.get("/stats", headers={"Authorization": "Bearer one"}).status_code == 200
+    (request,) = engine.requests
+    assert engine.expected[0].owner == request.owner == request.tenant != ""

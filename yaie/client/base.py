@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from yaie.client.submission import Sink, Submission
+from yaie.queries import ENGINE_ANSWER_S, Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest
 
@@ -56,6 +57,13 @@ class EngineClient(Protocol):
 
     def expect_prompt(self, prompt: ExpectedPrompt) -> None:
         """Have the engine compute the beginning of a later prompt in its idle moments, if ready."""
+
+    async def ask(self, query: Query, timeout_s: float = ENGINE_ANSWER_S) -> Answer:
+        """Ask the engine, and wait for the answer, which it gives between two steps.
+
+        Raises `EngineUnavailable` unless the engine is ready, if it dies meanwhile, or after
+        `timeout_s`; `InvalidRequest` for a wrong query.
+        """
 
     async def close(self) -> None:
         """Stop the engine and free its memory."""

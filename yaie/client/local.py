@@ -19,6 +19,7 @@ from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.engine.loop import Core, EngineLoop
 from yaie.errors import EngineDied, EngineUnavailable, InvariantViolated
+from yaie.queries import Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import GenerationRequest, Grammar, TokenDelta
 
@@ -75,6 +76,28 @@ class LocalClient:
             self._commands.extend(
                 partial(EngineLoop.submit, request=submission.request) for submission in submissions
             )
+
+    def ask(self, query: Query) -> Answer:
+        """Ask the engine, and wait for the answer, which it gives between two steps.
+
+        Raises `InvalidRequest` for a wrong query, else as `wait_until`.
+        """
+        answers: list[Answer | Exception] = []
+
+        def put(loop: EngineLoop) -> None:
+            try:
+                answers.append(loop.core.answer(query))
+            except Exception as error:  # of this query alone
+                answers.append(error)
+
+        with interrupts_held_back(), self._changed:
+            self._require_open()
+            self._commands.append(put)
+        self.wait_until(lambda: answers)
+        (answer,) = answers
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def _abort(self, submission: Submission, index: int | None) -> None:
         if index is None:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from yaie.client.burst import Burst
 from yaie.client.child import EngineProcess
+from yaie.client.questions import Questions, within
 from yaie.client.sink_errors import log_sink_error
 from yaie.client.submission import Sink, Submission, Submissions
 from yaie.client.supervision import (
@@ -26,9 +27,20 @@ from yaie.client.supervision import (
     StallWatch,
     sleep,
 )
-from yaie.client.wire import Abort, Deltas, Expect, Failed, Ready, Shutdown, Submit, ToParent
+from yaie.client.wire import (
+    Abort,
+    Deltas,
+    Expect,
+    Failed,
+    Ready,
+    Reply,
+    Shutdown,
+    Submit,
+    ToParent,
+)
 from yaie.config import EngineConfig
-from yaie.errors import EngineDied, EngineDraining, EngineStarting, EngineUnavailable
+from yaie.errors import EngineDied, EngineDraining, EngineStarting, EngineUnavailable, YaieError
+from yaie.queries import ENGINE_ANSWER_S, Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, EngineState, ExpectedPrompt, GenerationRequest
 
@@ -78,6 +90,7 @@ class ProcessClient:
         self._num_restarts = 0
         self._startup_failure: Failed | None = None
         self._submissions = Submissions(log_sink_error)
+        self._questions = Questions()
         self._burst = Burst(self._clock)
         self._back_off = BackOff()
         self._stall_watch = StallWatch(self._clock, stall_s, self._end_stalled)
@@ -174,6 +187,20 @@ class ProcessClient:
             self._stall_watch.expect_reply()
             self._child.send(Expect(prompt))
 
+    async def ask(self, query: Query, timeout_s: float = ENGINE_ANSWER_S) -> Answer:
+        """Ask the engine, and wait for the answer, which it gives between two steps.
+
+        Raises `EngineUnavailable` unless the engine is ready, if it dies meanwhile, or after
+        `timeout_s`; `InvalidRequest` for a wrong query.
+        """
+        child = self._child
+        if self._state is not EngineState.READY or child is None:
+            raise self._unavailable()
+        message, future = self._questions.ask(query)
+        self._stall_watch.expect_reply()
+        child.send(message)
+        return await within(future, timeout_s)
+
     def _abort(self, submission: Submission, index: int | None) -> None:
         if index is None:
             self._submissions.remove(submission)
@@ -190,7 +217,7 @@ class ProcessClient:
         self._stall_watch.stop()
         if self._state is not EngineState.FAILED:
             self._set_state(EngineState.DRAINING, "the engine is being stopped")
-        self._submissions.fail_all(EngineDraining("the engine was stopped"))
+        self._fail_all(EngineDraining("the engine was stopped"))
         try:
             if child is not None and listens:  # it does not while it loads or hangs
                 child.send(Shutdown())
@@ -207,6 +234,11 @@ class ProcessClient:
                     await supervision
             if self._state is not EngineState.FAILED:
                 self._set_state(EngineState.DEAD, "the engine was stopped")
+
+    def _fail_all(self, error: YaieError) -> int:
+        """End every request and question; return the number of requests."""
+        self._questions.fail_all(error)
+        return self._submissions.fail_all(error)
 
     def _set_state(self, state: EngineState, reason: str = "") -> None:
         self._state, self._reason = state, reason
@@ -275,9 +307,7 @@ class ProcessClient:
         was_steady = self._has_answered or (
             self._ready_at is not None and self._clock.time() - self._ready_at >= MAX_BACK_OFF_S
         )
-        num_lost = self._submissions.fail_all(
-            EngineDied(f"{cause}; the request is lost, send it again")
-        )
+        num_lost = self._fail_all(EngineDied(f"{cause}; the request is lost, send it again"))
         if num_lost:
             lost = "1 request" if num_lost == 1 else f"{num_lost} requests"
             logger.error("lost %s in flight", lost)
@@ -289,8 +319,12 @@ class ProcessClient:
             self._has_answered = self._has_answered or bool(message.deltas)
             self._stall_watch.replied()
             self._submissions.deliver(message.deltas)
-            if self._submissions:
+            if self._submissions or self._questions:
                 self._stall_watch.expect_reply()
+        elif isinstance(message, Reply):
+            self._has_answered = True
+            self._stall_watch.replied()
+            self._questions.take(message)
         elif isinstance(message, Ready) and not self._closing:
             self._ready_at = self._clock.time()
             self._load_watch.loaded()

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from yaie import errors
 from yaie.config import EngineConfig
-from yaie.errors import InvalidRequest, StartupError
+from yaie.errors import InvalidRequest, RequestError, StartupError
+from yaie.queries import Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta, TokenLogprobs
 
@@ -81,6 +82,13 @@ class Expect(msgspec.Struct, frozen=True, tag=True):
     prompt: ExpectedPrompt
 
 
+class Ask(msgspec.Struct, frozen=True, tag=True):
+    """Parent to child: a query; the child sends one `Reply` of the same number."""
+
+    number: int
+    query: Query
+
+
 class Shutdown(msgspec.Struct, frozen=True, tag=True):
     """Parent to child: free everything and exit with status 0 after the current step."""
 
@@ -115,6 +123,14 @@ class Deltas(msgspec.Struct, frozen=True, tag=True):
     stats: EngineStats
 
 
+class Reply(msgspec.Struct, frozen=True, tag=True):
+    """Child to parent: the answer to a query, or its error."""
+
+    number: int
+    answer: Answer | None
+    error: RequestError | None = None
+
+
 class PromptPart(msgspec.Struct, frozen=True, tag=True):
     """Child to parent, before a `Deltas`: the next prompt logprobs of one of its deltas."""
 
@@ -122,8 +138,8 @@ class PromptPart(msgspec.Struct, frozen=True, tag=True):
     logprobs: tuple[TokenLogprobs | None, ...]
 
 
-ToChild = Start | Submit | Abort | Expect | Shutdown
-ToParent = Ready | Failed | Deltas | PromptPart
+ToChild = Start | Submit | Abort | Expect | Ask | Shutdown
+ToParent = Ready | Failed | Deltas | PromptPart | Reply
 
 _encoder = msgspec.msgpack.Encoder()
 _request_decoder = msgspec.msgpack.Decoder(GenerationRequest)

@@ -22,10 +22,12 @@ from collections.abc import Callable, Iterator
 from yaie.client.core import load_engine_core
 from yaie.client.wire import (
     Abort,
+    Ask,
     Deltas,
     Expect,
     Failed,
     Ready,
+    Reply,
     Shutdown,
     Start,
     Submit,
@@ -37,7 +39,7 @@ from yaie.client.wire import (
 )
 from yaie.config import EngineConfig
 from yaie.engine.loop import Core, EngineLoop
-from yaie.errors import StartupError
+from yaie.errors import StartupError, request_error
 from yaie.process.gc_pause import gc_paused_then_frozen
 from yaie.process.log_format import LOG_FORMAT
 
@@ -144,7 +146,8 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
         for message in incoming:
             if isinstance(message, Shutdown):
                 return
-            _obey(loop, message)
+            if (reply := _obey(loop, message)) is not None:
+                channel.send(reply)
             has_obeyed = True
         if loop.has_work or has_obeyed:  # every message is acknowledged: a hung engine is silent
             for part in split_prompt_logprobs(Deltas(loop.step(), loop.core.stats)):
@@ -159,7 +162,13 @@ def _serve(channel: Channel, loop: EngineLoop, early: list[ToChild]) -> None:
         incoming = channel.receive(wait=not (loop.has_work or is_preparing))
 
 
-def _obey(loop: EngineLoop, message: ToChild) -> None:
+def _obey(loop: EngineLoop, message: ToChild) -> Reply | None:
+    """Obey a message; return the reply to a query."""
+    if isinstance(message, Ask):
+        try:
+            return Reply(message.number, loop.core.answer(message.query))
+        except Exception as error:  # of any kind: the other requests go on
+            return Reply(message.number, None, request_error(error))
     if isinstance(message, Submit):
         try:
             request = message.unpack()
@@ -171,6 +180,7 @@ def _obey(loop: EngineLoop, message: ToChild) -> None:
         loop.abort(message.request_id, message.index)
     elif isinstance(message, Expect):
         loop.core.expect(message.prompt)
+    return None
 
 
 def _end_with_parent(sock: socket.socket) -> None:

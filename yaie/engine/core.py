@@ -26,6 +26,7 @@ from yaie.engine.grammar_queue import GrammarQueue
 from yaie.engine.info import describe_engine
 from yaie.engine.loading import load_executor
 from yaie.engine.logprobs import token_logprobs
+from yaie.engine.queries import answer, namespace_of
 from yaie.engine.request import Request, Sequence
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
@@ -37,11 +38,12 @@ from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.memory import is_out_of_memory, release_unused
 from yaie.models.native.packed_weights import PackedWeightsWriter
+from yaie.queries import Answer, FlushCache, Query
 from yaie.stats import EngineStats
 from yaie.types import ExpectedPrompt, GenerationRequest, Grammar, TokenDelta, TokenLogprobs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
     from pathlib import Path
 
     from yaie.text.tokenizer import Tokenizer
@@ -150,9 +152,9 @@ class EngineCore:
     def _make_request(self, request: GenerationRequest) -> Request:
         self._refuse_if_full()
         max_new_tokens = validate_request(request, self.info, self._config.max_running)
-        namespace: Hashable = request.cache_salt
+        namespace = namespace_of(request.owner, request.cache_salt)
         if not self._config.prefix_cache:
-            namespace = (request.cache_salt, next(self._isolated))
+            namespace = (namespace, next(self._isolated))
         first = SamplingState(
             request.sampling,
             index=0,
@@ -288,7 +290,7 @@ class EngineCore:
         if not ids or len(ids) >= self.info.max_model_len or not self._config.prefix_cache:
             return
         if min(ids) >= 0 and max(ids) < self.info.vocab_size:
-            self._expected.add(prompt.cache_salt, as_tokens(ids))
+            self._expected.add(namespace_of(prompt.owner, prompt.cache_salt), as_tokens(ids))
 
     def use_idle_moment(self) -> bool:
         """Prepare for later steps, for some milliseconds; False if all is prepared."""
@@ -299,6 +301,12 @@ class EngineCore:
         return True
 
     # -- reports --------------------------------------------------------------------------------
+
+    def answer(self, query: Query) -> Answer:
+        """Answer a query, between two steps. Raises `InvalidRequest`."""
+        if isinstance(query, FlushCache):
+            self.scheduler.lingering.release_all()
+        return answer(self._tree, query)
 
     @property
     def stats(self) -> EngineStats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from yaie.errors import request_error
+from yaie.queries import Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, Grammar, TokenDelta
 
@@ -46,6 +47,9 @@ class Core(Protocol):
 
     def expect(self, prompt: ExpectedPrompt) -> None:
         """Compute the beginning of a later prompt in idle moments; ignore an invalid one."""
+
+    def answer(self, query: Query) -> Answer:
+        """Answer a query, between two steps. Raises the error of a wrong one."""
 
     def use_idle_moment(self) -> bool:
         """Prepare later steps for some milliseconds; return False if it has all been done."""

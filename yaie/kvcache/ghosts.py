@@ -49,7 +49,7 @@ class Ghosts:
         if first > leaf.end:
             return
         assert leaf.parent is not None
-        known, before = self._known, self._path_hash(leaf.parent)
+        known, before = self._known, self.path_hash(leaf.parent)
         for fingerprint in hashes_at(
             before, leaf.tokens, slice(first - leaf.start - 1, None, BLOCK)
         ):
@@ -63,7 +63,7 @@ class Ghosts:
         first = BLOCK * (num_computed // BLOCK + 1)
         if not self._known or first > len(tokens):
             return 0
-        fingerprints = hashes_at(_root_hash(namespace), tokens, slice(first - 1, None, BLOCK))
+        fingerprints = hashes_at(root_hash(namespace), tokens, slice(first - 1, None, BLOCK))
         wanted = 0
         for number, fingerprint in enumerate(fingerprints):
             if fingerprint in self._known:
@@ -71,13 +71,13 @@ class Ghosts:
                 wanted += BLOCK if number else first - num_computed
         return wanted
 
-    def _path_hash(self, node: Node) -> int:
+    def path_hash(self, node: Node) -> int:
         """Return the hash of the path to the end of an inner node or a root."""
         below: list[Node] = []
         while not node.path_hash and node.parent is not None:
             below.append(node)
             node = node.parent
-        path_hash = node.path_hash or _root_hash(self._namespaces[node])
+        path_hash = node.path_hash or root_hash(self._namespaces[node])
         for each in reversed(below):
             (path_hash,) = hashes_at(path_hash, each.tokens, slice(-1, None))
             each.path_hash = path_hash
@@ -102,6 +102,11 @@ def hashes_at(before: int, tokens: Tokens | array[int], places: slice) -> list[i
     return found
 
 
+def hash_after(before: int, token: int) -> int:
+    """Return the hash after one more token."""
+    return (before * _BASE + token + 1) & _MASK
+
+
 @cache
 def _powers(bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the powers of the base from 1 to 2^bits, and those of its inverse, modulo 2^64."""
@@ -110,5 +115,6 @@ def _powers(bits: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     return powers[0], powers[1]
 
 
-def _root_hash(namespace: Hashable) -> int:
+def root_hash(namespace: Hashable) -> int:
+    """Return the hash of the empty path of a namespace."""
     return hash(namespace) & _MASK

@@ -18,6 +18,7 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
+from yaie.kvcache.evicted import EvictedBranches
 from yaie.kvcache.eviction import LRU, EvictionPolicy, EvictionQueue
 from yaie.kvcache.ghosts import Ghosts
 from yaie.kvcache.match import Match
@@ -25,6 +26,7 @@ from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
 from yaie.kvcache.release import SlotRelease
 from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
 from yaie.kvcache.tree_edits import TreeEdits
+from yaie.queries import EvictionReason
 
 _GROWTH_SHARE = 32  # evict a pool's 32nd at once when a sequence has no room to grow
 
@@ -45,6 +47,7 @@ class RadixTree(TreeEdits):
         self.num_evicted_tokens = 0
         self.num_wanted_again_tokens = 0  # evicted before, computed again
         self.ghosts = Ghosts(num_slots, self._namespaces)
+        self.evicted = EvictedBranches(self.ghosts)
 
     # -- contents -------------------------------------------------------------------------------
 
@@ -254,7 +257,7 @@ class RadixTree(TreeEdits):
 
     # -- eviction -------------------------------------------------------------------------------
 
-    def evict(self, count: int) -> int:
+    def evict(self, count: int, reason: EvictionReason = "capacity") -> int:
         """Free at least `count` slots if possible; return the number of freed ones.
 
         Leaves are evicted in the policy's order; the last one is only trimmed if that is enough.
@@ -274,6 +277,7 @@ class RadixTree(TreeEdits):
             self.eviction.evicted(leaf)
             keep = max(0, len(leaf.tokens) - missing)
             self.ghosts.evict(leaf, keep)
+            self.evicted.add(leaf, keep, self.clock, reason)
             if keep:
                 self._trim(leaf, keep)
                 self.evictable.add(leaf)
@@ -286,7 +290,7 @@ class RadixTree(TreeEdits):
 
     def clear(self) -> int:
         """Evict every unpinned token; return their number."""
-        return self.evict(self.num_slots)
+        return self.evict(self.num_slots, "flushed")
 
     def reset(self) -> None:
         """Drop all nodes and start with free slots; every cursor becomes invalid.
@@ -299,6 +303,7 @@ class RadixTree(TreeEdits):
         self.roots.clear()
         self._namespaces.clear()
         self.ghosts.clear()
+        self.evicted.clear()
         self.inside.clear()
         self.num_nodes = self.num_live = 0
 

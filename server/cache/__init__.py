@@ -1,0 +1,1 @@
+"""Explanations of the prefix cache: prompts of bodies, their parts, and answers about them."""

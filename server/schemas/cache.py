@@ -1,0 +1,101 @@
+"""Bodies and answers of `/v1/cache`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from server.schemas.documented import Documented
+from server.schemas.tokens import CountBody
+
+Cause = Literal["not_computed_yet", "evicted", "other_namespace", "template_changed", "never_seen"]
+
+
+class ExplainBody(CountBody):
+    """A body of a completion, chat or message, of which only the prompt matters."""
+
+    compare_with: dict[str, Any] | None = None  # another such body
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """All fields of the explained body."""
+        return self.model_dump(exclude_unset=True, exclude={"compare_with"})
+
+
+class HeldText(Documented):
+    """One continuation that is held where the prompt leaves the cache."""
+
+    text: str
+    """Its first tokens."""
+    tokens: int
+    """Number of its tokens, along the path of latest use."""
+    age_tokens: int
+    """Tokens that the engine has processed since its last use."""
+
+
+class Place(Documented):
+    """One token of a prompt."""
+
+    field: str
+    """The field it comes from, as `messages[2].content` or `tools`; `template` for the rest."""
+    before: str
+    """The text before it."""
+    text: str
+    """The text from it on."""
+
+
+class Divergence(Place):
+    """The first token that is not held."""
+
+    position: int
+    """Number of the token, from 0."""
+    held: list[HeldText]
+    """The continuations that are held in its place, latest use first."""
+
+
+class EvictedTokens(Documented):
+    """Tokens of the prompt that were held once."""
+
+    tokens: int
+    clock: int
+    """Tokens that the engine had processed when the first of them was evicted."""
+    age_tokens: int
+    """Tokens that the engine has processed since."""
+    age_s: float | None
+    """Seconds since; null if older than the engine's record of times."""
+    reason: Literal["capacity", "flushed"]
+
+
+class Comparison(Documented):
+    """The place where two prompts part."""
+
+    prompt_tokens: int
+    """Of the other prompt."""
+    shared_tokens: int
+    """Leading tokens that one prompt can use of the other; 0 in another namespace."""
+    is_same_namespace: bool
+    position: int | None
+    """The first token that differs; null for equal prompts."""
+    this: Place | None
+    """Null where the prompt has ended."""
+    other: Place | None
+
+
+class CacheExplanation(Documented):
+    """Cached part of a prompt, and the cause of the rest."""
+
+    object: Literal["cache.explanation"]
+    model: str
+    prompt_tokens: int
+    cached_tokens: int
+    """The `cached_tokens` that the request would have now."""
+    cause: Cause | None
+    """Null if only the last token is missing, which is always computed."""
+    reason: str
+    """The cause as a sentence."""
+    divergence: Divergence | None
+    eviction: EvictedTokens | None
+    """With the cause `evicted`."""
+    cached_tokens_elsewhere: int
+    """Leading tokens that another namespace of the same key holds."""
+    comparison: Comparison | None
+    """With `compare_with`."""

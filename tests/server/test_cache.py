@@ -1,0 +1,175 @@
+"""Explanations of the cache over HTTP: held tokens, the place that differs, the cause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from server.schemas.cache import CacheExplanation
+from tests.server.conftest import MakeApp
+from yaie.errors import EngineDied
+
+SYSTEM = "You are a librarian who knows each tree of the land by its name."
+TOOL = {"name": "find", "description": "Find a page", "parameters": {"type": "object"}}
+TOOLS = [{"type": "function", "function": TOOL}]
+
+
+def chat(*contents: str, system: str = SYSTEM, **fields: Any) -> dict[str, Any]:
+    roles = ("user", "assistant") * len(contents)
+    turns = [{"role": r, "content": c} for r, c in zip(roles, contents, strict=False)]
+    return {"messages": [{"role": "system", "content": system}, *turns], **fields}
+
+
+def explain(http: TestClient, body: dict[str, Any], key: str = "") -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    response = http.post("/v1/cache/explain", json=body, headers=headers)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    CacheExplanation.model_validate(answer)
+    return answer
+
+
+def send(http: TestClient, body: dict[str, Any], key: str = "") -> None:
+    path = "/v1/chat/completions" if "messages" in body else "/v1/completions"
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    response = http.post(path, json={"max_tokens": 1, **body}, headers=headers)
+    assert response.status_code == 200, response.text
+
+
+def test_a_prompt_is_explained_before_and_after_it_was_sent(http: TestClient) -> None:
+    body = chat("What is a radix tree?")
+    cold = explain(http, body)
+    assert (cold["cached_tokens"], cold["cause"]) == (0, "never_seen")
+    assert cold["divergence"]["field"] == "template"
+    send(http, body)
+    warm = explain(http, body)
+    assert warm["cached_tokens"] == warm["prompt_tokens"] - 1
+    assert warm["cause"] is None and warm["divergence"] is None
+
+
+@pytest.mark.parametrize(
+    ("other", "field", "mine", "theirs"),
+    [
+        (chat("What is a radix plan?"), "messages[1].content", "plan?", "tree?"),
+        (chat("What is a radix tree?", system=SYSTEM[:-5] + "size."), "messages[0].content",
+         "size.", "name."),
+        (chat("What is a radix tree?", "A plan."), "messages[2].content", "A plan.", ""),
+    ],
+)  # fmt: skip
+def test_the_first_difference_is_shown_with_its_field(
+    http: TestClient, other: dict[str, Any], field: str, mine: str, theirs: str
+) -> None:
+    send(http, chat("What is a radix tree?"))
+    found = explain(http, other)
+    place = found["divergence"]
+    assert place["field"] == field
+    assert place["position"] == found["cached_tokens"] > 10
+    before = place["before"]
+    assert (before + place["text"]).find(mine) >= 0
+    assert not theirs or (before + place["held"][0]["text"]).find(theirs) >= 0
+
+
+def test_two_bodies_are_compared(http: TestClient) -> None:
+    one, other = chat("What is a radix tree?"), chat("What is a radix plan?")
+    found = explain(http, {**one, "compare_with": other})["comparison"]
+    assert found["is_same_namespace"] and found["position"] == found["shared_tokens"] > 10
+    assert found["this"]["field"] == found["other"]["field"] == "messages[1].content"
+    assert found["this"]["text"] != found["other"]["text"]
+    same = explain(http, {**one, "compare_with": one})["comparison"]
+    assert same["position"] is None and same["this"] is None
+    salted = explain(http, {**one, "compare_with": {**one, "cache_salt": "x"}})["comparison"]
+    assert not salted["is_same_namespace"] and salted["shared_tokens"] == 0
+
+
+def test_prompts_of_every_form_are_explained(http: TestClient) -> None:
+    assert explain(http, {"prompt": "The tree"})["divergence"]["field"] == "prompt"
+    assert explain(http, {"prompt": [5, 6, 7, 8]})["prompt_tokens"] == 4
+    turns = [{"role": "user", "content": "a plan"}, {"role": "assistant", "content": "no plan"}]
+    anthropic = {"system": SYSTEM, "messages": [*turns, {"role": "user", "content": "a tree"}]}
+    found = explain(http, {**anthropic, "compare_with": chat("a plan", "no plan", "a tree")})
+    assert found["comparison"]["position"] is None
+    changed = {**anthropic, "messages": [*turns, {"role": "user", "content": "a slot"}]}
+    found = explain(http, {**anthropic, "compare_with": changed})
+    assert found["comparison"]["this"]["field"] == "messages[2].content"
+    changed = {**anthropic, "system": SYSTEM + " Yes."}
+    found = explain(http, {**anthropic, "compare_with": changed})
+    assert found["comparison"]["other"]["field"] == "system"
+
+
+def test_an_evicted_prompt_is_told_from_one_never_seen(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    send(http, chat("What is a radix tree?"))
+    engine.tree.clear()
+    found = explain(http, chat("What is a radix tree?"))
+    assert found["cause"] == "evicted"
+    assert found["eviction"]["tokens"] == found["prompt_tokens"]
+    assert found["eviction"]["reason"] == "flushed"
+    assert explain(http, {"prompt": "A plan of another tree, and more."})["cause"] == "never_seen"
+
+
+def test_what_one_key_asked_is_hidden_from_another(make_app: MakeApp) -> None:
+    http, engine = make_app(api_key="one,two")
+    body = chat("What is a radix tree?")
+    send(http, body, "one")
+    salted = {**body, "cache_salt": "s"}
+    assert explain(http, body, "one")["cause"] is None
+    found = explain(http, salted, "one")
+    assert found["cause"] == "other_namespace"
+    assert found["cached_tokens_elsewhere"] == found["prompt_tokens"] - 1
+    for asked in (body, salted):
+        other = explain(http, asked, "two")
+        assert (other["cached_tokens"], other["cause"]) == (0, "never_seen")
+        assert other["cached_tokens_elsewhere"] == 0 and other["divergence"]["held"] == []
+    engine.tree.clear()
+    assert explain(http, body, "one")["cause"] == "evicted"
+    assert explain(http, body, "two")["cause"] == "never_seen"
+
+
+def test_keys_that_share_the_cache_see_no_text_of_each_other(make_app: MakeApp) -> None:
+    http, engine = make_app(api_key="one,two", share_cache=True)
+    send(http, chat("What is a radix tree?"), "one")
+    assert explain(http, chat("What is a radix tree?"), "two")["cause"] is None
+    found = explain(http, chat("What is a radix plan?"), "two")
+    assert found["cached_tokens"] > 10 and found["divergence"]["held"] == []
+    assert [request.owner for request in engine.requests] == [""]
+
+
+def test_without_keys_only_the_unsalted_namespace_is_named(http: TestClient) -> None:
+    body = chat("What is a radix tree?")
+    send(http, {**body, "cache_salt": "mine"})
+    assert explain(http, body)["cause"] == "never_seen"
+    assert explain(http, {**body, "cache_salt": "other"})["cause"] == "never_seen"
+    send(http, body)
+    assert explain(http, {**body, "cache_salt": "other"})["cause"] == "other_namespace"
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({}, "prompt"),
+        ({"prompt": ""}, "prompt"),
+        ({"prompt": ["a", "b"]}, "prompt"),
+        ({"prompt": "a", "messages": [{"role": "user", "content": "x"}]}, None),
+        ({"messages": []}, "messages"),
+        ({"messages": [], "system": "x", "cache_salt": 7}, "cache_salt"),
+        ({"messages": [{"role": "user", "content": [{"type": "tool_use"}]}]},
+         "messages[0].content[0].type"),
+        ({"prompt": "a", "compare_with": {"prompt": 7}}, "prompt"),
+        ({"prompt": "a", "compare_with": 7}, "compare_with"),
+        ({"prompt": "a", "cache_salt": ""}, "cache_salt"),
+    ],
+)  # fmt: skip
+def test_malformed_bodies_are_refused(http: TestClient, body: dict[str, Any], param: str) -> None:
+    response = http.post("/v1/cache/explain", json=body)
+    assert response.status_code == 400, response.text
+    assert response.json()["error"]["param"] == param
+
+
+def test_a_dead_engine_is_an_error(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    engine.refusal = EngineDied("the engine died")
+    response = http.post("/v1/cache/explain", json={"prompt": "x"})
+    assert response.status_code == 503
+    assert response.json()["error"]["code"] == "engine_died"

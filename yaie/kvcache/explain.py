@@ -1,0 +1,80 @@
+"""Explanation of a look-up: how far a prompt is held, what is held instead, and why. Pure.
+
+The cause is that of the first missing token. It must account for at least `LEAST_TOKENS` tokens,
+or for all that are missing: prompts of one chat template share their first tokens anyway. Of
+several such causes the one that reaches furthest is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from yaie.kvcache.match import Match
+from yaie.kvcache.node import Node, as_tokens
+from yaie.kvcache.radix_tree import RadixTree
+from yaie.queries import LEAST_TOKENS, Cause, Eviction, Explanation, HeldBranch
+
+_MOST_BRANCHES = 4  # of an answer
+
+
+def explain(
+    tree: RadixTree,
+    namespace: Hashable,
+    token_ids: Iterable[int],
+    *,
+    elsewhere: Iterable[Hashable] = (),
+    num_shown: int = 0,
+) -> Explanation:
+    """Explain the look-up of a prompt, without any change.
+
+    `elsewhere`: namespaces that the caller may know about. `num_shown`: tokens of each held
+    continuation in the answer; 0 leaves the continuations out.
+    """
+    tokens = as_tokens(token_ids)
+    match = tree.match(namespace, tokens)
+    goal = len(tokens) - 1  # the last token is computed for its logits in any case
+    loss = tree.evicted.loss(namespace, tokens, match.num_known)
+    others = (tree.match(other, tokens).num_computed for other in elsewhere if other != namespace)
+    best_elsewhere = max(others, default=0)
+    reaches: dict[Cause, int] = {
+        "not_computed_yet": match.num_known,
+        "evicted": match.num_known + loss.num_tokens if loss else 0,
+        "other_namespace": best_elsewhere,
+    }
+    held = match.num_computed
+    cause: Cause | None = None
+    if held < goal:
+        furthest = max(reaches, key=lambda each: reaches[each])  # the first of equal ones
+        gained = min(reaches[furthest], goal) - held
+        cause = furthest if gained >= min(LEAST_TOKENS, goal - held) else "never_seen"
+    return Explanation(
+        num_tokens=len(tokens),
+        num_held=held,
+        num_known=match.num_known,
+        cause=cause,
+        clock=tree.clock,
+        held=held_branches(match, num_shown) if match.num_known < len(tokens) else (),
+        eviction=Eviction(loss.num_tokens, loss.clock, loss.reason) if loss else None,
+        num_held_elsewhere=best_elsewhere,
+    )
+
+
+def held_branches(match: Match, num_shown: int) -> tuple[HeldBranch, ...]:
+    """Return what the tree holds behind a match, latest use first."""
+    node = match.node
+    if node is None or not num_shown:
+        return ()
+    if match.offset < len(node.tokens):
+        return (_branch(node, match.offset, num_shown),)
+    children = sorted((node.children or {}).values(), key=lambda each: -each.last_used)
+    return tuple(_branch(child, 0, num_shown) for child in children[:_MOST_BRANCHES])
+
+
+def _branch(node: Node, offset: int, num_shown: int) -> HeldBranch:
+    """Follow the path of latest use down from a token of a node."""
+    start, last_used = node.start + offset, node.last_used
+    shown = node.tokens[offset : offset + num_shown]
+    while node.children:
+        node = max(node.children.values(), key=lambda each: each.last_used)
+        shown.extend(node.tokens[: num_shown - len(shown)])
+    return HeldBranch(tuple(shown), node.end - start, last_used)
