@@ -152,7 +152,9 @@ class Residency:
                 raise error from failure
             self._errors.pop(model, None)
             model.num_loads += 1
-            logger.info("loaded %s in %.1f s", model.name, self._clock() - began)
+            model.loaded_at = self._clock()
+            model.load_s = model.loaded_at - began
+            logger.info("loaded %s in %.1f s", model.name, model.load_s)
             self._check_idle_later(model, self._unload_idle_s)
 
     async def _load_within(self, model: ServedModel) -> None:
@@ -198,6 +200,10 @@ class Residency:
         """Unload a model once its requests have ended; new ones wait for its next load."""
         # Those that waited for the last load come first, or two models could alternate forever.
         await self._until(lambda: not model.num_waiting)
+        # A model in use stays for as long as its load took: half of the time serves requests.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(model.loaded_at + model.load_s - self._clock()):
+                await self._until(lambda: not model.num_uses)
         model.residence = Residence.LEAVING
         try:
             await self._until(lambda: not model.num_uses)

@@ -73,6 +73,7 @@ class ServedModel:
         self.num_uses = 0  # requests that need it loaded
         self.num_waiting = 0  # requests that wait for its load
         self.last_used = 0.0  # monotonic, seconds
+        self.loaded_at = self.load_s = 0.0  # monotonic time of its last load, and its duration
         self.num_loads = self.num_unloads = 0
         self.memory_bytes = 0  # taken by its last engine: weights, activations and pool
         self._last_info: EngineInfo | None = None
