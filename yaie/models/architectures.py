@@ -93,6 +93,11 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("Starcoder2ForCausalLM", "starcoder2", "StarCoder 2"),
 )
 
+# Text parts of wrappers that only `yaie.models.text_classes` has as a class.
+OF_WRAPPERS: tuple[SupportedArchitecture, ...] = (
+    SupportedArchitecture("MuseGlimmerForCausalLM", "muse_glimmer_text", "Muse Glimmer"),
+)
+
 RUNNING_STATE = (
     "a running state (linear attention or state space) belongs to a position and cannot be shared "
     "through the tree yet"
@@ -114,7 +119,8 @@ _KEYWORDS = (
     "found in the pool"
 )
 _BIDIRECTIONAL = "its attention is bidirectional, and it does not generate text"
-_IMAGES = "it takes images or audio; only its text-only sibling class could be served"
+_IMAGES = "it takes images or audio, and its text is not in the conformance suite"
+_PREFIX = "its attention is bidirectional over the prompt"
 
 # Popular model types that would be computed wrongly or cannot run, with the reason.
 REFUSED: dict[str, str] = {
@@ -161,20 +167,8 @@ REFUSED: dict[str, str] = {
     "deepseek_v4": _INDEXED,
     "glm_moe_dsa": _INDEXED,
     "nemotron": _KEYWORDS,
-    "gemma3": _IMAGES,
-    "gemma3n": _IMAGES,
-    "gemma4": _IMAGES,
-    "mistral3": _IMAGES,
-    "qwen3_vl": _IMAGES,
-    "llava": _IMAGES,
-    "gemma4_unified": _IMAGES,
-    "glm4v": _IMAGES,
-    "glm4v_moe": _IMAGES,
-    "glm_ocr": _IMAGES,
-    "internvl": _IMAGES,
-    "kimi_k25": _IMAGES,
-    "mllama": _IMAGES,
-    "muse_glimmer": _IMAGES,
+    "paligemma": _PREFIX,
     "phi4_multimodal": _IMAGES,
-    "qwen3_vl_moe": _IMAGES,
+    "qwen2_5_omni": _IMAGES,
+    "qwen3_omni_moe": _IMAGES,
 }

@@ -62,6 +62,8 @@ class StoredTensor:
     shape: tuple[int, ...]
     first_byte: int  # in the file
     stored_as: str = ""  # its name in the file, if that is another
+    is_transposed: bool = False  # its last two dimensions are swapped when it is read
+    num_rows: int | None = None  # the first rows are read; None: all
 
     @property
     def name_in_file(self) -> str:

@@ -72,7 +72,8 @@ def open_folder(model: str) -> ModelFolder:
     check_supported(config)
     checkpoint, wrapper = read_checkpoint(path), wrapper_of(config)
     if wrapper is not None:
-        config, checkpoint = text_config(config), text_checkpoint(path, checkpoint)
+        config = text_config(config)
+        checkpoint = text_checkpoint(path, checkpoint, config)
     return ModelFolder(path, config, checkpoint, wrapper)
 
 

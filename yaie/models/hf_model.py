@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from yaie.errors import ModelUnsupported, StartupError, first_line
+from yaie.models.architectures import OF_WRAPPERS
 from yaie.models.attention_hook import IMPLEMENTATION, register
 from yaie.models.folder import ModelFolder
 from yaie.models.loading_report import check_report
@@ -47,15 +48,13 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
 
 def _text_class_config(config: Any, wrapper: Wrapper) -> Any:
     """Return a wrapper's config as that of its text class, with the defaults of the wrapper."""
-    import transformers
-
     found = config.get_text_config()
     settings = as_twin(found.to_dict(), wrapper)
     ties = getattr(config, TIES, None)
     if ties is not None:  # the head belongs to the wrapper
         settings[TIES] = ties
     entry = check_supported(settings)
-    config_class = getattr(transformers, entry.architecture).config_class
+    config_class = _class_named(entry.architecture).config_class
     return config_class(**{**settings, "architectures": [entry.architecture]})
 
 
@@ -135,7 +134,7 @@ def _model_class(architecture: str) -> Any:
     import transformers
 
     register()
-    model_class = getattr(transformers, architecture)
+    model_class = _class_named(architecture)
     if not getattr(model_class, "_supports_attention_backend", False):
         raise ModelUnsupported(
             f"{architecture} of the installed transformers {transformers.__version__} does "
@@ -145,6 +144,16 @@ def _model_class(architecture: str) -> Any:
     # Its warnings (generation flags, say) do not apply here; errors are raised all the same.
     transformers.utils.logging.set_verbosity_error()
     return model_class
+
+
+def _class_named(architecture: str) -> Any:
+    import transformers
+
+    if architecture in {entry.architecture for entry in OF_WRAPPERS}:
+        from yaie.models import text_classes
+
+        return getattr(text_classes, architecture)
+    return getattr(transformers, architecture)
 
 
 def _refusal_behind(error: BaseException) -> StartupError | None:

@@ -15,6 +15,7 @@ from typing import Any
 from yaie.errors import ModelUnsupported
 from yaie.models.architectures import (
     ENCODER_DECODER,
+    OF_WRAPPERS,
     REFUSED,
     RUNNING_STATE,
     SUPPORTED,
@@ -28,8 +29,8 @@ HOW_TO_ASK = (
     "names the model"
 )
 
-_BY_ARCHITECTURE = {entry.architecture: entry for entry in SUPPORTED}
-_BY_MODEL_TYPE = {entry.model_type: entry for entry in SUPPORTED}
+_BY_ARCHITECTURE = {entry.architecture: entry for entry in (*SUPPORTED, *OF_WRAPPERS)}
+_BY_MODEL_TYPE = {entry.model_type: entry for entry in (*SUPPORTED, *OF_WRAPPERS)}
 _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
 _STATEFUL_LAYERS = frozenset({"linear_attention", "mamba", "conv", "recurrent"})
 _BIDIRECTIONAL_IMAGES = frozenset({"gemma4_text", "gemma4_unified_text"})

@@ -13,6 +13,9 @@ from typing import Any
 
 from yaie.errors import ModelUnsupported
 
+MLLAMA = "mllama_text_model"
+CROSS_LAYERS = "cross_attention_layers"
+
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
@@ -22,6 +25,7 @@ class Wrapper:
     model_type: str
     known_as: str  # its well-known models
     text_type: str  # model type of its text part, unless the config names another
+    other_names: tuple[str, ...] = ()  # of the class, in published files
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +38,88 @@ class Twin:
 
 
 WRAPPERS: tuple[Wrapper, ...] = (
+    Wrapper("AyaVisionForConditionalGeneration", "aya_vision", "Aya Vision", "cohere2"),
+    Wrapper("Gemma3ForConditionalGeneration", "gemma3", "Gemma 3 4B, 12B, 27B", "gemma3_text"),
+    Wrapper("Gemma3nForConditionalGeneration", "gemma3n", "Gemma 3n E2B, E4B", "gemma3n_text"),
+    Wrapper("Gemma4ForConditionalGeneration", "gemma4", "Gemma 4 E2B to 31B", "gemma4_text"),
+    Wrapper(
+        "Gemma4UnifiedForConditionalGeneration",
+        "gemma4_unified",
+        "Gemma 4 12B",
+        "gemma4_unified_text",
+    ),
+    Wrapper("Glm46VForConditionalGeneration", "glm46v", "GLM-4.6V-Flash", "glm4v_text"),
+    Wrapper("Glm4vForConditionalGeneration", "glm4v", "GLM-4.1V", "glm4v_text"),
+    Wrapper(
+        "Glm4vMoeForConditionalGeneration", "glm4v_moe", "GLM-4.5V, GLM-4.6V", "glm4v_moe_text"
+    ),
+    Wrapper("GlmOcrForConditionalGeneration", "glm_ocr", "GLM-OCR", "glm_ocr_text"),
+    Wrapper("Idefics3ForConditionalGeneration", "idefics3", "Idefics 3, Granite Docling", "llama"),
+    Wrapper("InternVLForConditionalGeneration", "internvl", "InternVL 3, 3.5", "qwen2"),
+    Wrapper(
+        "Kimi_K25ForConditionalGeneration",
+        "kimi_k25",
+        "Kimi K2.5, K2.6",
+        "deepseek_v3",
+        other_names=("KimiK25ForConditionalGeneration",),
+    ),
+    Wrapper("LlavaForConditionalGeneration", "llava", "LLaVA 1.5, Pixtral 12B", "llama"),
+    Wrapper("LlavaNextForConditionalGeneration", "llava_next", "LLaVA 1.6", "llama"),
+    Wrapper(
+        "LlavaOnevisionForConditionalGeneration", "llava_onevision", "LLaVA OneVision", "qwen2"
+    ),
+    Wrapper(
+        "Mistral3ForConditionalGeneration",
+        "mistral3",
+        "Mistral Small 3.1 to 4, Ministral 3, Devstral 2",
+        "mistral",
+    ),
+    Wrapper(
+        "MllamaForConditionalGeneration",
+        "mllama",
+        "Llama 3.2 Vision, without its layers for images",
+        MLLAMA,
+    ),
+    Wrapper(
+        "MuseGlimmerForConditionalGeneration", "muse_glimmer", "Muse Glimmer", "muse_glimmer_text"
+    ),
     Wrapper("Qwen2VLForConditionalGeneration", "qwen2_vl", "Qwen2-VL, QVQ", "qwen2_vl_text"),
     Wrapper("Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl", "Qwen2.5-VL", "qwen2_5_vl_text"),
+    Wrapper("Qwen3VLForConditionalGeneration", "qwen3_vl", "Qwen3-VL 2B to 32B", "qwen3_vl_text"),
+    Wrapper(
+        "Qwen3VLMoeForConditionalGeneration",
+        "qwen3_vl_moe",
+        "Qwen3-VL 30B-A3B, 235B-A22B",
+        "qwen3_vl_moe_text",
+    ),
+    Wrapper("SmolVLMForConditionalGeneration", "smolvlm", "SmolVLM", "llama"),
 )
 
 # By the model type of the text part; others name the type of a text-only class.
 TWINS: dict[str, Twin] = {
+    "glm4v_text": Twin("Glm4ForCausalLM", "glm4", {"attention_bias": True}),
+    "glm4v_moe_text": Twin("Glm4MoeForCausalLM", "glm4_moe"),
+    "glm_ocr_text": Twin("Glm4ForCausalLM", "glm4", {"attention_bias": False}),
+    "kimi_k2": Twin("DeepseekV3ForCausalLM", "deepseek_v3"),
+    MLLAMA: Twin("LlamaForCausalLM", "llama"),
     "qwen2_vl_text": Twin("Qwen2ForCausalLM", "qwen2"),
     "qwen2_5_vl_text": Twin("Qwen2ForCausalLM", "qwen2"),
+    "qwen3_vl_text": Twin("Qwen3ForCausalLM", "qwen3"),
+    "qwen3_vl_moe_text": Twin("Qwen3MoeForCausalLM", "qwen3_moe", {"norm_topk_prob": True}),
 }
 
-_BY_ARCHITECTURE = {wrapper.architecture: wrapper for wrapper in WRAPPERS}
+_BY_ARCHITECTURE = {
+    name: wrapper for wrapper in WRAPPERS for name in (wrapper.architecture, *wrapper.other_names)
+}
 _BY_MODEL_TYPE = {wrapper.model_type: wrapper for wrapper in WRAPPERS}
 # Settings that belong to the whole model, wherever they are written.
 _SHARED = (
     *("quantization_config", "compression_config", "quantization", "transformers_weights"),
     *("eos_token_id", "bos_token_id"),
 )
+# Of the class, for configs that leave them out.
+_CROSS_LAYERS = (3, 8, 13, 18, 23, 28, 33, 38)
+_MLLAMA_LAYERS = 40
 _OF_THE_FILE = ("auto_map", "transformers_version", "_name_or_path")
 TIES = "tie_word_embeddings"
 
@@ -100,10 +169,21 @@ def as_twin(settings: Mapping[str, Any], wrapper: Wrapper) -> dict[str, Any]:
         twin = TWINS[text_type]
         text |= {"model_type": twin.model_type, "architectures": [twin.architecture]}
         text |= twin.settings
+    if text_type == MLLAMA:
+        text |= _without_cross_attention(text)
     for name in ("rope_parameters", "rope_scaling"):
         if isinstance(text.get(name), Mapping):
             text[name] = _plain_rope(text[name])
     return text
+
+
+def _without_cross_attention(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the layers of Llama 3.2 Vision that text passes: those without cross-attention."""
+    cross = settings.get(CROSS_LAYERS, _CROSS_LAYERS)
+    count = settings.get("num_hidden_layers", _MLLAMA_LAYERS)
+    if not isinstance(cross, list | tuple) or not isinstance(count, int):
+        return {}  # refused by others
+    return {CROSS_LAYERS: list(cross), "num_hidden_layers": count - len(set(cross))}
 
 
 def _plain_rope(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,18 @@ _AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7]
 _ONE_IN_EACH = {4: 0x11111111, 8: 0x01010101}
 
 
+class _Changed:
+    """A tensor of a file that is changed when it is indexed with `...`."""
+
+    def __init__(self, found: Any, tensor: StoredTensor) -> None:
+        self._found = found
+        self._tensor = tensor
+
+    def __getitem__(self, _: object) -> torch.Tensor:
+        read: torch.Tensor = self._found[: self._tensor.num_rows]
+        return read.transpose(-1, -2).contiguous() if self._tensor.is_transposed else read
+
+
 class TensorFiles:
     """The weight files of a checkpoint, memory-mapped and opened once each."""
 
@@ -46,12 +58,15 @@ class TensorFiles:
 
     def read(self, tensor: StoredTensor) -> torch.Tensor:
         """Return a tensor."""
-        found: torch.Tensor = self._file(tensor).get_tensor(tensor.name_in_file)
+        found: torch.Tensor = self.unread(tensor)[...]
         return found
 
     def unread(self, tensor: StoredTensor) -> Any:
         """Return a tensor that is read when it is indexed with `...`."""
-        return self._file(tensor).get_slice(tensor.name_in_file)
+        found = self._file(tensor).get_slice(tensor.name_in_file)
+        if tensor.is_transposed or tensor.num_rows is not None:
+            return _Changed(found, tensor)
+        return found
 
     def _file(self, tensor: StoredTensor) -> Any:
         if tensor.file not in self._open:
