@@ -120,7 +120,9 @@ class Endpoint(Generic[Body]):
     async def _read(self, request: Request, service: Service) -> _Asked[Body]:
         body = self.prepare(request, await read_body(request, self.schema))
         deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
-        return _Asked(body, service.model(body.model), deadline)
+        model = service.model(body.model)
+        request.state.model = model.name  # a label of metrics
+        return _Asked(body, model, deadline)
 
     async def _translate(self, request: Request, service: Service, asked: _Asked[Body]) -> Call:
         # The client may leave while its body waits for a text thread.

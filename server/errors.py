@@ -1,13 +1,14 @@
 """Errors of HTTP itself, and the forms of body for all errors.
 
-The body is OpenAI's: `{"error": {message, type, param, code}}`. Below `/v1/messages` it is
-Anthropic's: `{"type": "error", "error": {type, message}, "request_id"}`; below `/v1/models` with
-the header of its clients. The request's id is in the `X-Request-ID` header of both.
+The body is OpenAI's: `{"error": {message, type, param, code}, request_id, timestamp}`. Below
+`/v1/messages` it is Anthropic's: `{"type": "error", "error": {type, message}, "request_id"}`;
+below `/v1/models` with the header of its clients.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import msgspec
@@ -120,7 +121,7 @@ class ClientTooSlow(YaieError):
     code = "client_too_slow"
 
 
-def error_body(error: YaieError) -> dict[str, Any]:
+def error_body(error: YaieError, request_id: str | None = None) -> dict[str, Any]:
     """Return the JSON body of an error, also the last event of a failed stream."""
     return {
         "error": {
@@ -128,7 +129,9 @@ def error_body(error: YaieError) -> dict[str, Any]:
             "type": error.type,
             "param": None if error.param is None else error.param[:200],
             "code": error.code,
-        }
+        },
+        "request_id": request_id,
+        "timestamp": int(time.time()),
     }
 
 
@@ -183,10 +186,8 @@ def error_headers(error: YaieError) -> dict[str, str]:
 
 def error_response(error: YaieError, scope: Scope) -> Response:
     """Return the response for an error, in the form of the API that the path belongs to."""
-    if is_of_messages(scope):
-        body = messages_error_body(error, scope.get("state", {}).get("request_id"))
-    else:
-        body = error_body(error)
+    write = messages_error_body if is_of_messages(scope) else error_body
+    body = write(error, scope.get("state", {}).get("request_id"))
     return Response(
         msgspec.json.encode(body),
         status_code=error.status,

@@ -165,6 +165,11 @@ class Generation:
             reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
         )
 
+    @property
+    def seconds(self) -> float:
+        """Seconds since the requests were sent to the engine."""
+        return time.monotonic() - self._started_at
+
     def fail(self, error: YaieError) -> None:
         """End the call with `error`; its sequences leave the engine within one step."""
         if self._error is None and not self.is_done:
@@ -236,6 +241,7 @@ class Generation:
         if num_tokens and choice not in self._last_at:
             self._last_at[choice] = time.monotonic()
             self._fresh.add(choice)
+        self._metrics.rate.add(num_tokens)
         num_unread = self._unread[choice] = self._unread.get(choice, 0) + num_tokens
         if delta.logprobs or delta.prompt_logprobs is not None:
             self._add_logprobs(delta)

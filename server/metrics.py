@@ -20,6 +20,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from server.rates import TokenRate
 from server.token_intervals import TokenIntervals
 from yaie.stats import WAIT_BOUNDS_S, EngineStats, metrics
 from yaie.types import EngineInfo, EngineState, Usage
@@ -64,6 +65,7 @@ class Metrics:
     def __init__(self, snapshots: Callable[[], Snapshots]) -> None:
         self.registry = CollectorRegistry()
         self.registry.register(_EngineCollector(snapshots))
+        self.rate = TokenRate()
         self.active = Gauge(
             "yaie_http_active_requests",
             "HTTP requests in progress, excluding health probes and /metrics",
@@ -73,6 +75,13 @@ class Metrics:
             "yaie_http_responses",
             "HTTP responses by route, method and status",
             ("route", "method", "status"),
+            registry=self.registry,
+        )
+        self.http_s = Histogram(
+            "yaie_http_request_seconds",
+            "Seconds from the head of an HTTP request until the last byte of its answer",
+            ("route", "model"),
+            buckets=_TOTAL_BUCKETS,
             registry=self.registry,
         )
         self.refused_keys = Counter(

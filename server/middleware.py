@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import logging
 import re
+import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
 
@@ -72,6 +73,7 @@ class RequestContext:
                     headers["Request-Id"] = request_id
             await send(message)
 
+        began_at = time.monotonic()
         is_counted = route_path(scope) not in PROBES  # a scrape would always see itself
         self._metrics.active.inc(is_counted)
         try:
@@ -89,7 +91,11 @@ class RequestContext:
         finally:
             self._metrics.active.dec(is_counted)
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.responses.labels(self._route_of(scope), method, str(status)).inc()
+            route = self._route_of(scope)
+            self._metrics.responses.labels(route, method, str(status)).inc()
+            if is_counted:
+                model = scope["state"].get("model", "")
+                self._metrics.http_s.labels(route, model).observe(time.monotonic() - began_at)
 
     def _route_of(self, scope: Scope) -> str:
         """Return the metric label of the request: a route's path, never a client's string."""

@@ -180,7 +180,7 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
 def _error(path: str, error: YaieError) -> dict[str, Any]:
     """Return schema and example of an error, in the form of the path's API."""
     form: type[BaseModel] = ErrorAnswer
-    body = error_body(error)
+    body = error_body(error, "4c1f")
     if path.startswith(MESSAGES):
         form, body = MessagesErrorAnswer, messages_error_body(error, "4c1f")
     return {"schema": {"$ref": REFERENCE.format(model=form.__name__)}, "example": body}

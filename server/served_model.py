@@ -81,6 +81,7 @@ class ServedModel:
         self._make_client = make_client
         self._run_in_thread = run_in_thread
         self._client: EngineClient | None = None
+        self._seen_steps, self._stepped_at = 0, 0.0
         self._tokenizer: Tokenizer | None = None
         self._translator: Translator | None = None
         self._translator_info: EngineInfo | None = None  # of the engine it was made for
@@ -117,7 +118,22 @@ class ServedModel:
     @property
     def stats(self) -> EngineStats:
         """Latest statistics of the engine."""
-        return EngineStats() if self._client is None else self._client.stats
+        stats = EngineStats() if self._client is None else self._client.stats
+        if stats.num_steps != self._seen_steps:
+            self._seen_steps, self._stepped_at = stats.num_steps, time.monotonic()
+        return stats
+
+    @property
+    def last_step_age_s(self) -> float | None:
+        """Seconds since steps were last seen, by a probe or a request; None before the first."""
+        if not self.stats.num_steps:
+            return None
+        return time.monotonic() - self._stepped_at
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the engine; None for one in this process."""
+        return getattr(self._client, "pid", None)
 
     @property
     def num_restarts(self) -> int:

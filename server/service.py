@@ -26,6 +26,8 @@ from server.next_turns import NextTurns
 from server.residency import Residency
 from server.schemas.base import RequestBody
 from server.served_model import Residence, ServedModel
+from server.service_collector import ServiceCollector, ServiceFacts
+from server.status import ServerStatus, StatusLog, status_of
 from server.streaming import unless_gone
 from server.translate import Call, Translator
 from server.turns.store import ResponseStore
@@ -67,7 +69,10 @@ class Service:
         self._decode_turns = DecodeTurns()
         self._next_turns = NextTurns(lambda: not self._active and not self.is_draining)
         self.is_draining = False
-        self.started_at = int(time.time())
+        self.started_at = time.time()  # unix time, seconds
+        self.rate = self.metrics.rate
+        self._status_log = StatusLog()
+        ServiceCollector(self._facts, self.rate).register(self.metrics.registry)
         self._on_fatal = on_fatal
         self._starting: list[asyncio.Task[None]] = []
         self._active: set[Generation] = set()
@@ -114,6 +119,26 @@ class Service:
         return EngineState.DRAINING if is_draining else state
 
     @property
+    def status(self) -> ServerStatus:
+        """Status of the service; a change is logged."""
+        status = status_of(self.state, is_full=self.is_full)
+        self._status_log.see(status, self.state_reason)
+        return status
+
+    @property
+    def is_full(self) -> bool:
+        """True if a model's waiting queue takes no more requests."""
+        return any(
+            model.info is not None and model.stats.num_waiting >= model.info.max_waiting
+            for model in self.models.values()
+        )
+
+    @property
+    def num_waiting(self) -> int:
+        """Waiting requests of all models."""
+        return sum(model.stats.num_waiting for model in self.models.values())
+
+    @property
     def state_reason(self) -> str:
         """One sentence on the state; empty for a normal one."""
         return self._decisive_model.state_reason
@@ -139,6 +164,7 @@ class Service:
             return
         for model in self.models.values():
             model.residence = Residence.STARTING
+        _ = self.status
         self._starting = [
             asyncio.create_task(self._start(model), name=f"yaie-start {model.name}")
             for model in self.models.values()
@@ -147,6 +173,7 @@ class Service:
     async def _start(self, model: ServedModel) -> None:
         try:
             await self.residency.start(model)
+            _ = self.status
         except EngineUnavailable as error:  # closed, or restarting
             logger.info("stopped waiting for %s: %s", model.name, error.message)
         except YaieError as error:
@@ -183,6 +210,7 @@ class Service:
     async def drain(self) -> None:
         """Refuse new requests and wait for those in flight, at most `drain_s` seconds."""
         self.is_draining = True
+        _ = self.status
         if self._active:
             logger.info("draining: %s in flight", _requests(len(self._active)))
         try:
@@ -332,6 +360,10 @@ class Service:
         good = (EngineState.READY, EngineState.UNLOADED)
         waiting = (model for model in models if model.is_resident and model.state not in good)
         return next(failed, None) or next(waiting, models[0])
+
+    def _facts(self) -> ServiceFacts:
+        pids = {name: model.pid for name, model in self.models.items()}
+        return ServiceFacts(self.status, self.started_at, pids)
 
     def _snapshots(self) -> dict[str, Snapshot]:
         return {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from yaie.errors import ConfigError
-from yaie.setting import LARGEST_SIZE, About, settings_of
+from yaie.setting import LARGEST_COUNT, LARGEST_SIZE, About, settings_of
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -72,6 +72,15 @@ class ServerConfig:
     cors_origins: Annotated[
         str, About("origins that browsers may call from; commas separate several")
     ] = ""
+    ready_max_waiting: Annotated[
+        int | None,
+        About(
+            "waiting requests beyond which /readiness answers 503",
+            least=0,
+            most=LARGEST_COUNT,
+            unset="no limit",
+        ),
+    ] = None
     metrics_port: Annotated[
         int | None,
         About(

@@ -23,8 +23,11 @@ PARSE_FAULT_HEADER = "X-YAIE-Tool-Parse-Error"
 MAX_FAULT_CHARS = 300
 
 
-def usage_json(usage: Usage) -> dict[str, Any]:
-    """Return OpenAI's `usage`, always with the cached tokens; with those of reasoning, if any."""
+def usage_json(usage: Usage, seconds: float | None = None) -> dict[str, Any]:
+    """Return OpenAI's `usage`, always with the cached tokens; with those of reasoning, if any.
+
+    `seconds`: the time of a finished request, which adds it and the rate.
+    """
     counts: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -33,6 +36,9 @@ def usage_json(usage: Usage) -> dict[str, Any]:
     }
     if usage.reasoning_tokens:
         counts["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning_tokens}
+    if seconds is not None:
+        counts["processing_time"] = round(seconds, 4)
+        counts["tokens_per_second"] = round(usage.completion_tokens / max(seconds, 1e-6), 2)
     return counts
 
 
@@ -113,6 +119,9 @@ class GenerationResponse(ABC):
         """Count the tokens of a piece before its chunks are written."""
         self._num_written += len(piece.token_ids)
 
+    def _whole_usage(self) -> dict[str, Any]:
+        return usage_json(self.generation.usage, self.generation.seconds)
+
     def _usage_so_far(self) -> bytes:
         usage = replace(self.generation.usage, completion_tokens=self._num_written)
         return b',"usage":' + msgspec.json.encode(usage_json(usage)) + b"}"
@@ -125,18 +134,18 @@ class GenerationResponse(ABC):
         """Return the last events: the usage chunk if it was requested, and the end mark."""
         if not self.call.include_usage:
             return DONE
-        usage = msgspec.json.encode(usage_json(self.generation.usage))
+        usage = msgspec.json.encode(self._whole_usage())
         return event(self._head + b'[],"usage":' + usage + b"}") + DONE
 
     def failure(self, error: YaieError) -> bytes:
         """Return the last event of a stream that fails."""
-        return event(msgspec.json.encode(error_body(error)))
+        return event(msgspec.json.encode(error_body(error, self.generation.http_id)))
 
     def document(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the whole response with these choices."""
         document = self._about(self.object_name)
         document["choices"] = choices
-        document["usage"] = usage_json(self.generation.usage)
+        document["usage"] = self._whole_usage()
         return document | self.prompt_ids()
 
     def prompt_ids(self) -> dict[str, Any]:

@@ -5,8 +5,8 @@ Load balancers and monitors use HEAD too.
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, replace
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -29,13 +29,25 @@ _PROBE: dict[int | str, dict[str, Any]] = {200: {"model": StateAnswer}, 503: {"m
 
 def _state_json(service: Service) -> dict[str, Any]:
     is_busy = service.state is EngineState.READY and service.num_running > 0
+    model = service.model()
+    info, stats, age_s = model.info, model.stats, model.last_step_age_s
     return {
         "server": "yaie",
         "status": "healthy" if service.state is EngineState.READY else service.state.value,
         "state": "busy" if is_busy else service.state.value,
+        "server_status": service.status.value,
         "reason": service.state_reason,
-        "model": service.model().name,
+        "model": model.name,
         "restarts": service.num_restarts,
+        "version": version("yaie"),
+        "uptime_s": int(service.rate.uptime_s),
+        "active_requests": service.num_active,
+        "num_running": service.num_running,
+        "num_waiting": service.num_waiting,
+        "last_step_age_s": None if age_s is None else round(age_s, 3),
+        "kv_utilization": stats.num_live_slots / max(1, info.num_slots) if info else 0.0,
+        "device": info.device if info else None,
+        "attention_backend": info.attention_backend if info else None,
     }
 
 
@@ -61,9 +73,9 @@ def _public(service: Service, stats: EngineStats) -> EngineStats:
     return replace(stats, waits=replace(stats.waits, tenants=tenants))
 
 
-def _probe(service: Service, is_good: bool) -> Response:
+def _probe(service: Service, is_good: bool, **fields: str) -> Response:
     headers = {} if is_good else {"Retry-After": str(EngineUnavailable.retry_after_s)}
-    return JSONResponse(_state_json(service), 200 if is_good else 503, headers)
+    return JSONResponse({**_state_json(service), **fields}, 200 if is_good else 503, headers)
 
 
 @router.head("/health", include_in_schema=False)
@@ -84,9 +96,18 @@ async def ping(request: Request) -> Response:
 @router.head("/readiness", include_in_schema=False)
 @router.get("/readiness", responses=_PROBE)
 async def readiness(request: Request) -> Response:
-    """Answer 200 while requests are accepted, 503 with the state otherwise."""
+    """Answer 200 while requests are accepted, 503 with the state otherwise.
+
+    `YAIE_READY_MAX_WAITING` waiting requests are too many, too.
+    """
     service: Service = request.app.state.service
-    return _probe(service, service.state is EngineState.READY)
+    most, waiting = service.settings.ready_max_waiting, service.num_waiting
+    if service.state is not EngineState.READY:
+        return _probe(service, False)
+    if most is not None and waiting > most:
+        reason = f"{waiting} requests wait, more than YAIE_READY_MAX_WAITING ({most})"
+        return _probe(service, False, status="busy", reason=reason)
+    return _probe(service, True, status="ready")
 
 
 @router.head("/liveness", include_in_schema=False)
@@ -94,7 +115,9 @@ async def readiness(request: Request) -> Response:
 async def liveness(request: Request) -> Response:
     """Answer 503 if the engine cannot start, else 200: a crashed engine restarts by itself."""
     service: Service = request.app.state.service
-    return _probe(service, service.state is not EngineState.FAILED)
+    if service.state is EngineState.FAILED:
+        return _probe(service, False)
+    return _probe(service, True, status="alive")
 
 
 @router.head("/metrics", include_in_schema=False)
@@ -124,8 +147,11 @@ async def stats(request: Request) -> Response:
             **_state_json(service),
             "model": model.name,
             "models": [_residence_json(each) for each in service.models.values()],
-            "uptime_s": int(time.time()) - service.started_at,
-            "active_requests": service.num_active,
+            "started_at": int(service.started_at),
+            "tokens_per_second": {
+                "last_minute": round(service.rate.last_minute, 3),
+                "lifetime": round(service.rate.lifetime, 3),
+            },
             "hit_rate": numbers.cached_tokens / max(1, numbers.prompt_tokens),
             "kv_read_saved": 1 - numbers.kv_tokens_read / max(1, numbers.kv_tokens_unshared)
             if numbers.kv_tokens_unshared

@@ -31,6 +31,10 @@ class CompletionUsage(Documented):
     prompt_tokens_details: CachedTokens
     completion_tokens_details: ReasoningTokens | None = None
     """Present if a model has thought before its answer."""
+    processing_time: float | None = None
+    """Seconds, in the usage of a finished request."""
+    tokens_per_second: float | None = None
+    """Completion tokens over that time."""
 
 
 class CalledFunction(Documented):

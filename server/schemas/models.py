@@ -44,6 +44,8 @@ class ModelCard(Documented):
     created: int
     """Unix time in seconds."""
     owned_by: Literal["yaie"] = "yaie"
+    permission: tuple[()] = ()
+    """Empty, for clients that read OpenAI's older form."""
     root: str
     """Repository or folder that the settings name."""
     parent: None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from server.schemas.documented import Documented
+from server.status import ServerStatus
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, EngineState
 
@@ -14,13 +15,30 @@ class StateAnswer(Documented):
 
     server: Literal["yaie"]
     status: str
-    """`healthy` or the state."""
+    """`healthy` (of `/readiness`: `ready`; of `/liveness`: `alive`), or the state."""
     state: Literal["busy"] | EngineState
+    """`busy` while a sequence runs."""
+    server_status: ServerStatus
+    """`busy` while the waiting queue is full; `error` for an engine that is dead or stalled."""
     reason: str
     """One sentence on the state; empty for a normal one."""
     model: str
     restarts: int
     """Number of times the engine died and was started again."""
+    version: str
+    uptime_s: int
+    active_requests: int
+    """Completion requests in progress."""
+    num_running: int
+    """Live sequences."""
+    num_waiting: int
+    """Waiting requests."""
+    last_step_age_s: float | None
+    """Seconds since steps were last seen, by a probe or a request; null before the first."""
+    kv_utilization: float
+    """Part of the slots that live sequences use, 0 to 1."""
+    device: str | None
+    attention_backend: str | None
 
 
 class ModelState(Documented):
@@ -36,12 +54,20 @@ class ModelState(Documented):
     unloads: int
 
 
+class TokenRates(Documented):
+    """Tokens of answers a second."""
+
+    last_minute: float
+    lifetime: float
+
+
 class StatsAnswer(StateAnswer):
     """Description and statistics of one model's engine."""
 
     models: list[ModelState]
-    uptime_s: int
-    active_requests: int
+    started_at: int
+    """Unix time in seconds."""
+    tokens_per_second: TokenRates
     hit_rate: float
     """Part of the prompt tokens that were cached, 0 to 1."""
     kv_read_saved: float
@@ -81,6 +107,10 @@ class ErrorAnswer(Documented):
     """Body of errors."""
 
     error: ErrorDetails
+    request_id: str | None
+    """That of the header `X-Request-ID`; null for bytes that are not HTTP."""
+    timestamp: int
+    """Unix time in seconds."""
 
 
 class MessagesErrorDetails(Documented):

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from safetensors.torch import load_file
 
-from server.metrics import Metrics
+from server.metrics import Metrics, Snapshot
 from tests.llm.conftest import GREEDY, HELLO
 from yaie import LLM, SamplingParams
 from yaie.config import EngineConfig
@@ -65,7 +65,9 @@ def test_the_longest_prompt_leaves_room_for_the_answer(llm: LLM) -> None:
 
 def test_metrics_are_the_numbers_of_prometheus(llm: LLM) -> None:
     llm.process_prompt("the", GREEDY)
-    exposed = Metrics(lambda: (EngineState.READY, llm.info, llm.stats, 0)).text().decode()
+    exposed = (
+        Metrics(lambda: {"m": Snapshot(EngineState.READY, llm.info, llm.stats)}).text().decode()
+    )
     samples = {
         sample.name: sample.value
         for family in text_string_to_metric_families(exposed)

@@ -44,6 +44,8 @@ def test_an_answer(http: TestClient, tokenizer: Tokenizer) -> None:
     assert (choice["index"], choice["finish_reason"], choice["logprobs"]) == (0, "stop", None)
     num_prompt = len(ChatTemplate(tokenizer).render(MESSAGES))
     num_said = len(tokenizer.encode(SAID))
+    for fresh in ("processing_time", "tokens_per_second"):
+        assert answer["usage"].pop(fresh) > 0
     assert answer["usage"] == {
         "prompt_tokens": num_prompt,
         "completion_tokens": num_said,

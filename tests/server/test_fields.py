@@ -62,7 +62,10 @@ ELSEWHERE = {
     "thinking": "test_messages_tools.test_thinking_and_effort_reach_the_template",
 }
 # Ids and times, different in each answer.
-_FRESH = re.compile(r'"(id|created|created_at|completed_at|item_id|call_id)":("[^"]*"|\d+)')
+_FRESH = re.compile(
+    r'"(id|created|created_at|completed_at|item_id|call_id|processing_time|tokens_per_second)":'
+    r'("[^"]*"|[\d.]+)'
+)
 
 
 @pytest.fixture(scope="module")

@@ -69,6 +69,9 @@ def read_chunks(text: str) -> list[dict[str, Any]]:
     lines = [line.removeprefix("data: ") for line in text.split("\n\n") if line]
     assert lines[-1] == "[DONE]"
     chunks: list[dict[str, Any]] = [msgspec.json.decode(line) for line in lines[:-1]]
+    for chunk in chunks:
+        for name in ("processing_time", "tokens_per_second"):
+            (chunk.get("usage") or {}).pop(name, None)
     return [chunk | {"id": "", "created": 0} for chunk in chunks]
 
 

@@ -1,0 +1,46 @@
+"""`TokenRate`: output tokens a second, of the last minute and since the start."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+WINDOW_S = 60
+
+
+class TokenRate:
+    """Counts of the tokens of each second; 0 a second before the first token."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began_at = clock()
+        self._num_tokens = 0
+        self._seconds = [0] * WINDOW_S  # whole second of each place
+        self._counts = [0] * WINDOW_S
+
+    def add(self, num_tokens: int) -> None:
+        """Count tokens of this moment."""
+        second = int(self._clock())
+        place = second % WINDOW_S
+        if self._seconds[place] != second:
+            self._seconds[place], self._counts[place] = second, 0
+        self._counts[place] += num_tokens
+        self._num_tokens += num_tokens
+
+    @property
+    def uptime_s(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._began_at
+
+    @property
+    def last_minute(self) -> float:
+        """Tokens a second over the last minute, or since the start if that is shorter."""
+        oldest = int(self._clock()) - WINDOW_S
+        counted = zip(self._seconds, self._counts, strict=True)
+        recent = sum(count for second, count in counted if second > oldest)
+        return recent / max(1.0, min(WINDOW_S, self.uptime_s))
+
+    @property
+    def lifetime(self) -> float:
+        """Tokens a second since the start."""
+        return self._num_tokens / max(1.0, self.uptime_s)
