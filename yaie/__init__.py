@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from yaie.config import EngineConfig
     from yaie.errors import YaieError
-    from yaie.llm import LLM
-    from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece
-    from yaie.python.prompt_output import PromptOutput
+    from yaie.llm import LLM, Engine
+    from yaie.outputs import CompletionOutput, GenerationOutput, RequestOutput, StreamPiece
+    from yaie.python.adapter import EngineAdapter, InferenceEngineAdapter
+    from yaie.python.async_llm import AsyncLLM
+    from yaie.python.choose import Choice
+    from yaie.python.fork import Fork
+    from yaie.python.inference_engine import InferenceEngine
+    from yaie.python.prompt_output import PromptOutput, ReturnSample
+    from yaie.python.warm_up import WarmupConfig
     from yaie.text.parts import ToolCall
     from yaie.types import Grammar, SamplingParams
 
@@ -22,28 +28,48 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LLM",
+    "AsyncLLM",
+    "Choice",
     "CompletionOutput",
+    "Engine",
+    "EngineAdapter",
     "EngineConfig",
+    "Fork",
+    "GenerationOutput",
     "Grammar",
+    "InferenceEngine",
+    "InferenceEngineAdapter",
     "PromptOutput",
     "RequestOutput",
+    "ReturnSample",
     "SamplingParams",
     "StreamPiece",
     "ToolCall",
+    "WarmupConfig",
     "YaieError",
     "__version__",
 ]
 
 _HOMES = {
     "LLM": "yaie.llm",
+    "AsyncLLM": "yaie.python.async_llm",
+    "Choice": "yaie.python.choose",
     "CompletionOutput": "yaie.outputs",
+    "Engine": "yaie.llm",
+    "EngineAdapter": "yaie.python.adapter",
     "EngineConfig": "yaie.config",
+    "Fork": "yaie.python.fork",
+    "GenerationOutput": "yaie.outputs",
     "Grammar": "yaie.types",
+    "InferenceEngine": "yaie.python.inference_engine",
+    "InferenceEngineAdapter": "yaie.python.adapter",
     "PromptOutput": "yaie.python.prompt_output",
     "RequestOutput": "yaie.outputs",
+    "ReturnSample": "yaie.python.prompt_output",
     "SamplingParams": "yaie.types",
     "StreamPiece": "yaie.outputs",
     "ToolCall": "yaie.text.parts",
+    "WarmupConfig": "yaie.python.warm_up",
     "YaieError": "yaie.errors",
 }
 

@@ -6,25 +6,43 @@ automatic. Used by programs, by the command line and by the benchmarks.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
 
+from yaie.errors import RequestFailed
 from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece
-from yaie.prompts import Message, Prompt
+from yaie.prompts import Message, Prompt, ReadPrompt
+from yaie.python.choose import (
+    Choice,
+    Edge,
+    best_choice,
+    edges_of,
+    encode_choices,
+    sampling_of_edge,
+)
+from yaie.python.fork import Fork
 from yaie.python.prompt_methods import PromptMethods
 from yaie.python.request_maker import CallOptions
+from yaie.python.saved import SavedEngine
+from yaie.python.threads import in_thread
+from yaie.python.warm_up import WARM_UP_SALT, WarmupConfig
 from yaie.request_arguments import GrammarLike, grammars_of, samplings_of
-from yaie.types import SamplingParams
+from yaie.text.answer import Answer
+from yaie.types import Grammar, SamplingParams
 
-__all__ = ["LLM", "CompletionOutput", "RequestOutput", "StreamPiece"]
+__all__ = ["LLM", "CompletionOutput", "Engine", "RequestOutput", "StreamPiece"]
 
 
 class LLM(PromptMethods):
     """One loaded model. Free it with `close()` or use it as a context manager.
 
-    `model` is "builtin", a folder, a GGUF file or a Hugging Face repository id; `tokenizer` is a
-    folder or a loaded one, in place of the model's own. `settings` are the fields of `EngineConfig`
-    (`dtype`, `num_slots`, `max_model_len`, ...); they replace those of a whole `config`.
+    `model` is "builtin", a folder, a GGUF file, a Hugging Face repository id, or a model that
+    transformers has loaded, which needs a tokenizer. `tokenizer` is a folder or a loaded one, in
+    place of the model's own. `inference_name` is the model's name for callers. `settings` are the
+    fields of `EngineConfig` (`dtype`, `num_slots`, ...); they replace those of a whole `config`.
 
     Several threads may call the same `LLM` at once: their requests run in the same batches. The
     waiting threads compute the steps, with the help of the kernel library's and torch's threads,
@@ -108,5 +126,154 @@ class LLM(PromptMethods):
         read, default = self._maker.read_either(prompt, tools, chat_template_kwargs)
         (sampling,) = samplings_of(sampling_params, 1, default)
         (following,) = grammars_of(grammar, 1)
-        request = self._request(read, sampling, following, CallOptions(cache_salt, priority))
+        return self._stream_read(read, sampling, following, CallOptions(cache_salt, priority))
+
+    generate_stream = stream
+
+    async def generate_async(
+        self,
+        prompts: Prompt | Sequence[Prompt],
+        sampling_params: SamplingParams | Sequence[SamplingParams] | None = None,
+        *,
+        grammar: GrammarLike | Sequence[GrammarLike | None] | None = None,
+        cache_salt: str = "",
+        priority: int = 0,
+    ) -> list[RequestOutput]:
+        """Return the outputs of `generate` while the event loop goes on.
+
+        Cancelling the task ends the requests within one step.
+        """
+        self._require_open()
+        options = CallOptions(cache_salt, priority)
+        outputs: list[RequestOutput] = []
+
+        def run(is_stopped: Callable[[], bool]) -> Generator[None, None, None]:
+            read = self._maker.read_prompts(prompts)
+            samplings = samplings_of(sampling_params, len(read), self._maker.default_sampling)
+            grammars = grammars_of(grammar, len(read))
+            answers = self._open_answers(read, samplings, grammars, options)
+            with closing(self._grow(answers, is_stopped=is_stopped)) as deltas:
+                for _ in deltas:
+                    yield
+            outputs.extend(self._made_outputs(answers, read))
+
+        async for _ in in_thread(run):
+            pass
+        return outputs
+
+    def fork(self, prefix: Prompt | Sequence[Message], *, cache_salt: str = "") -> Fork:
+        """Return a prefix, a prompt or a conversation, to be continued in several ways.
+
+        Nothing is computed before its first continuation. Raises `InvalidRequest`.
+        """
+        self._require_open()
+        read, default = self._maker.read_either(prefix)
+        return Fork(self, read, default, CallOptions(cache_salt))
+
+    def choose(
+        self,
+        prompt: Prompt | Sequence[Message],
+        choices: Sequence[str],
+        *,
+        per_token: bool = False,
+        cache_salt: str = "",
+    ) -> Choice:
+        """Return which of several texts most likely continues a prompt or a conversation.
+
+        Compares sums of log-probabilities, which favour short choices; `per_token` compares means.
+        The prompt is computed once, and so is each common beginning of choices. Raises
+        `InvalidRequest`, and `RequestFailed` if the engine fails.
+        """
+        read, _ = self._maker.read_either(prompt)
+        return self._rank(read, choices, CallOptions(cache_salt), per_token=per_token)
+
+    def warmup(self, config: WarmupConfig | None = None) -> bool:
+        """Compute batches of the sizes in `config`, so that no caller waits for a first use.
+
+        Returns False if an equal configuration is warm already. What it computes is never a hit
+        for a request.
+        """
+        self._require_open()
+        config = config or WarmupConfig()
+        if config in self._warm_ups:
+            return False
+        sampling = SamplingParams(max_tokens=config.max_tokens, temperature=0.0, ignore_eos=True)
+        for prompts in config.batches(self._info):
+            self.generate(prompts, sampling, progress=False, cache_salt=WARM_UP_SALT)
+        self._warm_ups.append(config)
+        return True
+
+    def save(self, folder: str | PathLike[str]) -> Path:
+        """Write settings and warm-ups into `folder`, for `load`; return the path of the file.
+
+        Weights stay where they are.
+        """
+        named = self._given_tokenizer
+        tokenizer = str(Path(named).resolve()) if isinstance(named, str | PathLike) else None
+        return SavedEngine(self._config, tokenizer, tuple(self._warm_ups)).write(folder)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str], **settings: Any) -> Self:
+        """Return an engine as `save` wrote it, with its warm-ups; `settings` replace its own.
+
+        Raises `ConfigError` for a folder without one, and the errors of the constructor.
+        """
+        saved = SavedEngine.read(folder)
+        llm = cls.__new__(cls)
+        # Not the constructor of a subclass, whose defaults would replace saved values.
+        LLM.__init__(llm, config=saved.config, tokenizer=saved.tokenizer, **settings)
+        for config in saved.warm_ups:
+            llm.warmup(config)
+        return llm
+
+    def start(self) -> None:
+        """Have no effect: an `LLM` is started when it is made. Raises `EngineUnavailable`."""
+        self._require_open()
+
+    def stop(self) -> None:
+        """Free the model; as `close`."""
+        self.close()
+
+    def _stream_read(
+        self,
+        read: ReadPrompt,
+        sampling: SamplingParams,
+        grammar: Grammar | None,
+        options: CallOptions,
+    ) -> Generator[StreamPiece, None, None]:
+        self._require_open()
+        request = self._request(read, sampling, grammar, options)
         return self._stream(self._maker.answer(request, read))
+
+    def _read_continuation(self, continuation: str | Sequence[int]) -> ReadPrompt:
+        """Read what follows a prefix: text without the special tokens of a whole prompt."""
+        if isinstance(continuation, str):
+            ids = self.tokenizer.encode(continuation, add_special_tokens=False)
+            return ReadPrompt(continuation, tuple(ids))
+        return self._maker.reader.read_prompt(continuation)
+
+    def _rank(
+        self, read: ReadPrompt, choices: Sequence[str], options: CallOptions, *, per_token: bool
+    ) -> Choice:
+        self._require_open()
+        sequences = encode_choices(choices, self.tokenizer)
+        edges: dict[str, Edge] = {}
+        answers: dict[str, Answer] = {}
+        for edge in edges_of(sequences):
+            behind = ReadPrompt(None, read.token_ids + edge[0])
+            request = self._request(behind, sampling_of_edge(edge), None, options)
+            edges[request.request_id] = edge
+            answers[request.request_id] = self._maker.answer(request, behind)
+        with closing(self._grow(answers)) as deltas:
+            for delta in deltas:
+                if delta.error is not None:
+                    raise RequestFailed(delta.error.message, code=delta.error.code)
+        logprobs = {
+            edges[request_id]: answer.take(0).logprobs[0].logprob
+            for request_id, answer in answers.items()
+        }
+        usage = next(iter(answers.values())).usage  # of the first edge, behind the prompt alone
+        return best_choice(choices, sequences, logprobs, usage, per_token=per_token)
+
+
+Engine = LLM  # the name in which a server takes it

@@ -42,6 +42,11 @@ class RequestOutput:
     error: str | None = None  # the cause of a finish reason "error"
 
     @property
+    def finished(self) -> bool:
+        """True: an output is made when all of its sequences have ended."""
+        return all(choice.finish_reason for choice in self.choices)
+
+    @property
     def text(self) -> str:
         """Text of the first sequence."""
         return self.choices[0].text
@@ -96,6 +101,14 @@ class StreamPiece:
     usage: Usage  # of the request so far
     reasoning: str = ""
     tool_calls: tuple[ToolCallPart, ...] = ()  # growth of the calls
+
+    @property
+    def finished(self) -> bool:
+        """True for the last piece of its sequence."""
+        return self.finish_reason is not None
+
+
+GenerationOutput = RequestOutput  # mini-vLLM's name
 
 
 def make_output(answer: Answer, prompt: str | None) -> RequestOutput:

@@ -1,7 +1,8 @@
 """`EngineClient`: the engine as the server sees it.
 
-Implemented by `ProcessClient` over a supervised child process. `LLM` works without an event loop:
-its `LocalClient` returns the same `Submission`s and is stepped by the waiting threads.
+Implemented by `ProcessClient` over a supervised child process, and by `InProcessClient`. `LLM`
+works without an event loop: its `LocalClient` returns the same `Submission`s and is stepped by the
+waiting threads.
 """
 
 from __future__ import annotations

@@ -144,6 +144,19 @@ class LocalClient:
             with contextlib.suppress(EngineUnavailable):  # the next caller gets the error
                 self._step()
 
+    def abandon(self, submissions: Sequence[Submission]) -> None:
+        """End the open ones as `close_submissions` does, but leave the step to another thread."""
+        with self._changed:
+            for submission in submissions:
+                if self._submissions.remove(submission):
+                    submission.end()
+                    self._command_abort(submission, None)
+
+    @property
+    def has_commands(self) -> bool:
+        """True if the next step has commands to obey."""
+        return bool(self._commands)
+
     def wait_until_saved(self, timeout_s: float | None) -> bool:
         """Wait for packed weights that are being written to disk; return False on timeout."""
         loop = self._loop

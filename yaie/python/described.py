@@ -8,10 +8,12 @@ from typing import Any
 
 from yaie.config import EngineConfig
 from yaie.prompts import Message, is_conversation
+from yaie.python.prompt_forms import is_tokens, kind_of
 from yaie.python.refusals import WrongType, as_builtin_errors
 from yaie.python.request_maker import RequestMaker
 from yaie.stats import EngineStats, metrics
 from yaie.text.abilities import abilities_of
+from yaie.text.answer import Answer
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import EngineInfo, SamplingParams
 
@@ -127,6 +129,27 @@ class Described(ABC):
             read = self._maker.reader.read_conversation(content, tools, chat_template_kwargs)
             return len(read.token_ids)
 
+    def open_answer(self, prompt: object, sampling: SamplingParams | None) -> Answer:
+        """Return the empty answer to a prompt or a conversation.
+
+        Raises `TypeError` or `ValueError`.
+        """
+        with as_builtin_errors():
+            if is_conversation(prompt):
+                self._check_conversation(prompt)
+                read = self._maker.reader.read_conversation(prompt, None, None)
+                default = self._maker.chat_sampling
+            elif isinstance(prompt, str | Mapping) or is_tokens(prompt):
+                read = self._maker.reader.read_prompt(prompt)
+                default = self._maker.default_sampling
+            else:
+                raise WrongType(
+                    "a prompt must be text, a list of token ids or a list of messages, each a "
+                    f"mapping with a role; got {kind_of(prompt)}",
+                    param="prompt",
+                )
+            return self._maker.answer(self._maker.request(read, sampling or default), read)
+
     def _check_conversation(self, content: object) -> None:
         if not is_conversation(content):
             raise WrongType(
@@ -139,10 +162,3 @@ class Described(ABC):
                 f"{self.info.model} has no chat template; give it text instead of messages",
                 param="messages",
             )
-
-
-def kind_of(value: object) -> str:
-    """Return the type of a value as an error shows it, with that of a list's first item."""
-    if isinstance(value, list | tuple) and value:
-        return f"a {type(value).__name__} of {type(value[0]).__name__}"
-    return type(value).__name__

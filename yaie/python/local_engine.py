@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from yaie.client.core import load_engine_core
+from yaie.client.in_process import InProcessClient
 from yaie.client.local import LocalClient
 from yaie.client.submission import Submission
 from yaie.config import BUILTIN_MODEL, ENGINE_SETTINGS, EngineConfig
@@ -24,8 +25,10 @@ from yaie.models.folder import open_folder
 from yaie.outputs import RequestOutput, StreamPiece, make_output, take_piece
 from yaie.progress import progress_bar
 from yaie.prompts import ReadPrompt, naming_index
+from yaie.python.built_module import is_module, written
 from yaie.python.described import Described
 from yaie.python.request_maker import NO_OPTIONS, CallOptions, RequestMaker
+from yaie.python.warm_up import WarmupConfig
 from yaie.setting import LARGEST_COUNT
 from yaie.stats import EngineStats
 from yaie.text.answer import Answer
@@ -43,20 +46,34 @@ class LocalEngine(Described):
 
     def __init__(
         self,
-        model: str | PathLike[str] = BUILTIN_MODEL,
+        model: str | PathLike[str] | Any = BUILTIN_MODEL,
         *,
-        tokenizer: str | PathLike[str] | Tokenizer | None = None,
+        tokenizer: str | PathLike[str] | Tokenizer | Any = None,
         config: EngineConfig | None = None,
+        inference_name: str | None = None,
         **settings: Any,
     ) -> None:
+        self._given_tokenizer = tokenizer
         has_limit = getattr(config, "max_waiting", None) not in (None, DEFAULT_QUEUE)
         if not has_limit:
             settings = {"max_waiting": UNBOUNDED_QUEUE, **settings}
-        config = engine_config(model, config, settings)
+        if inference_name is not None:
+            settings["served_model_name"] = inference_name
+        if not is_module(model):
+            self._load(engine_config(model, config, settings), tokenizer)
+            return
+        module: Any = model
+        name = str(module.config.name_or_path or type(module).__name__)
+        settings = {"served_model_name": name, "weights_cache": "off", **settings}
+        with written(module, tokenizer) as (folder, given):
+            self._load(engine_config(folder, config, settings), given)
+
+    def _load(self, config: EngineConfig, tokenizer: Any) -> None:
         if not isinstance(tokenizer, Tokenizer):  # first: it fails sooner than the weights
             folder = open_folder(config.model)  # a refused model may lack a tokenizer
             tokenizer = load_tokenizer(Path(tokenizer or folder.path))
         self._config = config
+        self._warm_ups: list[WarmupConfig] = []
         core = load_engine_core(config)
         core.use_tokenizer(tokenizer)
         self._info = core.info
@@ -88,6 +105,14 @@ class LocalEngine(Described):
     def stats(self) -> EngineStats:
         """Counters since the start and gauges of now."""
         return self._client.stats
+
+    def as_client(self) -> InProcessClient:
+        """Return an asynchronous client of this engine, for `AsyncLLM` or a server.
+
+        The engine stays this `LLM`'s to close.
+        """
+        self._require_open()
+        return InProcessClient(self._client, self._info)
 
     def wait_until_saved(self, timeout_s: float | None = None) -> bool:
         """Wait until the packed weights of a model's first start are on disk, or failed.
@@ -150,11 +175,7 @@ class LocalEngine(Described):
         options: CallOptions,
         progress: bool,
     ) -> list[RequestOutput]:
-        answers: dict[str, Answer] = {}
-        for index, each in enumerate(zip(read, samplings, grammars, strict=True)):
-            with naming_index(index, len(read)):
-                request = self._request(*each, options)
-                answers[request.request_id] = self._maker.answer(request, each[0])
+        answers = self._open_answers(read, samplings, grammars, options)
         num_done = 0
         with (
             contextlib.closing(self._grow(answers)) as deltas,
@@ -164,6 +185,26 @@ class LocalEngine(Described):
                 if answers[delta.request_id].is_over:
                     num_done += 1
                     show_done(num_done)
+        return self._made_outputs(answers, read)
+
+    def _open_answers(
+        self,
+        read: list[ReadPrompt],
+        samplings: list[SamplingParams],
+        grammars: list[Grammar | None],
+        options: CallOptions,
+    ) -> dict[str, Answer]:
+        """Return empty answers by request id. Raises `InvalidRequest` with the prompt's index."""
+        answers: dict[str, Answer] = {}
+        for index, each in enumerate(zip(read, samplings, grammars, strict=True)):
+            with naming_index(index, len(read)):
+                request = self._request(*each, options)
+                answers[request.request_id] = self._maker.answer(request, each[0])
+        return answers
+
+    def _made_outputs(
+        self, answers: Mapping[str, Answer], read: list[ReadPrompt]
+    ) -> list[RequestOutput]:
         outputs = [
             make_output(answer, prompt.text)
             for answer, prompt in zip(answers.values(), read, strict=True)

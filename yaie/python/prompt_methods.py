@@ -7,26 +7,22 @@ report a refused prompt of a list in its output.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Generator, Sequence
 from typing import Any, Literal, overload
 
-from yaie.errors import InvalidRequest
-from yaie.prompts import Message, is_conversation
 from yaie.python.concurrent_prompts import (
     ConcurrentPrompts,
     Progress,
     PromptEvent,
     check_arguments,
 )
-from yaie.python.described import kind_of
 from yaie.python.local_engine import LocalEngine
+from yaie.python.prompt_forms import OnePrompt, Sampling, is_list_of_prompts, sampling_of
 from yaie.python.prompt_output import Gathered, PromptOutput
-from yaie.python.refusals import WrongType, WrongValue, as_builtin_errors
+from yaie.python.refusals import WrongValue
 from yaie.text.answer import Answer
 from yaie.types import SamplingParams
 
-Sampling = SamplingParams | Mapping[str, Any] | None
-OnePrompt = str | Sequence[int] | Sequence[Message]
 PromptStream = Generator[str, None, PromptOutput]
 
 
@@ -62,8 +58,8 @@ class PromptMethods(LocalEngine):
         """
         self._require_open()
         sampling = sampling_of(sampling_params)
-        if not _is_list_of_prompts(prompt):
-            opened = self._open_answer(prompt, sampling)
+        if not is_list_of_prompts(prompt):
+            opened = self.open_answer(prompt, sampling)
             return self._text_stream(opened) if stream else self._outputs([opened])[0]
         answers = [self._answer_or_refusal(each, sampling) for each in prompt]
         if stream:
@@ -119,34 +115,16 @@ class PromptMethods(LocalEngine):
             prompts,
             max_concurrent_requests,
             progress_callback,
-            open_answer=lambda prompt: self._open_answer(prompt, sampling),
+            open_answer=lambda prompt: self.open_answer(prompt, sampling),
             grow=self._grow,
         )
         return call.stream() if stream else await call.results()
-
-    def _open_answer(self, prompt: object, sampling: SamplingParams | None) -> Answer:
-        """Return the empty answer to a checked prompt. Raises `WrongType` or `WrongValue`."""
-        with as_builtin_errors():
-            if is_conversation(prompt):
-                self._check_conversation(prompt)
-                read = self._maker.reader.read_conversation(prompt, None, None)
-                default = self._maker.chat_sampling
-            elif isinstance(prompt, str | Mapping) or _is_tokens(prompt):
-                read = self._maker.reader.read_prompt(prompt)
-                default = self._maker.default_sampling
-            else:
-                raise WrongType(
-                    "a prompt must be text, a list of token ids or a list of messages, each a "
-                    f"mapping with a role; got {kind_of(prompt)}",
-                    param="prompt",
-                )
-            return self._maker.answer(self._request(read, sampling or default), read)
 
     def _answer_or_refusal(
         self, prompt: object, sampling: SamplingParams | None
     ) -> Answer | PromptOutput:
         try:
-            return self._open_answer(prompt, sampling)
+            return self.open_answer(prompt, sampling)
         except WrongValue as error:
             return PromptOutput.refused(error.message)
 
@@ -168,44 +146,7 @@ class PromptMethods(LocalEngine):
         return gathered.output(answer)
 
 
-def sampling_of(given: object) -> SamplingParams | None:
-    """Return parameters given as an object or as a mapping; None stays None.
-
-    Raises `WrongType` for another type, `WrongValue` for an unknown name or a wrong value.
-    """
-    if given is None or isinstance(given, SamplingParams):
-        return given
-    if not isinstance(given, Mapping):
-        raise WrongType(
-            f"sampling_params must be SamplingParams or a mapping, got {type(given).__name__}",
-            param="sampling_params",
-        )
-    with as_builtin_errors():
-        for name in given:
-            if not isinstance(name, str):
-                raise InvalidRequest(
-                    f"{name!r:.40} is not a sampling parameter", param="sampling_params"
-                )
-        return SamplingParams(**given)
-
-
 def _whole(answer: Answer) -> PromptOutput:
     gathered = Gathered()
     gathered.take(answer)
     return gathered.output(answer)
-
-
-def _is_list_of_prompts(prompt: object) -> bool:
-    """Return True for a list of prompts or conversations, False for one and for other types."""
-    if not isinstance(prompt, list | tuple) or is_conversation(prompt):
-        return False
-    return not _is_tokens(prompt) or not prompt
-
-
-def _is_tokens(prompt: object) -> bool:
-    """Return True for one prompt of token ids, also as an array."""
-    if isinstance(prompt, str | bytes | bytearray | Mapping | Set) or not isinstance(
-        prompt, Iterable
-    ):
-        return False
-    return all(hasattr(each, "__index__") and getattr(each, "ndim", 0) == 0 for each in prompt)

@@ -80,6 +80,14 @@ class Gathered:
         """Return the record of what has been gathered."""
         return PromptOutput(**self.fields(answer))
 
+    def sample(self, answer: Answer, index: int, text: str, elapsed_s: float) -> ReturnSample:
+        """Return a piece of a stream with the growth `text`, `elapsed_s` after its first token."""
+        fields = self.fields(answer) | {"text": text, "accumulated_text": self.text}
+        if fields["finish_reason"] is None:  # the engine tells its times at the end
+            timings = Timings(total_s=elapsed_s)
+            fields |= {"tokens_per_second": decode_rate(len(self._token_ids), timings)}
+        return ReturnSample(index=index, **fields)
+
     def fields(self, answer: Answer) -> dict[str, Any]:
         """Return the fields of that record."""
         num_tokens, timings, usage = len(self._token_ids), answer.timings[0], answer.usage
