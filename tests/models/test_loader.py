@@ -102,21 +102,6 @@ def test_max_model_len(folder: Path) -> None:
         load_model(config(folder, max_model_len=100, num_slots=50))
 
 
-def longrope(folder: Path) -> None:
-    edit_json(folder / "config.json", architectures=["Phi3ForCausalLM"], model_type="phi3")
-    edit_json(
-        folder / "config.json",
-        original_max_position_embeddings=64,
-        rope_scaling={"type": "longrope", "short_factor": [1.0] * 8, "long_factor": [2.0] * 8},
-    )
-
-
-def test_longrope_beyond_its_switch(folder: Path) -> None:
-    longrope(folder)
-    with pytest.raises(ModelUnsupported, match=r"beyond 64 tokens .* second LongRoPE table"):
-        load_model(config(folder, max_model_len=65))
-
-
 def damage(**changes: Any) -> Callable[[Path], None]:
     return lambda folder: edit_json(folder / "config.json", **changes)
 

@@ -13,8 +13,8 @@ from yaie.models.architectures import REFUSED, SUPPORTED
 from yaie.models.hf_model import read_hf_config
 from yaie.models.support import (
     check_supported,
-    has_longrope,
     longest_context,
+    longrope_switch,
 )
 
 LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
@@ -183,7 +183,7 @@ def test_ropes_that_depend_on_the_position_alone(rope_type: str) -> None:
                 "original_max_position_embeddings": 4096,
                 "rope_scaling": {"type": "su", "short_factor": [], "long_factor": []},
             },
-            4096,
+            131_072,
         ),
         (
             {
@@ -193,7 +193,7 @@ def test_ropes_that_depend_on_the_position_alone(rope_type: str) -> None:
                     "original_max_position_embeddings": 8192,
                 },
             },
-            8192,
+            131_072,
         ),
         (  # as Vicuna states both lengths ...
             {
@@ -216,7 +216,9 @@ def test_longest_context(config: dict[str, Any], limit: int | None) -> None:
     assert longest_context(config) == limit
 
 
-def test_longrope_has_two_names() -> None:
-    assert has_longrope({"rope_scaling": {"type": "su"}})
-    assert has_longrope({"rope_parameters": {"rope_type": "longrope"}})
-    assert not has_longrope({"rope_scaling": {"type": "linear"}})
+def test_the_switch_of_longrope() -> None:
+    original = {"original_max_position_embeddings": 64}
+    assert longrope_switch({"rope_scaling": {"type": "su"}, **original}) == 64
+    assert longrope_switch({"rope_parameters": {"rope_type": "longrope", **original}}) == 64
+    assert longrope_switch({"rope_scaling": {"type": "su"}, "max_position_embeddings": 9}) == 9
+    assert longrope_switch({"rope_scaling": {"type": "linear"}, **original}) is None

@@ -29,6 +29,7 @@ from yaie.models.geometry import (
     read_sizes,
 )
 from yaie.models.hf_model import build_model, build_without_weights, read_hf_config
+from yaie.models.longrope import use_second_table
 from yaie.models.memory import free_bytes
 from yaie.models.memory_plan import MemoryPlan, fit_to_pool, plan_for, shown
 from yaie.models.metadata import ModelMetadata, ModelSizes
@@ -44,7 +45,7 @@ from yaie.models.quantization.quantize import (
     quantize_model,
 )
 from yaie.models.quantization.weights import count_parameters
-from yaie.models.support import check_supported
+from yaie.models.support import check_supported, longrope_switch
 from yaie.models.target import (
     name_of,
     resolve_context_len,
@@ -280,6 +281,9 @@ def _build(config: EngineConfig, source: _Source, target: _Target) -> torch.nn.M
     model = build_model(
         source.architecture, source.folder, source.hf_config, target.dtype, source.layout
     )
+    switch = longrope_switch(source.settings)
+    if switch is not None and target.context_len > switch:
+        use_second_table(model, switch)
     if target.calibration is not None:
         calibrate_model(model, target.calibration)
     if config.quantization is not None:

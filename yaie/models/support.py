@@ -195,11 +195,7 @@ def rope_tables(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def longest_context(config: dict[str, Any]) -> int | None:
-    """Return the context for which the model is computed correctly, in tokens; None: unlimited.
-
-    With LongRoPE it ends at the switch to the second table: one row beyond the switch would change
-    the keys of the whole batch.
-    """
+    """Return the context for which the model was made, in tokens; None: unlimited."""
     limit: int | None = None
     for name in _LIMITS:
         if isinstance(config.get(name), int):
@@ -207,9 +203,7 @@ def longest_context(config: dict[str, Any]) -> int | None:
             break
     for rope_type, table in rope_tables(config):
         original = table.get(_ORIGINAL_LIMIT) or config.get(_ORIGINAL_LIMIT)
-        if rope_type == LONGROPE and isinstance(original, int):
-            limit = original if limit is None else min(limit, original)
-        elif rope_type == "yarn" and isinstance(original, int) and limit is not None:
+        if rope_type == "yarn" and isinstance(original, int) and limit is not None:
             limit = max(limit, int(original * float(table.get("factor") or 1)))
         elif rope_type == "linear" and limit is not None:
             # Vicuna states both lengths; elsewhere the first one is scaled already.
@@ -219,6 +213,10 @@ def longest_context(config: dict[str, Any]) -> int | None:
     return limit
 
 
-def has_longrope(config: dict[str, Any]) -> bool:
-    """Return True if the model switches rope tables at `longest_context`."""
-    return any(rope_type == LONGROPE for rope_type, _ in rope_tables(config))
+def longrope_switch(config: dict[str, Any]) -> int | None:
+    """Return the length in tokens up to which LongRoPE's first table counts; None: no LongRoPE."""
+    for rope_type, table in rope_tables(config):
+        if rope_type == LONGROPE:
+            original = table.get(_ORIGINAL_LIMIT) or config.get(_ORIGINAL_LIMIT)
+            return int(original or longest_context(config) or 0)
+    return None

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 
 from yaie.config import EngineConfig
-from yaie.errors import ConfigError, ModelUnsupported
+from yaie.errors import ConfigError
 from yaie.models.checkpoint import Checkpoint
 from yaie.models.quantization.layout import QuantizedLayout
-from yaie.models.support import has_longrope, longest_context
+from yaie.models.support import longest_context, longrope_switch
 
 log = logging.getLogger(__name__)
 
@@ -48,22 +48,24 @@ def resolve_dtype(
 
 
 def resolve_context_len(config: EngineConfig, settings: dict[str, Any]) -> int:
-    """Return the context in tokens.
+    """Return the context in tokens. Raises `ConfigError` if the settings ask for more.
 
-    Raises `ConfigError` or `ModelUnsupported` if the settings ask for more than the model's.
+    By default, that of LongRoPE ends where its first table ends.
     """
-    limit = longest_context(settings)
+    limit, switch = longest_context(settings), longrope_switch(settings)
     wanted = config.max_model_len
+    if wanted is None and switch is not None and limit is not None and switch < limit:
+        log.info(
+            "max_model_len is %d, where the first table of LongRoPE ends; up to --max-model-len %d "
+            "the second table counts for all prompts",
+            switch,
+            limit,
+        )
+        return switch
     if wanted is None:
         return _CONTEXT_WITHOUT_LIMIT if limit is None else limit
     if limit is None or wanted <= limit:
         return wanted
-    if has_longrope(settings):
-        raise ModelUnsupported(
-            f"max_model_len is {wanted}, but beyond {limit} tokens this model switches to its "
-            f"second LongRoPE table, for every request of a batch at once; use at most {limit}",
-            param="max_model_len",
-        )
     raise ConfigError(
         f"max_model_len is {wanted}, but the model was made for {limit} tokens; use at most that",
         param="max_model_len",
