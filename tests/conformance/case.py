@@ -43,6 +43,7 @@ class Case:
     note: str
     settings: dict[str, Any] = field(default_factory=dict)
     reach: int | None = None  # number of last tokens with a clear effect on a logit; None: all
+    gain: float = 1.0  # of the matrices; less for a model that amplifies rounding
 
     def config(self) -> Any:
         """Build the transformers config.
@@ -64,7 +65,7 @@ class Case:
                     parameter.add_(torch.randn_like(parameter) * 0.1)
                 else:
                     wide = "q_proj" in name or "k_proj" in name or "qkv" in name
-                    parameter.normal_(0, 0.25 if wide else 0.15)
+                    parameter.normal_(0, self.gain * (0.25 if wide else 0.15))
         return model
 
 

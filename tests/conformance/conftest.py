@@ -101,7 +101,7 @@ _KINDRED = {
     *("exaone-moe", "glm4-moe", "glm4-moe-lite", "gpt2-by-layer", "granite-hybrid", "granite-moe"),
     *("granite-moe-shared", "hy-v3", "llama-linear", "llama-mha", "llama-tied", "mellum"),
     *("minimax-m2", "mixtral", "nanochat", "olmo", "phi", "phi3-partial", "phimoe", "solar-open"),
-    *("gemma4-unified", "hunyuan-alpha", "qwen2.5-vl", "muse-glimmer", "mllama"),
+    *("gemma4-unified", "hunyuan-alpha", "qwen2.5-vl", "muse-glimmer", "mllama", "hunyuan-moe"),
 }
 # Wrappers whose text part is computed by a class with a case of its own, in the slow run alone.
 # tests/models/test_wrappers.py compares each with that class, number for number.

@@ -166,6 +166,18 @@ MIXTURES: tuple[Case, ...] = (
         {**MIXTURE, **rope("default", partial_rotary_factor=0.5)},
     ),
     Case(
+        "hunyuan-moe",
+        "HunYuanMoEV1ForCausalLM",
+        "q and k norms after rope, experts and a shared one",
+        {**MIXTURE, "moe_topk": 2, "num_shared_expert": 1},
+    ),
+    Case(
+        "mimo-v2",
+        "MiMoV2FlashForCausalLM",
+        "sinks and twice the KV heads in layers with a window, values narrower than keys, experts",
+        {**MIXTURE, **MIXED, "v_head_dim": 8},
+    ),
+    Case(
         "mistral4",
         "Mistral4ForCausalLM",
         "latent attention stored expanded, queries scaled by position, experts",

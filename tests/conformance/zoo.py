@@ -100,7 +100,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "phi3-longrope",
         "Phi3ForCausalLM",
-        "LongRoPE up to its switch",
+        "LongRoPE",
         {
             "max_position_embeddings": 4 * LONGROPE_SWITCH,
             "original_max_position_embeddings": LONGROPE_SWITCH,
@@ -184,6 +184,13 @@ CASES: tuple[Case, ...] = (
             "attention_multiplier": 0.3,
             "position_embedding_type": "rope",
         },
+    ),
+    Case(
+        "nemotron",
+        "NemotronForCausalLM",
+        "partial rotary, squared ReLU, layers that drop keywords",
+        {"num_hidden_layers": 3},
+        gain=0.6,
     ),
     Case("hunyuan", "HunYuanDenseV1ForCausalLM", "q and k norms after rope"),
     Case(

@@ -8,7 +8,13 @@ import pytest
 import torch
 
 from yaie.errors import ModelUnsupported
-from yaie.models.attention_hook import IGNORED_KEYWORDS, LayerArguments, attend
+from yaie.models.attention_hook import (
+    IGNORED_KEYWORDS,
+    STEP_KEYWORD,
+    LayerArguments,
+    attend,
+    passing,
+)
 
 
 class Recorder:
@@ -44,6 +50,17 @@ def test_arguments_reach_the_step() -> None:
     assert asked == (0.5, 7, 3.0, sinks)
 
 
+def test_a_model_that_drops_keywords_attends_in_the_current_step() -> None:
+    recorder = Recorder()
+    queries = torch.zeros(1, 2, 3, 16)
+    with passing(recorder) as step:
+        assert step == {STEP_KEYWORD: recorder}
+        attend(torch.nn.Identity(), queries, queries, queries, None, scaling=0.5)
+    assert recorder.arguments.scale == 0.5
+    with pytest.raises(ModelUnsupported, match="outside of a step"):
+        attend(torch.nn.Identity(), queries, queries, queries, None)
+
+
 def test_default_scale() -> None:
     assert call() == (0.25, None, None, None)
 
@@ -65,7 +82,7 @@ def test_keywords_that_are_none_are_ignored() -> None:
         ({"is_causal": False}, "passes is_causal=False"),
         ({"dropout": 0.1}, "dropout"),
         ({"mask": torch.zeros(1, 1, 3, 3)}, "mask of its own"),
-        ({"yaie_step": None}, "does not pass keywords on"),
+        ({"yaie_step": None}, "attends outside of a step"),
     ],
 )
 def test_arguments_that_change_the_result_are_refused(

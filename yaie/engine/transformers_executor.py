@@ -15,7 +15,7 @@ from yaie.engine.decode_graphs import DecodeGraphs
 from yaie.engine.pool_memory import PoolMemory
 from yaie.kernels.library import Library
 from yaie.kvcache.pool import KVPool
-from yaie.models.attention_hook import STEP_KEYWORD
+from yaie.models.attention_hook import passing
 from yaie.models.fused.decoder import FusedDecoder
 from yaie.models.loader import LoadedModel
 from yaie.models.native.agreement import DecoderDiffers, check_agreement, comparison_plan
@@ -76,14 +76,15 @@ class TransformersExecutor:
         if self._fused is not None:
             return self._fused.forward(batch)
         assert self.loaded.model is not None, "a packed model has no original"
-        output = self.loaded.model(
-            input_ids=batch.token_ids[None],
-            position_ids=batch.positions[None],
-            attention_mask=None,
-            use_cache=False,
-            logits_to_keep=batch.logit_rows,
-            **{STEP_KEYWORD: batch},
-        )
+        with passing(batch) as step:
+            output = self.loaded.model(
+                input_ids=batch.token_ids[None],
+                position_ids=batch.positions[None],
+                attention_mask=None,
+                use_cache=False,
+                logits_to_keep=batch.logit_rows,
+                **step,
+            )
         logits: torch.Tensor = output.logits[0].float()
         return logits
 

@@ -61,11 +61,13 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture(
         "HunYuanDenseV1ForCausalLM", "hunyuan_v1_dense", "Hunyuan 0.5B to 7B, HY-MT"
     ),
+    SupportedArchitecture("HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", "Hunyuan A13B"),
     SupportedArchitecture("HYV3ForCausalLM", "hy_v3", "Hy3"),
     SupportedArchitecture("LagunaForCausalLM", "laguna", "Laguna"),
     SupportedArchitecture("LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi"),
     SupportedArchitecture("MellumForCausalLM", "mellum", "Mellum 2"),
     SupportedArchitecture("MiniMaxM2ForCausalLM", "minimax_m2", "MiniMax-M2, M2.5"),
+    SupportedArchitecture("MiMoV2FlashForCausalLM", "mimo_v2_flash", "MiMo-V2-Flash"),
     SupportedArchitecture(
         "Ministral3ForCausalLM", "ministral3", "Ministral 3, text-only checkpoints"
     ),
@@ -75,6 +77,7 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("MistralForCausalLM", "mistral", "Mistral 7B, Mistral Nemo"),
     SupportedArchitecture("MixtralForCausalLM", "mixtral", "Mixtral 8x7B, 8x22B"),
     SupportedArchitecture("NanoChatForCausalLM", "nanochat", "nanochat"),
+    SupportedArchitecture("NemotronForCausalLM", "nemotron", "Nemotron 4, Minitron"),
     SupportedArchitecture("Olmo2ForCausalLM", "olmo2", "OLMo 2"),
     SupportedArchitecture("Olmo3ForCausalLM", "olmo3", "OLMo 3"),
     SupportedArchitecture("OlmoeForCausalLM", "olmoe", "OLMoE"),
@@ -113,10 +116,6 @@ ENCODER_DECODER = "it is an encoder-decoder: its decoder also attends to the enc
 _INDEXED = (
     "its layers choose their keys by an index of their own (sparse attention), which the pool does "
     "not hold yet"
-)
-_KEYWORDS = (
-    "its layers do not pass keywords on to the attention function, so keys and values cannot be "
-    "found in the pool"
 )
 _BIDIRECTIONAL = "its attention is bidirectional, and it does not generate text"
 _IMAGES = "it takes images or audio, and its text is not in the conformance suite"
@@ -166,7 +165,6 @@ REFUSED: dict[str, str] = {
     "deepseek_v32": _INDEXED,
     "deepseek_v4": _INDEXED,
     "glm_moe_dsa": _INDEXED,
-    "nemotron": _KEYWORDS,
     "paligemma": _PREFIX,
     "phi4_multimodal": _IMAGES,
     "qwen2_5_omni": _IMAGES,

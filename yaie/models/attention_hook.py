@@ -1,13 +1,17 @@
 """The attention function that transformers calls in every layer of a model loaded by YAIE.
 
 It checks every keyword and passes the layer to the step (at load: to the geometry probe), which
-came down through the model as the keyword `yaie_step`. transformers passes no mask to a custom
-implementation. A model with a mask of its own is refused: its mask may hide any key.
+came down through the model as the keyword `yaie_step`. A few models drop keywords on the way: a
+context variable holds the step for them. transformers passes no mask to a custom implementation. A
+model with a mask of its own is refused: its mask may hide any key.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -55,6 +59,19 @@ class LayerExecutor(Protocol):
         """Attend with [1, heads, rows, width] tensors; return [1, rows, heads, width]."""
 
 
+_CURRENT: ContextVar[LayerExecutor | None] = ContextVar("yaie_step", default=None)
+
+
+@contextmanager
+def passing(step: LayerExecutor) -> Iterator[dict[str, Any]]:
+    """Yield the keyword that hands a step to a model called inside."""
+    token = _CURRENT.set(step)
+    try:
+        yield {STEP_KEYWORD: step}
+    finally:
+        _CURRENT.reset(token)
+
+
 def attend(
     module: torch.nn.Module,
     query: torch.Tensor,
@@ -74,10 +91,11 @@ def attend(
 
     Raises `ModelUnsupported` for an argument that would silently change the result.
     """
-    if yaie_step is None:
+    step = _CURRENT.get() if yaie_step is None else yaie_step
+    if step is None:
         raise ModelUnsupported(
-            f"{type(module).__name__} does not pass keywords on to its attention function, so keys "
-            f"and values cannot be found in the pool"
+            f"{type(module).__name__} attends outside of a step, so keys and values cannot be "
+            f"found in the pool"
         )
     if attention_mask is not None:
         raise ModelUnsupported(f"{type(module).__name__} brings an attention mask of its own")
@@ -89,7 +107,7 @@ def attend(
         raise ModelUnsupported(f"{type(module).__name__} is not causal: tokens see later ones")
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     arguments = LayerArguments(scale, sliding_window, softcap, s_aux)
-    return yaie_step.attend(module, query, key, value, arguments), None
+    return step.attend(module, query, key, value, arguments), None
 
 
 def _check_keywords(module: torch.nn.Module, others: dict[str, object]) -> None:

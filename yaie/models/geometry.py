@@ -17,11 +17,13 @@ from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
 from yaie.errors import ModelUnsupported
 from yaie.kvcache.pool import LayerShape
-from yaie.models.attention_hook import STEP_KEYWORD, LayerArguments
+from yaie.models.attention_hook import LayerArguments, passing
 from yaie.models.metadata import ModelSizes
 
 _LAYER = "yaie_layer"  # attribute of an attention module: the index of its spec
 _PROBE_TOKENS = 2
+# Its values are narrower than its keys, and its layers with a window have twice the KV heads.
+_NARROW_VALUES = "mimo_v2_flash"
 
 
 def layer_of(module: torch.nn.Module) -> int:
@@ -78,13 +80,14 @@ def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:
     """
     layers = layer_configs(config)
     modes = getattr(config, "kv_sharing_modes", None) or [None] * len(layers)
+    types = getattr(config, "layer_types", None) or [""] * len(layers)
     return [
-        None if mode == "reuse" else _layer_shape(layer)
-        for layer, mode in zip(layers, modes, strict=True)
+        None if mode == "reuse" else _layer_shape(layer, layer_type)
+        for layer, mode, layer_type in zip(layers, modes, types, strict=True)
     ]
 
 
-def _layer_shape(layer: Any) -> LayerShape:
+def _layer_shape(layer: Any, layer_type: str) -> LayerShape:
     heads = layer.num_attention_heads
     if getattr(layer, "kv_lora_rank", None):  # latent attention is stored expanded, per head
         key_width = layer.qk_nope_head_dim + layer.qk_rope_head_dim
@@ -93,6 +96,9 @@ def _layer_shape(layer: Any) -> LayerShape:
     if getattr(layer, "multi_query", False):
         kv_heads = 1
     head_dim = getattr(layer, "head_dim", None) or layer.hidden_size // heads
+    if layer.model_type == _NARROW_VALUES:
+        doubled = 2 if layer_type == "sliding_attention" else 1
+        return LayerShape(doubled * int(kv_heads), int(head_dim), int(layer.v_head_dim))
     return LayerShape(int(kv_heads), int(head_dim), int(head_dim))
 
 
@@ -104,13 +110,13 @@ def probe_geometry(model: Any, device: torch.device) -> tuple[AttentionSpec, ...
     """
     probe = _GeometryProbe()
     positions = torch.arange(_PROBE_TOKENS, device=device)[None]
-    with torch.inference_mode():
+    with torch.inference_mode(), passing(probe) as step:
         output = model(
             input_ids=torch.zeros_like(positions),
             position_ids=positions,
             attention_mask=None,
             use_cache=False,
-            **{STEP_KEYWORD: probe},
+            **step,
         )
     if not probe.specs:
         raise ModelUnsupported(f"{type(model).__name__} has no attention layer that YAIE can serve")

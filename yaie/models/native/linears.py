@@ -15,7 +15,7 @@ from yaie.kernels.library import Library
 from yaie.models.memory import trim_heap
 from yaie.models.native.packing import KINDS, Packer
 from yaie.models.native.structure import LinearParts
-from yaie.models.quantization.weights import QuantizedLinear
+from yaie.models.quantization.weights import READ_BY_THEIR_OWNER, QuantizedLinear
 
 # Number of freed weights at which the heap is trimmed.
 _TRIM_AFTER = 32_000_000
@@ -54,6 +54,8 @@ def packable_linears(
             found[name] = module
             continue
         if not isinstance(module, nn.Linear) or type(module) is not nn.Linear:
+            continue
+        if name.endswith(READ_BY_THEIR_OWNER):
             continue
         if module.weight.data_ptr() != embedding.weight.data_ptr():
             found[name] = module

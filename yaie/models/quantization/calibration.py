@@ -19,7 +19,7 @@ from torch import nn
 
 from yaie.attention.reference import ReferenceBackend
 from yaie.errors import ModelUnsupported, StartupError, first_line
-from yaie.models.attention_hook import STEP_KEYWORD, LayerArguments
+from yaie.models.attention_hook import LayerArguments, passing
 from yaie.models.geometry import spec_of, whole_sequence_plan
 from yaie.models.quantization.calibration_plan import Calibration, Method
 from yaie.models.quantization.decoder_layers import decoder_layers, rounded_linears
@@ -77,13 +77,15 @@ def _calibrate(model: Any, calibration: Calibration) -> int:
 class _Run:
     """A sequence on its way through the decoder."""
 
+    attention: _CausalAttention
     hidden: Any = None  # [1, tokens, hidden]: the input of the next layer
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
 
     def next(self, layer: nn.Module, index: int) -> Any:
         """Return the output of a layer."""
         arguments, keywords = self.calls[index]
-        return layer(self.hidden, *arguments, **keywords)
+        with passing(self.attention):
+            return layer(self.hidden, *arguments, **keywords)
 
     def advance(self, output: Any, index: int) -> None:
         """Take a layer's output as the input of the next one."""
@@ -237,18 +239,19 @@ def _round_layer(
 def _forward(model: Any, tokens: Sequence[int]) -> None:
     """Run the decoder, without the head, on one sequence."""
     ids = torch.tensor([list(tokens)])
-    model.base_model(
-        input_ids=ids,
-        position_ids=torch.arange(ids.shape[1])[None],
-        attention_mask=None,
-        use_cache=False,
-        **{STEP_KEYWORD: _CausalAttention(ids.shape[1])},
-    )
+    with passing(_CausalAttention(ids.shape[1])) as step:
+        model.base_model(
+            input_ids=ids,
+            position_ids=torch.arange(ids.shape[1])[None],
+            attention_mask=None,
+            use_cache=False,
+            **step,
+        )
 
 
 def _record(model: Any, layers: Mapping[str, nn.Module], tokens: Sequence[int]) -> _Run:
     """Return a run before the first layer; layers are skipped while the model calls them."""
-    run = _Run()
+    run = _Run(_CausalAttention(len(tokens)))
 
     def skip(hidden: Any, *arguments: Any, **keywords: Any) -> Any:
         if run.hidden is None:

@@ -15,7 +15,12 @@ from torch import nn
 
 from yaie.models.quantization.grid import best_grid
 from yaie.models.quantization.layout import DEQUANTIZING_BYTES, scale_nbytes
-from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
+from yaie.models.quantization.weights import (
+    READ_BY_THEIR_OWNER,
+    QuantizedLinear,
+    QuantizedWeight,
+    join,
+)
 
 INT4_GROUP_SIZE = 64
 _INT8_MOST = 127  # and -127: int8 is symmetric
@@ -55,9 +60,9 @@ def _round(weight: torch.Tensor, bits: int, group: int) -> QuantizedWeight:
     return QuantizedWeight(4, values.reshape_as(weight), grid.scales, grid.points.to(torch.int8))
 
 
-def _is_rounded(module: nn.Module) -> bool:
+def _is_rounded(name: str, module: nn.Module) -> bool:
     """Return whether a module is quantized; other classes may store weights differently."""
-    return type(module) is nn.Linear
+    return type(module) is nn.Linear and not name.endswith(READ_BY_THEIR_OWNER)
 
 
 def _kind_for(name: str, linear: nn.Module, head: nn.Module | None, kind: str) -> str:
@@ -75,7 +80,7 @@ def quantize_model(model: nn.Module, kind: str, device: torch.device | None = No
     embedding = model.get_input_embeddings()  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
     tied = head is not None and head.weight.data_ptr() == embedding.weight.data_ptr()
-    named = [(name, m) for name, m in model.named_modules() if _is_rounded(m)]
+    named = [(name, m) for name, m in model.named_modules() if _is_rounded(name, m)]
     for name, linear in named:
         is_head = linear is head
         weight = quantize_weight(linear.weight.to(device), _kind_for(name, linear, head, kind))
@@ -184,7 +189,7 @@ def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
     stays = {id(parameter): parameter.numel() for parameter in model.parameters()}
     layers = []
     for name, linear in model.named_modules():
-        if not isinstance(linear, nn.Linear) or not _is_rounded(linear):
+        if not isinstance(linear, nn.Linear) or not _is_rounded(name, linear):
             continue
         outputs, inputs = linear.weight.shape
         bits, group = grouping(inputs, _kind_for(name, linear, head, kind))
@@ -198,6 +203,6 @@ def estimate_rounding(model: nn.Module, kind: str) -> Rounding:
 
 def is_calibrated(name: str, module: nn.Module) -> bool:
     """Return whether a part of a decoder layer is one that int4 rounds to 4 bits."""
-    if not isinstance(module, nn.Linear) or not _is_rounded(module):
+    if not isinstance(module, nn.Linear) or not _is_rounded(name, module):
         return False
     return grouping(int(module.weight.shape[1]), _kind_for(name, module, None, "int4"))[0] == 4

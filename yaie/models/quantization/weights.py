@@ -16,6 +16,9 @@ from torch import nn
 
 from yaie.models.quantization.layout import scale_nbytes
 
+# Suffixes of linear layers whose owner reads the dtype of their weight: the router of Hunyuan.
+READ_BY_THEIR_OWNER = (".gate.wg",)
+
 
 @dataclass(frozen=True, slots=True)
 class QuantizedWeight:
