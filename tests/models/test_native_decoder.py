@@ -25,7 +25,8 @@ from yaie.engine.choose_executor import choose_executor
 from yaie.kernels.loader import load
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.native import decoder as rewrite
-from yaie.models.native.agreement import DecoderDiffers, comparison_plan
+from yaie.models.native import structure
+from yaie.models.native.agreement import DecoderDiffers, comparison_plan, far_plan
 from yaie.models.native.structure import (
     NotRecognised,
     recognise,
@@ -157,6 +158,42 @@ def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
     assert executor.name == "native"
     found = executor.execute(comparison_plan(loaded))
     torch.testing.assert_close(found, expected, atol=5e-5, rtol=5e-5)
+
+
+@needs_library
+def test_a_difference_at_far_positions_alone_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Queries scaled by their position, in a structure that hides it."""
+    loaded = load_case("ministral3", tmp_path)
+    monkeypatch.setattr(structure, "_require_positions_in_tables_only", lambda _: None)
+    with pytest.raises(DecoderDiffers, match="logits of the packed weights are off"):
+        choose_executor(loaded)
+    monkeypatch.setattr(rewrite, "far_plan", lambda _: None)
+    assert choose_executor(load_case("ministral3", tmp_path)).name == "native"
+
+
+@needs_library
+def test_far_positions_are_computed_like_near_ones(tmp_path: Path) -> None:
+    case = replace(_CASES["llama"], settings={"max_position_embeddings": 40_000})
+    save(case, case.build(), tmp_path)
+    config = EngineConfig(model=str(tmp_path), num_slots=40_000)
+    loaded = load_model(config)
+    plan = far_plan(loaded)
+    assert plan is not None
+    assert plan.positions.max() == 39_999
+    expected = choose_executor(loaded, may_pack=False).execute(plan)
+    executor = choose_executor(loaded)
+    assert executor.name == "native"
+    torch.testing.assert_close(executor.execute(plan), expected, atol=5e-5, rtol=5e-5)
+    assert (expected - executor.execute(comparison_plan(loaded))).abs().max() > 0.01
+
+
+def test_a_context_of_the_short_comparison_has_no_far_one(tmp_path: Path) -> None:
+    save(_CASES["llama"], _CASES["llama"].build(), tmp_path)
+    for length, found in ((16, False), (17, True)):
+        loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256, max_model_len=length))
+        assert (far_plan(loaded) is not None) == found
 
 
 @needs_library

@@ -18,7 +18,12 @@ from yaie.kvcache.pool import KVPool
 from yaie.models.attention_hook import passing
 from yaie.models.fused.decoder import FusedDecoder
 from yaie.models.loader import LoadedModel
-from yaie.models.native.agreement import DecoderDiffers, check_agreement, comparison_plan
+from yaie.models.native.agreement import (
+    DecoderDiffers,
+    check_agreement,
+    comparison_plan,
+    far_plan,
+)
 from yaie.models.native.linears import pack_linears, packable_linears
 from yaie.models.native.packing import Packer
 
@@ -141,11 +146,14 @@ class TransformersExecutor:
     def fuse(self, decoder: FusedDecoder) -> None:
         """Run the layers by this decoder from now on, if its logits are the original's."""
         loaded = self.loaded
-        plan = comparison_plan(loaded)
-        expected = self.execute(plan)
+        plans = [plan for plan in (comparison_plan(loaded), far_plan(loaded)) if plan is not None]
+        expected = [self.execute(plan) for plan in plans]
         self._fused = decoder
         try:
-            error = check_agreement(loaded, self.execute(plan), expected)
+            error = max(
+                check_agreement(loaded, self.execute(plan), logits)
+                for plan, logits in zip(plans, expected, strict=True)
+            )
         except Exception as reason:  # Triton's: no compiler, an unknown device
             self._fused = None
             log.warning("transformers runs the model, because its fused layers failed: %s", reason)

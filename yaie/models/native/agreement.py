@@ -1,4 +1,4 @@
-"""The comparison of packed weights with the original model, on one step made for it.
+"""The comparison of packed weights with the original model, on steps made for it.
 
 Used at load, by the packed decoder and by packed linear layers.
 """
@@ -49,16 +49,33 @@ def has_room_to_compare(loaded: LoadedModel) -> bool:
 def comparison_plan(loaded: LoadedModel) -> StepPlan:
     """Plan two short sequences with a common prefix, with the logits of all rows."""
     shared, own = (_SHARED, _OWN) if has_room_to_compare(loaded) else (1, 0)
+    return _plan(loaded, shared, own, first_own=shared)
+
+
+def far_plan(loaded: LoadedModel) -> StepPlan | None:
+    """Plan the same tokens, those after the common prefix at the end of the context.
+
+    A model may compute far positions in its own way, by another rope table or scaled queries. None
+    without room, or for a context that short sequences fill.
+    """
+    first = loaded.max_model_len - _OWN
+    if not has_room_to_compare(loaded) or first <= _SHARED:
+        return None
+    return _plan(loaded, _SHARED, _OWN, first_own=first)
+
+
+def _plan(loaded: LoadedModel, shared: int, own: int, *, first_own: int) -> StepPlan:
+    """Plan a prefix at position 0, and two branches of `own` tokens at position `first_own`."""
     length = shared + own
     count = shared + 2 * own
     token_ids = np.arange(count, dtype=np.int64) * 31 % loaded.vocab_size
     slots = np.arange(count, dtype=np.int64)
     branches = [
-        Segment(slots[first : first + own], shared, first, first + own, level=1)
+        Segment(slots[first : first + own], first_own, first, first + own, level=1)
         for first in (shared, shared + own)
         if own
     ]
-    positions = np.concatenate([np.arange(shared), *[np.arange(shared, shared + own)] * 2])
+    positions = np.concatenate([np.arange(shared), *[np.arange(first_own, first_own + own)] * 2])
     return StepPlan(
         token_ids=token_ids,
         positions=positions.astype(np.int64),

@@ -25,7 +25,12 @@ from yaie.kernels.structures import DTYPES, Layer
 from yaie.kvcache.pool import KVPool
 from yaie.models.loader import LoadedModel
 from yaie.models.memory import MappedFiles, trim_heap
-from yaie.models.native.agreement import DecoderDiffers, check_agreement, comparison_plan
+from yaie.models.native.agreement import (
+    DecoderDiffers,
+    check_agreement,
+    comparison_plan,
+    far_plan,
+)
 from yaie.models.native.exactness import check_exact, not_exact
 from yaie.models.native.packed_weights import PackedWeights
 from yaie.models.native.packing import KINDS, Packer
@@ -198,12 +203,16 @@ def build_native_decoder(
         level = logging.INFO if loaded.dtype in KINDS else logging.WARNING  # slower than need be
         log.log(level, "transformers runs the model: %s", reason)
         return None
-    plan = comparison_plan(loaded)
+    # Batch-invariant attention takes paths without gaps only.
+    plan, far = comparison_plan(loaded), None if exact else far_plan(loaded)
     expected = execute(plan)
+    expected_far = None if far is None else execute(far)
     decoder = _pack_decoder(loaded, parts, pool, kernels, exact=exact)
     found = decoder.execute(plan)
     decoder.sample = _sample(found)
     error = check_agreement(loaded, found, expected)
+    if far is not None and expected_far is not None:
+        error = max(error, check_agreement(loaded, decoder.execute(far), expected_far))
     if exact:
         check_exact(decoder.execute, plan, found)
     log.info("the kernel library runs the model; relative error of its logits: %.1e", error)

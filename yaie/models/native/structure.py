@@ -226,7 +226,8 @@ def _require_children(
 def _require_positions_in_tables_only(config: Any) -> None:
     """Require queries that are scaled alike at all positions.
 
-    Ministral 3 scales those beyond its original length: the short comparison would not show it.
+    Ministral 3 scales those beyond its original length. The comparison at the end of the context
+    would refuse the packed model, after the work of packing it.
     """
     table = getattr(config, "rope_parameters", None)
     if isinstance(table, dict) and table.get("llama_4_scaling_beta"):
