@@ -45,6 +45,7 @@ FORMS: list[tuple[list[str], Callable[[str], bool]]] = [
     (["--schema", "{file}"], fits_schema),
     (["--regex", "[0-9]{3}-[a-f]{2}"], code),
     (["--choice", "yes, it is", "--choice", "no"], lambda text: text in ("yes, it is", "no")),
+    (["--choices", "yes,no"], lambda text: text in ("yes", "no")),
 ]
 
 

@@ -23,6 +23,20 @@ Choices = Annotated[
     list[str] | None,
     typer.Option("--choice", help="a text that may be the answer; repeatable", metavar="TEXT"),
 ]
+ChoiceList = Annotated[
+    str | None,
+    typer.Option("--choices", help="such texts, separated by commas", metavar="A,B,C"),
+]
+
+
+def listed_choices(choices: list[str] | None, listed: str | None) -> list[str] | None:
+    """Return the texts of --choice and of --choices. Raises a usage error for an empty list."""
+    if listed is None:
+        return choices
+    found = [text.strip() for text in listed.split(",") if text.strip()]
+    if not found:
+        raise usage_error(f"--choices {listed!r} names no text", advice="--choices yes,no")
+    return [*(choices or []), *found]
 
 
 def grammar_of(schema: Path | None, regex: str | None, choices: list[str] | None) -> Grammar | None:

@@ -22,6 +22,7 @@ from yaie.cli import (
     serve,
     storage,
     terminal,
+    tokenize,
     version,
 )
 from yaie.cli.dispatch import STORAGE_COMMANDS, edit_distance, with_command
@@ -51,9 +52,10 @@ app.command("pull")(storage.pull)
 app.command("list")(storage.list_models)
 app.command("show")(storage.show)
 app.command("rm")(storage.remove)
+app.command("tokenize")(tokenize.tokenize)
 app.command("version")(version.version)
 COMMANDS = (
-    *("run", "chat", "serve", "demo", "bench", "doctor", "models", "version"),
+    *("run", "chat", "serve", "demo", "bench", "doctor", "models", "tokenize", "version"),
     *STORAGE_COMMANDS,
 )
 # Bare words that may follow a command.

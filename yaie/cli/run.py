@@ -20,7 +20,14 @@ import typer
 from yaie.cli import terminal
 from yaie.cli.answers import AnswerSource, FinishedAnswer, Message, Question
 from yaie.cli.failures import TIMED_OUT, CommandFailed, usage_error
-from yaie.cli.grammar_options import Choices, Regex, Schema, grammar_of
+from yaie.cli.grammar_options import (
+    ChoiceList,
+    Choices,
+    Regex,
+    Schema,
+    grammar_of,
+    listed_choices,
+)
 from yaie.cli.options import ENGINE_FLAGS, settings_options, warn_of_unknown_variables
 from yaie.cli.sampling_options import SamplingOptions, sampling_flags
 
@@ -60,6 +67,7 @@ def run(
     schema: Schema = None,
     regex: Regex = None,
     choice: Choices = None,
+    choices: ChoiceList = None,
     options: SamplingOptions,
     raw: Annotated[bool, typer.Option("--raw", help="no chat template: continue the text")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object at the end")] = False,
@@ -89,7 +97,7 @@ def run(
             why="--raw skips the chat template, which holds the system prompt",
             advice="put the text at the front of the prompt",
         )
-    grammar = grammar_of(schema, regex, choice)
+    grammar = grammar_of(schema, regex, listed_choices(choice, choices))
     with contextlib.ExitStack() as stack:
         stack.enter_context(time_limit(timeout))
         text = read_prompt(prompt or [], file or [])  # a slow pipe counts as well

@@ -1,0 +1,77 @@
+"""`yaie tokenize`: the tokens of a text, as a model reads it, without its weights."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from yaie.cli.failures import usage_error
+from yaie.cli.run import System, conversation, read_prompt
+from yaie.config import BUILTIN_MODEL
+
+
+def tokenize(
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(help="the text; piped text is put before it", metavar="TEXT"),
+    ] = None,
+    *,
+    system: System = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option("--file", "-f", help="text put before the text; repeatable", metavar="PATH"),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help=f"the model [{BUILTIN_MODEL}]")
+    ] = None,
+    as_chat: Annotated[
+        bool, typer.Option("--chat", help="the prompt of a chat, by the model's template")
+    ] = False,
+    count: Annotated[bool, typer.Option("--count", help="the number of tokens alone")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False,
+) -> None:
+    """Show the tokens of a text: id and characters, one a line.
+
+    --chat shows the whole prompt of a chat, which a server caches and counts; -s belongs to it.
+    The weights of the model are neither downloaded nor read.
+    """
+    if system is not None and not as_chat:
+        raise usage_error("--system belongs to a chat", advice="yaie tokenize --chat -s TEXT ...")
+    if count and as_json:
+        raise usage_error("--count and --json exclude each other", advice="one of them")
+    ids, pieces = _tokens(model, read_prompt(text or [], file or []), system, as_chat=as_chat)
+    if as_json:
+        print(json.dumps({"count": len(ids), "tokens": ids, "texts": pieces}))
+    elif count:
+        print(len(ids))
+    else:
+        width = max(len(str(token_id)) for token_id in ids)
+        for token_id, piece in zip(ids, pieces, strict=True):
+            quoted = json.dumps(piece, ensure_ascii=not _is_utf8()).replace(r"\\x", r"\x")
+            print(f"{token_id:>{width}}  {quoted}")
+
+
+def _tokens(
+    model: str | None, text: str, system: str | None, *, as_chat: bool
+) -> tuple[list[int], list[str]]:
+    """Return the ids and their texts; bytes of a split character are shown as in hexadecimal."""
+    from yaie.config import load_settings
+    from yaie.models.folder import resolve_model_path
+    from yaie.text.chat import ChatTemplate
+    from yaie.text.tokenizer import load_tokenizer
+
+    name = load_settings(model=model).model
+    tokenizer = load_tokenizer(resolve_model_path(name, with_weights=False))
+    if as_chat:
+        ids = ChatTemplate(tokenizer).render(conversation(system, text))
+    else:
+        ids = tokenizer.encode(text)
+    return ids, [tokenizer.bytes_of(each).decode("utf-8", "backslashreplace") for each in ids]
+
+
+def _is_utf8() -> bool:
+    return (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
