@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from starlette.requests import HTTPConnection
 from starlette.types import Receive
 
+from server.cache.digests import RecentDigests
 from server.decode_turns import DecodeTurns
 from server.errors import timed_out
 from server.generation import Generation
@@ -66,6 +67,7 @@ class Service:
         self.settings = settings
         self.metrics = Metrics(self._snapshots)
         self.stored_responses = ResponseStore(settings.response_store_bytes)
+        self.recent = RecentDigests()
         self._decode_turns = DecodeTurns()
         self._next_turns = NextTurns(lambda: not self._active and not self.is_draining)
         self.is_draining = False
@@ -307,6 +309,9 @@ class Service:
             on_close=partial(self._forget, model.client),
         )
         generation.start()
+        if call.digest is not None:
+            request = call.requests[0]
+            self.recent.add(call.response_id, (request.owner, request.cache_salt), call.digest)
         self.residency.enter(model)
         generation.at_close.append(partial(self.residency.leave, model))
         self._active.add(generation)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from server.bad_words import bad_word_ids
+from server.cache.digests import Digest, digest_of
 from server.chats.echo import echoed
 from server.chats.functions import calls_functions, named, renamed, with_tools
 from server.checks import (
@@ -70,6 +71,7 @@ class Call:
     prompt_copies: int = 1  # times that the logprobs of each prompt are written
     call_id_prefix: str = "call_"  # of tool calls to which the model gives no id
     next_turn: NextTurn | None = None  # of a chat with one answer
+    digest: Digest | None = None  # of a chat
     calls_functions: bool = False  # a chat's calls are written in OpenAI's older form
     body: object = None  # the body of another API that was translated into this call
 
@@ -147,6 +149,7 @@ class Translator:
         return replace(
             call,
             requests=(request,),
+            digest=self.digest(body),
             make_parser=parser,
             echoes=echoed(body),
             ignored=ignored,
@@ -180,6 +183,10 @@ class Translator:
             return self._chat.render_text(body.messages, **self._rendering(body))
         except InvalidRequest as error:
             raise renamed(error, body) from None
+
+    def digest(self, body: ChatBody) -> Digest:
+        """Return the digest of a conversation. Raises as `chat`."""
+        return digest_of(body, self._info.model, self._rendering(body))
 
     def _chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
         """Return the token ids of a conversation. Raises if certainly over `longest`."""

@@ -22,20 +22,28 @@ _REASONS = {
 
 
 def document_of(
-    prompt: ExplainedPrompt, found: Explanation, other: ExplainedPrompt | None
+    prompt: ExplainedPrompt, found: Explanation, changed: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Return an explanation as JSON values; see `CacheExplanation`."""
+    """Return an explanation as JSON values; see `CacheExplanation`.
+
+    `changed`: parts around the conversation that its last turn had otherwise.
+    """
     last = found.num_tokens - 1
+    place = None if found.cause is None else _divergence(prompt, found)
+    cause: str | None = found.cause
+    is_changed = cause == "never_seen" and bool(changed)
+    if is_changed and prompt.field_at(min(found.num_held, last)).is_around:
+        cause = "template_changed"
     return {
         "object": "cache.explanation",
         "prompt_tokens": found.num_tokens,
         "cached_tokens": min(found.num_held, last),
-        "cause": found.cause,
-        "reason": _REASONS[found.cause],
-        "divergence": None if found.cause is None else _divergence(prompt, found),
+        "cause": cause,
+        "reason": _REASONS[cause],
+        "changed": list(changed) if cause == "template_changed" else [],
+        "divergence": place,
         "eviction": None if found.cause != "evicted" else _eviction(found),
         "cached_tokens_elsewhere": min(found.num_held_elsewhere, last),
-        "comparison": None if other is None else comparison_of(prompt, other),
     }
 
 
@@ -55,7 +63,7 @@ def _divergence(prompt: ExplainedPrompt, found: Explanation) -> dict[str, Any]:
 
 def _around(prompt: ExplainedPrompt, at: int) -> dict[str, Any]:
     return {
-        "field": prompt.field_at(at),
+        "field": prompt.field_at(at).name,
         "before": prompt.text(at - _NUM_BEFORE, at),
         "text": prompt.text(at, at + NUM_SHOWN),
     }

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+from server.cache.digests import is_of_system
 from server.schemas.chat import ChatBody
 from yaie.errors import InvalidRequest
 
 _MARK = "\ue000\ue001"  # for private use: no prompt has it
 TEMPLATE, TOOLS, MESSAGES, SYSTEM = "template", "tools", "messages", "system"
+
+
+class Field(NamedTuple):
+    """Name of a field, and whether it surrounds the turns: tools, system prompt, template."""
+
+    name: str
+    is_around: bool
 
 
 class ChatParts:
@@ -31,14 +39,14 @@ class ChatParts:
         self._names = names
         self._spans: dict[int, tuple[int, int]] = {}
 
-    def field_at(self, at: int) -> str:
-        """Return the name of the field that character `at` comes from, or `template`."""
+    def field_at(self, at: int) -> Field:
+        """Return the field that character `at` comes from."""
         try:
             return self._field_at(at)
         except InvalidRequest:  # the template refuses the marks
-            return MESSAGES
+            return Field(MESSAGES, is_around=False)
 
-    def _field_at(self, at: int) -> str:
+    def _field_at(self, at: int) -> Field:
         messages = self._body.messages
         low, high = 0, len(messages)  # messages that begin at or before `at`
         while low < high:
@@ -49,13 +57,17 @@ class ChatParts:
                 high = middle
         if low and at < self._span(low - 1)[1]:
             name = self._names[low - 1]
-            return name if name == SYSTEM else f"{name}.content"
+            name = name if name == SYSTEM else f"{name}.content"
+            return Field(name, is_around=is_of_system(messages[low - 1]))
         first, end = self._tools
         if first <= at < end:
-            return TOOLS
+            return Field(TOOLS, is_around=True)
         if low and isinstance(messages[low - 1], Mapping) and messages[low - 1].get("tool_calls"):
-            return f"{self._names[low - 1]}.tool_calls"
-        return self._names[low] if 0 < low < len(messages) else TEMPLATE
+            return Field(f"{self._names[low - 1]}.tool_calls", is_around=False)
+        if not 0 < low < len(messages):
+            return Field(TEMPLATE, is_around=True)
+        neighbours = messages[low - 1 : low + 1]
+        return Field(self._names[low], is_around=any(map(is_of_system, neighbours)))
 
     def _span(self, number: int) -> tuple[int, int]:
         """Return the first and the last character, exclusive, of a message's content."""

@@ -6,11 +6,12 @@ Runs in the text threads. A body is read as by the endpoint that it is meant for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from server.bodies import as_body
-from server.cache.parts import SYSTEM, ChatParts, common_length
+from server.cache.digests import Digest
+from server.cache.parts import SYSTEM, ChatParts, Field, common_length
 from server.chats.functions import with_tools
 from server.checks import check_common
 from server.messages.blocks import chat_messages
@@ -33,16 +34,17 @@ class ExplainedPrompt:
     tokenizer: Tokenizer
     token_ids: Sequence[int]
     cache_salt: str
-    parts: ChatParts | None  # of a conversation
+    parts: ChatParts | None = None  # of a conversation
+    digest: Digest | None = None
 
     def text(self, first: int, end: int) -> str:
         """Return the text of some tokens, special ones included."""
         return self.tokenizer.decode(list(self.token_ids[max(0, first) : end]), False)
 
-    def field_at(self, position: int) -> str:
-        """Return the name of the field that a token comes from, or `template`."""
+    def field_at(self, position: int) -> Field:
+        """Return the field that a token comes from."""
         if self.parts is None:
-            return "prompt"
+            return Field("prompt", is_around=False)
         text = self.parts.text
         (encoding,) = self.tokenizer.fast.encode_batch([text], add_special_tokens=False)
         cut = len(encoding.ids) - len(self.token_ids)  # `truncate_prompt_tokens` keeps the last
@@ -74,7 +76,7 @@ def read_prompt(translator: Translator, fields: dict[str, Any]) -> ExplainedProm
         )
     ((name, prompt),) = given.items()
     ids = translator.prompts.unchecked(prompt, body, name, body.max_tokens)
-    return _checked(translator, ids, body.cache_salt, None, name)
+    return _checked(translator, ids, body.cache_salt, name)
 
 
 def _read_chat(translator: Translator, fields: dict[str, Any]) -> ExplainedPrompt:
@@ -95,22 +97,23 @@ def _chat_prompt(
 ) -> ExplainedPrompt:
     check_common(chat)
     ids = translator.chat_prompt(chat)
-    parts = ChatParts(with_tools(chat), translator.chat_text, names)
-    return _checked(translator, ids, salt, parts, "messages")
+    shown = with_tools(chat)
+    parts = ChatParts(shown, translator.chat_text, names)
+    prompt = _checked(translator, ids, salt, "messages")
+    return replace(prompt, parts=parts, digest=translator.digest(shown))
 
 
 def _checked(
     translator: Translator,
     ids: Sequence[int],
     salt: Any,
-    parts: ChatParts | None,
     name: str,
 ) -> ExplainedPrompt:
     if not ids:
         raise InvalidRequest(f"{name} has no tokens; send at least one", param=name)
     if salt is not None and not isinstance(salt, str):
         raise InvalidRequest("cache_salt must be a string", param="cache_salt")
-    return ExplainedPrompt(translator.tokenizer, ids, salt or "", parts)
+    return ExplainedPrompt(translator.tokenizer, ids, salt or "")
 
 
 def is_anthropic(fields: dict[str, Any]) -> bool:

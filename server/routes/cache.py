@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
+from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
@@ -11,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from server.bodies import read_body
-from server.cache.explanation import NUM_SHOWN, document_of
+from server.cache.explanation import NUM_SHOWN, comparison_of, document_of
 from server.cache.prompt import ExplainedPrompt, read_prompt
 from server.endpoint import CLIENT_CLOSED, described_body
 from server.schemas.cache import CacheExplanation, ExplainBody
@@ -34,6 +35,17 @@ def _prompts(
 ) -> tuple[ExplainedPrompt, ExplainedPrompt | None]:
     other = None if body.compare_with is None else read_prompt(translator, body.compare_with)
     return read_prompt(translator, body.fields), other
+
+
+def _document(
+    prompt: ExplainedPrompt,
+    found: Explanation,
+    changed: tuple[str, ...],
+    other: ExplainedPrompt | None,
+) -> dict[str, Any]:
+    document = document_of(prompt, found, changed)
+    document["comparison"] = None if other is None else comparison_of(prompt, other)
+    return document
 
 
 @router.post(
@@ -62,6 +74,9 @@ async def explain_cache(request: Request) -> Response:
     except (ClientDisconnect, ClientGone):
         return Response(status_code=CLIENT_CLOSED)
     assert isinstance(found, Explanation)
-    document = await service.run_in_thread(partial(document_of, prompt, found, other))
+    changed: tuple[str, ...] = ()
+    if prompt.digest is not None:
+        changed = service.recent.changed((query.owner, query.cache_salt), prompt.digest)
+    document = await service.run_in_thread(partial(_document, prompt, found, changed, other))
     document["model"] = body.model or model.name
     return Response(msgspec.json.encode(document), media_type="application/json")

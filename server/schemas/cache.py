@@ -92,6 +92,8 @@ class CacheExplanation(Documented):
     """Null if only the last token is missing, which is always computed."""
     reason: str
     """The cause as a sentence."""
+    changed: list[Literal["model", "system", "tools", "options"]]
+    """With the cause `template_changed`: the parts that the last turn had otherwise."""
     divergence: Divergence | None
     eviction: EvictedTokens | None
     """With the cause `evicted`."""

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from server.cache.digests import RecentDigests, digest_of
 from server.schemas.cache import CacheExplanation
+from server.schemas.chat import ChatBody
 from tests.server.conftest import MakeApp
 from yaie.errors import EngineDied
 
@@ -173,3 +175,50 @@ def test_a_dead_engine_is_an_error(make_app: MakeApp) -> None:
     response = http.post("/v1/cache/explain", json={"prompt": "x"})
     assert response.status_code == 503
     assert response.json()["error"]["code"] == "engine_died"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({}, {"tools": TOOLS}, "tools"),
+        ({"tools": TOOLS}, {}, "tools"),
+        ({}, {"system": SYSTEM + " Answer in rhymes."}, "system"),
+        ({"system": "Today is Monday. " + SYSTEM}, {"system": "Today is Friday. " + SYSTEM},
+         "system"),
+        ({}, {"chat_template_kwargs": {"shout": "loud and clear and long"}}, "options"),
+        ({"chat_template_kwargs": {"shout": "quiet"}},
+         {"chat_template_kwargs": {"shout": "loud and clear"}}, "options"),
+    ],
+)  # fmt: skip
+def test_a_change_around_a_conversation_is_told_from_a_new_one(
+    http: TestClient, before: dict[str, Any], after: dict[str, Any], changed: str
+) -> None:
+    asked = ("What is a radix tree?", "A plan.", "And a slot?")
+    send(http, chat(*asked[:1], **before))
+    found = explain(http, chat(*asked, **after))
+    if changed == "options":  # the end of the prompt; the turns before it are new
+        assert found["cause"] == "never_seen"
+        found = explain(http, chat(*asked[:1], **after))
+    assert (found["cause"], found["changed"]) == ("template_changed", [changed])
+    send(http, chat(*asked, **after))
+    assert explain(http, chat(*asked, **after))["cause"] is None
+    found = explain(http, chat(*asked, "Yes.", "Which of the two is the larger one?", **after))
+    assert (found["cause"], found["changed"]) == ("never_seen", [])
+
+
+def test_a_change_in_another_namespace_is_not_told(make_app: MakeApp) -> None:
+    http, _ = make_app(api_key="one,two")
+    send(http, chat("What is a radix tree?"), "one")
+    changed = chat("What is a radix tree?", tools=TOOLS)
+    assert explain(http, changed, "one")["cause"] == "template_changed"
+    assert explain(http, changed, "two")["cause"] == "never_seen"
+    assert explain(http, {**changed, "cache_salt": "x"}, "one")["cause"] == "never_seen"
+
+
+def test_digests_are_bounded() -> None:
+    recent = RecentDigests(most=3)
+    for number in range(10):
+        body = ChatBody(messages=[{"role": "user", "content": str(number)}])
+        recent.add(str(number), ("", ""), digest_of(body, "tiny", {}))
+    assert len(recent) == len(recent._by_first) == 3
+    assert recent.named("", "9") is not None and recent.named("", "6") is None
