@@ -31,6 +31,7 @@ METRICS = "/metrics"
 PROBES = frozenset({"/health", "/liveness", "/ping", "/readiness", METRICS})
 # Need no key: a browser sends none before its user can enter one on the page.
 OPEN_PATHS = PROBES | {"/", "/docs", "/openapi.json", "/version", *(f"/docs/{n}" for n in ASSETS)}
+ADMIN_PATHS = frozenset({"/v1/cache/flush"})  # check the admin key themselves
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 _METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 
@@ -136,7 +137,7 @@ class ApiKeys:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection's scope."""
         if scope["type"] == "http" and self._digests and not self._is_open(scope):
-            given = _given_keys(scope)
+            given = given_keys(scope)
             known = next((key for key in given if self._is_known(key)), None)
             if known is None:
                 self._on_refusal()
@@ -151,8 +152,10 @@ class ApiKeys:
         await self._app(scope, receive, send)
 
     def _is_open(self, scope: Scope) -> bool:
-        """Return whether a request needs no key; browsers send OPTIONS without one."""
-        return scope["method"] == "OPTIONS" or route_path(scope) in self._open_paths
+        """Return whether a request needs no API key; browsers send OPTIONS without one."""
+        path, method = route_path(scope), scope["method"]
+        is_for_admin = method == "POST" and path in ADMIN_PATHS
+        return method == "OPTIONS" or path in self._open_paths or is_for_admin
 
     def _is_known(self, given: bytes) -> bool:
         digest = hashlib.sha256(given).digest()
@@ -160,7 +163,7 @@ class ApiKeys:
         return sum(hmac.compare_digest(digest, known) for known in self._digests) > 0
 
 
-def _given_keys(scope: Scope) -> list[bytes]:
+def given_keys(scope: Scope) -> list[bytes]:
     """Return the keys of both headers: a proxy may use Authorization for its own login."""
     found: list[bytes] = []
     for header in (b"authorization", b"x-api-key"):

@@ -157,6 +157,8 @@ def _describe_operation(path: str, operation: dict[str, Any], schemas: dict[str,
     if "requestBody" in operation:
         is_answered = not {"render", "tokens", "cache"} & set(operation["tags"])  # by the engine
         statuses |= _READING | ({"429"} if is_answered else set())
+    if "cache" in operation["tags"]:
+        statuses.add("503")
     if path == "/v1/responses":
         statuses.add("409")
     if "{" in path:

@@ -67,6 +67,7 @@ PURE = (
     "yaie.kvcache.ghosts",
     "yaie.kvcache.evicted",
     "yaie.kvcache.explain",
+    "yaie.kvcache.branches",
     "yaie.kvcache.reuse_odds",
     "yaie.kvcache.audit",
     "yaie.attention.plan",

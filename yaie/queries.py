@@ -88,5 +88,36 @@ class Flushed(msgspec.Struct, frozen=True, tag=True):
     num_kept_tokens: int
 
 
-Query = ExplainPrompt | DescribeCache | FlushCache
-Answer = Explanation | CacheDescription | Flushed
+class ListBranches(msgspec.Struct, frozen=True, tag=True):
+    """Question: what are the largest branches of a namespace?"""
+
+    owner: str = ""
+    cache_salt: str = ""
+    limit: int = 50
+    num_shown: int = 0  # tokens of each
+
+
+class Branch(msgspec.Struct, frozen=True):
+    """One edge of the tree."""
+
+    token_ids: tuple[int, ...]  # the first ones
+    start: int  # tokens above
+    num_tokens: int
+    num_tokens_below: int
+    depth: int  # edges above
+    num_live: int  # sequences in or below
+    num_uses: int
+    last_used: int  # clock of the tree
+
+
+class Branches(msgspec.Struct, frozen=True, tag=True):
+    """Answer: branches, parents before children."""
+
+    branches: tuple[Branch, ...]
+    num_tokens: int  # of the namespace, as far as it was visited
+    clock: int  # of the tree
+    is_complete: bool  # False: the namespace has more
+
+
+Query = ExplainPrompt | DescribeCache | FlushCache | ListBranches
+Answer = Explanation | CacheDescription | Flushed | Branches

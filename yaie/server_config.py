@@ -45,6 +45,9 @@ class ServerConfig:
     api_key: Annotated[str | None, About("key that clients must send; commas separate several")] = (
         None
     )
+    admin_key: Annotated[
+        str | None, About("key for the administration of the cache", unset="no administration")
+    ] = None
     share_cache: Annotated[
         bool, About("share cached prefixes between the requests of different API keys")
     ] = False

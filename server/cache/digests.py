@@ -49,7 +49,8 @@ class Digest:
 
 def digest_of(body: ChatBody, model: str, rendering: dict[str, Any]) -> Digest:
     """Return the digest of a conversation, given the options of its template."""
-    system, messages = [], []
+    system: list[Any] = []
+    messages: list[Any] = []
     for message in body.messages:
         (system if is_of_system(message) else messages).append(message)
     options = {name: value for name, value in rendering.items() if name != "tools"}

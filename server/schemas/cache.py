@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from server.schemas.base import RequestBody
+from server.schemas.common import WholeNumber
 from server.schemas.documented import Documented
 from server.schemas.tokens import CountBody
+from yaie.errors import InvalidRequest, as_shown
 
 Cause = Literal["not_computed_yet", "evicted", "other_namespace", "template_changed", "never_seen"]
+
+
+MOST_BRANCHES = 1000
 
 
 class ExplainBody(CountBody):
@@ -19,6 +25,87 @@ class ExplainBody(CountBody):
     def fields(self) -> dict[str, Any]:
         """All fields of the explained body."""
         return self.model_dump(exclude_unset=True, exclude={"compare_with"})
+
+
+class BranchesBody(RequestBody):
+    """A namespace whose branches are listed."""
+
+    cache_salt: str | None = None
+    limit: WholeNumber | None = None  # default 50
+
+    def checked_limit(self) -> int:
+        """Return the number of branches to list. Raises `InvalidRequest`."""
+        limit = 50 if self.limit is None else self.limit
+        if not 1 <= limit <= MOST_BRANCHES:
+            raise InvalidRequest(
+                f"limit must be between 1 and {MOST_BRANCHES}, got {as_shown(limit)}", param="limit"
+            )
+        return limit
+
+
+class CacheBranch(Documented):
+    """One edge of the tree: consecutive tokens behind which paths part, or end."""
+
+    text: str
+    """Its first tokens; empty where other keys share the namespace."""
+    start: int
+    """Tokens above it."""
+    tokens: int
+    tokens_below: int
+    depth: int
+    """Edges above it."""
+    live: int
+    """Running sequences in or below it."""
+    uses: int
+    """Sequences that passed it."""
+    age_tokens: int
+    """Tokens that the engine has processed since its last use."""
+
+
+class CacheBranches(Documented):
+    """The largest branches of a namespace, with all tokens below them counted."""
+
+    object: Literal["cache.branches"]
+    model: str
+    tokens: int
+    """Of the namespace."""
+    is_complete: bool
+    """False if the namespace has more branches."""
+    branches: list[CacheBranch]
+
+
+class ModelCache(Documented):
+    """Numbers of one model's cache. Live tokens are those of running sequences."""
+
+    model: str
+    num_slots: int
+    num_free: int
+    num_live: int
+    num_cached: int
+    num_nodes: int
+    num_namespaces: int
+    clock: int
+    """Tokens processed so far."""
+    num_evicted_tokens: int
+    num_evicted_nodes: int
+    num_remembered_branches: int
+    """Evicted branches that explanations know."""
+    remembered_bytes: int
+
+
+class CacheStats(Documented):
+    """Numbers of the caches of all loaded models."""
+
+    object: Literal["list"]
+    data: list[ModelCache]
+
+
+class FlushedCache(Documented):
+    """Tokens that a flush evicted, and those that running sequences need."""
+
+    object: Literal["cache.flushed"]
+    evicted_tokens: int
+    kept_tokens: int
 
 
 class HeldText(Documented):

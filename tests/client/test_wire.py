@@ -41,6 +41,8 @@ from yaie.errors import (
 )
 from yaie.queries import (
     Answer,
+    Branch,
+    Branches,
     CacheDescription,
     Cause,
     DescribeCache,
@@ -51,6 +53,7 @@ from yaie.queries import (
     FlushCache,
     Flushed,
     HeldBranch,
+    ListBranches,
     Query,
 )
 from yaie.setting import LARGEST_COUNT
@@ -166,6 +169,7 @@ queries: st.SearchStrategy[Query] = st.one_of(
     ),
     st.just(DescribeCache()),
     st.just(FlushCache()),
+    st.builds(ListBranches, owner=text, cache_salt=text, limit=counts, num_shown=counts),
 )
 answers: st.SearchStrategy[Answer] = st.one_of(
     st.builds(
@@ -181,6 +185,13 @@ answers: st.SearchStrategy[Answer] = st.one_of(
     ),
     st.builds(CacheDescription, *[counts] * len(CacheDescription.__struct_fields__)),
     st.builds(Flushed, counts, counts),
+    st.builds(
+        Branches,
+        st.lists(
+            st.builds(Branch, st.lists(ids, max_size=4).map(tuple), *[counts] * 7), max_size=3
+        ).map(tuple),
+        *(counts, counts, st.booleans()),
+    ),
 )
 to_child: st.SearchStrategy[ToChild] = st.one_of(
     st.builds(Start, config=configs, log_level=st.integers(0, 1000)),

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from msgspec.structs import replace
 
 from yaie.client.submission import Sink, Submission
-from yaie.engine.queries import answer, namespace_of
+from yaie.engine.queries import Queries, namespace_of
 from yaie.errors import EngineUnavailable, RequestError
 from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
@@ -126,7 +126,7 @@ class ScriptedClient:
         """Answer from `tree`, which holds the prompts of all finished requests."""
         if self.refusal is not None:
             raise self.refusal
-        return answer(self.tree, query)
+        return Queries(self.tree, lambda: None).answer(query, 0.0)
 
     def hold(self, request: GenerationRequest) -> None:
         """Compute a prompt into `tree`."""

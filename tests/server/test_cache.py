@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from server.cache.digests import RecentDigests, digest_of
-from server.schemas.cache import CacheExplanation
+from server.schemas.cache import CacheBranches, CacheExplanation, CacheStats
 from server.schemas.chat import ChatBody
 from tests.server.conftest import MakeApp
 from yaie.errors import EngineDied
@@ -222,3 +222,74 @@ def test_digests_are_bounded() -> None:
         recent.add(str(number), ("", ""), digest_of(body, "tiny", {}))
     assert len(recent) == len(recent._by_first) == 3
     assert recent.named("", "9") is not None and recent.named("", "6") is None
+
+
+def test_the_largest_branches_are_listed(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    for question in ("What is a radix tree?", "What is a radix plan?", "Why?"):
+        send(http, chat(question))
+    found = http.post("/v1/cache/branches", json={}).json()
+    CacheBranches.model_validate(found)
+    assert found["is_complete"] and found["tokens"] == engine.tree.num_cached
+    first, *others = found["branches"]
+    assert first["text"].startswith("<|im_start|>system") and first["depth"] == 0
+    assert first["uses"] == 3 and first["tokens"] + first["tokens_below"] == found["tokens"]
+    assert sum(each["tokens"] for each in found["branches"]) == found["tokens"]
+    assert all(each["start"] >= first["tokens"] and each["depth"] >= 1 for each in others)
+    few = http.post("/v1/cache/branches", json={"limit": 1}).json()
+    assert few["branches"] == [first] and not few["is_complete"]
+    other = http.post("/v1/cache/branches", json={"cache_salt": "x"}).json()
+    assert other["branches"] == [] and other["tokens"] == 0
+    for wrong in (0, 1001, 10**40, -1):
+        refused = http.post("/v1/cache/branches", json={"limit": wrong})
+        assert refused.status_code == 400 and refused.json()["error"]["param"] == "limit"
+
+
+def test_branches_of_one_key_are_hidden_from_another(make_app: MakeApp) -> None:
+    http, _ = make_app(api_key="one,two")
+    send(http, chat("What is a radix tree?"), "one")
+    lists = {
+        key: http.post("/v1/cache/branches", json={}, headers={"X-API-Key": key}).json()
+        for key in ("one", "two")
+    }
+    assert len(lists["one"]["branches"]) == 1 and lists["two"]["branches"] == []
+
+
+def test_numbers_of_the_cache(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    send(http, chat("What is a radix tree?"))
+    found = http.get("/v1/cache/stats").json()
+    CacheStats.model_validate(found)
+    (model,) = found["data"]
+    assert model["num_cached"] == engine.tree.num_cached > 10
+    assert model["num_cached"] + model["num_free"] == model["num_slots"]
+    assert (model["num_namespaces"], model["num_remembered_branches"]) == (1, 0)
+    engine.tree.clear()
+    (model,) = http.get("/v1/cache/stats").json()["data"]
+    assert (model["num_namespaces"], model["num_remembered_branches"]) == (0, 1)
+
+
+def test_the_flush_needs_the_admin_key(make_app: MakeApp) -> None:
+    http, engine = make_app(api_key="one", admin_key="root")
+    send(http, chat("What is a radix tree?"), "one")
+    cached = engine.tree.num_cached
+    for headers in ({}, {"X-API-Key": "one"}, {"Authorization": "Bearer rot"}):
+        assert http.post("/v1/cache/flush", headers=headers).status_code == 401
+    assert engine.tree.num_cached == cached
+    flushed = http.post("/v1/cache/flush", headers={"Authorization": "Bearer root"})
+    assert flushed.json() == {
+        "object": "cache.flushed",
+        "evicted_tokens": cached,
+        "kept_tokens": 0,
+    }
+    assert explain(http, chat("What is a radix tree?"), "one")["eviction"]["reason"] == "flushed"
+    admin = {"X-API-Key": "root"}
+    assert http.get("/v1/models", headers=admin).status_code == 401  # no key for answers
+
+
+def test_without_an_admin_key_there_is_no_flush(make_app: MakeApp) -> None:
+    http, _ = make_app()
+    for headers in ({}, {"Authorization": "Bearer "}, {"X-API-Key": ""}):
+        response = http.post("/v1/cache/flush", headers=headers)
+        assert response.status_code == 401
+        assert "YAIE_ADMIN_KEY" in response.json()["error"]["message"]

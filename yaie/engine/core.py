@@ -26,7 +26,7 @@ from yaie.engine.grammar_queue import GrammarQueue
 from yaie.engine.info import describe_engine
 from yaie.engine.loading import load_executor
 from yaie.engine.logprobs import token_logprobs
-from yaie.engine.queries import answer, namespace_of
+from yaie.engine.queries import Queries, namespace_of
 from yaie.engine.request import Request, Sequence
 from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
@@ -38,7 +38,7 @@ from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.memory import is_out_of_memory, release_unused
 from yaie.models.native.packed_weights import PackedWeightsWriter
-from yaie.queries import Answer, FlushCache, Query
+from yaie.queries import Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import ExpectedPrompt, GenerationRequest, Grammar, TokenDelta, TokenLogprobs
 
@@ -88,6 +88,7 @@ class EngineCore:
             self._tree, executor, self.scheduler.stats, config.max_step_rows
         )
         self._grammars = self._make_grammars(partial(_load_tokenizer, loaded.path))
+        self._queries = Queries(self._tree, self.scheduler.lingering.release_all)
         self._pending: list[TokenDelta] = []  # reported by the next step
         self._isolated = itertools.count()
         self._seeds = secrets.SystemRandom() if config.seed is None else random.Random(config.seed)
@@ -197,6 +198,7 @@ class EngineCore:
         self._expected.pause()
         self._admit_with_grammars()
         began = time.perf_counter()
+        self._queries.note_step(began)
         deltas, self._pending = self._pending, []
         step = self.scheduler.schedule()
         deltas += self.scheduler.end_overdue()  # those that this step had no place for
@@ -304,9 +306,7 @@ class EngineCore:
 
     def answer(self, query: Query) -> Answer:
         """Answer a query, between two steps. Raises `InvalidRequest`."""
-        if isinstance(query, FlushCache):
-            self.scheduler.lingering.release_all()
-        return answer(self._tree, query)
+        return self._queries.answer(query, time.perf_counter())
 
     @property
     def stats(self) -> EngineStats:
