@@ -13,7 +13,7 @@ _NUM_BEFORE = 12
 _REASONS = {
     None: "every token that a cache can save is held; only the last is computed",
     "not_computed_yet": "another request computes these tokens now; they are held in a moment",
-    "evicted": "these tokens were held, and gave their slots to others",
+    "evicted": "these tokens were held, and have lost their slots",
     "other_namespace": "these tokens are held in another namespace of this key",
     "template_changed": "the conversation was seen before, with other tools, another system prompt "
     "or other options of the template",

@@ -37,6 +37,7 @@ def refusal(*typed: str) -> CommandFailed:
         ["how"],
         ["stop that"],
         ["help", "me"],
+        ["cache", "invalidation", "is", "hard"],
         ["hello", "there"],
         ["-n", "5", "list"],
     ],

@@ -5,7 +5,8 @@ word decides. It is taken for a mistyped command, and refused with advice, if
 - it is a command of similar programs (`ls`, `ps`, `stop`, ...) followed by at most one more word;
 - it is nearly spelt like a command of YAIE and stands alone, or before flags, a path or a name;
 - it is one edit away from a command of YAIE and one more word follows.
-`pull`, `list`, `show` and `rm` are commands if at most one more word follows. All other lines are
+`pull`, `list`, `show` and `rm` are commands if at most one more word follows, `cache` also before
+one of its own commands. All other lines are
 prompts, in particular sentences of three words or more.
 """
 
@@ -62,6 +63,7 @@ def with_command(
         return [*rest, "--help"]
     words = [word for word in rest if not word.startswith("-")]
     is_prompt = first in STORAGE_COMMANDS and len(words) > 1
+    is_prompt |= first == "cache" and len(words) > 1 and words[0] not in names
     if (first in commands and not is_prompt) or first.split("=")[0] in ROOT_FLAGS:
         return arguments
     if first in _FOREIGN and len(words) <= 1:

@@ -12,6 +12,7 @@ import typer
 
 from yaie.cli import (
     bench,
+    cache,
     chat,
     completion,
     demo,
@@ -46,6 +47,7 @@ app.command("chat")(chat.chat)
 app.command("serve")(serve.serve)
 app.command("demo")(demo.demo)
 app.add_typer(bench.app, name="bench")
+app.add_typer(cache.app, name="cache")
 app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)
 app.command("pull")(storage.pull)
@@ -55,11 +57,12 @@ app.command("rm")(storage.remove)
 app.command("tokenize")(tokenize.tokenize)
 app.command("version")(version.version)
 COMMANDS = (
-    *("run", "chat", "serve", "demo", "bench", "doctor", "models", "tokenize", "version"),
+    *("run", "chat", "serve", "demo", "bench", "cache", "doctor", "models", "tokenize", "version"),
     *STORAGE_COMMANDS,
 )
 # Bare words that may follow a command.
-_NAMES = ("builtin", *(each.name for each in bench.app.registered_commands))
+_GROUPS = (bench.app, cache.app)
+_NAMES = ("builtin", *(each.name for group in _GROUPS for each in group.registered_commands))
 
 
 @app.callback(invoke_without_command=True)

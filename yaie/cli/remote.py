@@ -74,6 +74,13 @@ class ServerAnswers:
     def settle(self) -> None:
         """Do nothing: the server keeps running."""
 
+    def post(self, route: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON object with which the server answers a body."""
+        try:
+            return _object(self._send("POST", route, json=body).json())
+        except ValueError:
+            raise self._not_openai(f"its {route} answers no JSON") from None
+
     def close(self) -> None:
         """Close the connection."""
         self._http.close()

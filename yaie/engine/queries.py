@@ -42,7 +42,11 @@ class Times:
     def note(self, clock: int, now: float) -> None:
         """Note the clock before a step."""
         if not self._marks or now - self._marks[-1][1] >= _MARK_S:
-            self._marks.append((clock, now))
+            self.mark(clock, now)
+
+    def mark(self, clock: int, now: float) -> None:
+        """Note the clock of something that happens now."""
+        self._marks.append((clock, now))
 
     def age_s(self, clock: int, now: float) -> float | None:
         """Return the seconds since the tree had this clock, to a second or to a step.
@@ -81,6 +85,7 @@ class Queries:
             namespace = namespace_of(query.owner, query.cache_salt)
             return largest_branches(tree, namespace, limit=query.limit, num_shown=query.num_shown)
         if isinstance(query, FlushCache):
+            self._times.mark(tree.clock, now)
             self._release_lingering()
             return Flushed(tree.clear(), tree.num_slots - tree.num_free)
         raise InvalidRequest(f"{type(query).__name__} is no query")

@@ -1,0 +1,202 @@
+"""`yaie cache`: the prefix cache of a running server: what it holds, and why a prompt misses."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from yaie.cli import terminal
+from yaie.cli.failures import SERVER_UNREACHABLE, CommandFailed, usage_error
+
+if TYPE_CHECKING:
+    from yaie.cli.remote import ServerAnswers
+
+app = typer.Typer(
+    help="Look into the prefix cache of a running server.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--url", help="the server [YAIE_BASE_URL, else the one on port 8000]", metavar="URL"
+    ),
+]
+ApiKey = Annotated[
+    str | None, typer.Option("--api-key", help="the server's key [YAIE_API_KEY]", metavar="KEY")
+]
+ModelName = Annotated[
+    str | None, typer.Option("--model", "-m", help="one of the server's models", metavar="NAME")
+]
+Salt = Annotated[
+    str | None, typer.Option("--salt", help="the cache_salt of the namespace", metavar="TEXT")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="the server's JSON")]
+_BAR = 24  # characters
+
+
+@app.command("ls")
+def list_branches(
+    *,
+    limit: Annotated[int, typer.Option("--limit", help="branches to list", min=1, max=1000)] = 30,
+    salt: Salt = None,
+    model: ModelName = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the largest branches of the cache, as a tree."""
+    server = _open(url, api_key, model)
+    found = server.post("/v1/cache/branches", _with(limit=limit, cache_salt=salt, model=model))
+    if as_json:
+        print(json.dumps(found))
+        return
+    branches = found["branches"]
+    print(f"{'tokens':>9} {'below':>9} {'uses':>6} {'age':>9}  text")
+    for each in branches:
+        text = "  " * each["depth"] + _line(each["text"], 60 - 2 * min(each["depth"], 20))
+        counts = f"{each['tokens']:>9,} {each['tokens_below']:>9,} {each['uses']:>6,}"
+        print(f"{counts} {each['age_tokens']:>9,}  {text}")
+    more = "" if found["is_complete"] else "; --limit lists more"
+    terminal.note(f"{found['tokens']:,} tokens, {len(branches)} branches{more}")
+
+
+@app.command("explain")
+def explain(
+    body: Annotated[
+        Path, typer.Argument(help="a request as JSON: messages or prompt", metavar="A.json")
+    ],
+    other: Annotated[
+        Path | None, typer.Argument(help="another one to compare it with", metavar="[B.json]")
+    ] = None,
+    *,
+    model: ModelName = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain how far a request's prompt is cached, and why no further."""
+    fields = _read(body) | _with(model=model)
+    if other is not None:
+        fields["compare_with"] = _read(other)
+    found = _open(url, api_key, model).post("/v1/cache/explain", fields)
+    if as_json:
+        print(json.dumps(found))
+        return
+    _show_explanation(found)
+    if found["comparison"] is not None:
+        assert other is not None
+        _show_comparison(found["comparison"], body.name, other.name)
+
+
+@app.command("clear")
+def clear(
+    *,
+    admin_key: Annotated[
+        str | None,
+        typer.Option("--admin-key", help="the admin key [YAIE_ADMIN_KEY]", metavar="KEY"),
+    ] = None,
+    url: Url = None,
+    as_json: AsJson = False,
+) -> None:
+    """Evict every token that no running request needs."""
+    key = admin_key or os.environ.get("YAIE_ADMIN_KEY")
+    if not key:
+        raise usage_error(
+            "the cache is cleared with the admin key of its server",
+            advice="--admin-key KEY, or YAIE_ADMIN_KEY",
+        )
+    found = _open(url, key, "any").post("/v1/cache/flush", {})
+    if as_json:
+        print(json.dumps(found))
+        return
+    print(f"{found['evicted_tokens']:,} tokens evicted, {found['kept_tokens']:,} in use kept")
+
+
+def _open(url: str | None, key: str | None, model: str | None) -> ServerAnswers:
+    """Return the named server, or the one found on this machine; raise if there is none."""
+    from yaie.cli.connection import choose_key, find_server
+    from yaie.cli.remote import ServerAnswers
+
+    named = url or os.environ.get("YAIE_BASE_URL")
+    chosen = choose_key(key, is_named=named is not None)
+    if named is None:
+        found = find_server(key=chosen)
+        if found is None:
+            raise CommandFailed(
+                "no YAIE server runs on 127.0.0.1:8000",
+                why="the cache is that of a running server",
+                advice="yaie serve    (to start one), or --url URL",
+                code="server-unreachable",
+                exit_code=SERVER_UNREACHABLE,
+            )
+        named = found.url
+    return ServerAnswers(named, model or "any", key=chosen)
+
+
+def _with(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; `-` is standard input. Raises a usage error."""
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
+        value = json.loads(text)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise usage_error(
+            f"{path} is not a request as JSON", why=reason, advice='{"messages": [...]}'
+        ) from None
+    if not isinstance(value, dict):
+        raise usage_error(
+            f"{path} is not a request as JSON",
+            why="it holds no JSON object",
+            advice='{"messages": [...]}',
+        )
+    return value
+
+
+def _show_explanation(found: dict[str, Any]) -> None:
+    cached, total = found["cached_tokens"], found["prompt_tokens"]
+    full = round(_BAR * cached / total)
+    print(f"{'█' * full}{'░' * (_BAR - full)} {cached:,} of {total:,} tokens are cached")
+    name = found["cause"].replace("_", " ") if found["cause"] else "cached"
+    print(f"{terminal.bold(name, sys.stdout)}: {found['reason']}")
+    if found["changed"]:
+        print(f"  changed  {', '.join(found['changed'])}")
+    if (place := found["divergence"]) is not None:
+        print(f"  token    {place['position']:,}, in {place['field']}")
+        print(f"  before   {_line(place['before'])}")
+        print(f"  yours    {_line(place['text'])}")
+        for each in place["held"]:
+            print(f"  cached   {_line(each['text'])}  ({each['tokens']:,} tokens)")
+    if (eviction := found["eviction"]) is not None:
+        ago = f"{eviction['age_tokens']:,} processed tokens ago"
+        if eviction["age_s"] is not None:
+            ago += f", {eviction['age_s']:,.0f} s"
+        print(f"  evicted  {eviction['tokens']:,} tokens, {ago} ({eviction['reason']})")
+
+
+def _show_comparison(found: dict[str, Any], name: str, other: str) -> None:
+    if found["position"] is None:
+        print(f"{other} has the same prompt")
+        return
+    print(f"{other} shares {found['shared_tokens']:,} of its {found['prompt_tokens']:,} tokens")
+    if not found["is_same_namespace"]:
+        print("  its cache_salt is another one, so that no token is shared")
+    width = max(len(name), len(other))
+    for label, place in ((name, found["this"]), (other, found["other"])):
+        shown = "ends here" if place is None else f"{place['field']}: {_line(place['text'])}"
+        print(f"  {label:<{width}}  {shown}")
+
+
+def _line(text: str, width: int = 60) -> str:
+    """Return a text on one line, cut to a width."""
+    shown = repr(text)[1:-1]
+    return shown if len(shown) <= width else shown[: max(1, width - 1)] + "…"
