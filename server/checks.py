@@ -36,12 +36,14 @@ def check_common(body: GenerationBody) -> None:
         )
     if body.priority is not None and not -INT64 <= body.priority < INT64:
         raise InvalidRequest("priority must be a 64-bit integer", param="priority")
-    if body.queue_timeout_s is not None and not body.queue_timeout_s > 0:
-        raise InvalidRequest(
-            f"queue_timeout_s must be greater than 0, got {body.queue_timeout_s:g}; leave it out "
-            "for the server's own limit",
-            param="queue_timeout_s",
-        )
+    for name in ("queue_timeout_s", "request_timeout_s"):
+        limit_s = getattr(body, name)
+        if limit_s is not None and not limit_s > 0:
+            raise InvalidRequest(
+                f"{name} must be greater than 0, got {limit_s:g}; leave it out for the server's "
+                "own limit",
+                param=name,
+            )
 
 
 def check_reasoning_effort(body: ChatBody, template_reads: Callable[[str], bool]) -> None:

@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from server.bodies import read_body
+from server.errors import RequestTimedOut, timed_out
 from server.openapi import EVENTS, REFERENCE
 from server.rendering import rendered
 from server.responses.background import make_whole
@@ -21,7 +22,13 @@ from server.responses.sse import DONE_MARK
 from server.schemas.base import RequestBody
 from server.served_model import ServedModel
 from server.service import Service
-from server.streaming import ClientGone, EventStream, answer_whole, unless_gone
+from server.streaming import (
+    ClientGone,
+    EventStream,
+    answer_whole,
+    first_pieces,
+    unless_gone,
+)
 from server.translate import Call, Translator
 from yaie.sampling_fields import Real, Whole
 from yaie.types import SAMPLING_FIELDS
@@ -42,6 +49,7 @@ class _Asked(Generic[Body]):
     body: Body
     model: ServedModel
     deadline: float
+    timeout_s: float  # from the request to the deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,9 @@ class Endpoint(Generic[Body]):
                     call = await self._translate(request, service, asked)
             except (ClientDisconnect, ClientGone):
                 return Response(status_code=CLIENT_CLOSED)
-            return await self._generate(request, service, asked.model, call, asked.deadline)
+            except RequestTimedOut:
+                raise timed_out(asked.timeout_s) from None
+            return await self._generate(request, service, asked, call)
 
     async def render(self, request: Request, *, only: bool = False) -> Response:
         """Answer with the engine requests of a body, or with its `only` one; see `rendered`."""
@@ -119,10 +129,14 @@ class Endpoint(Generic[Body]):
 
     async def _read(self, request: Request, service: Service) -> _Asked[Body]:
         body = self.prepare(request, await read_body(request, self.schema))
-        deadline = asyncio.get_running_loop().time() + service.settings.request_timeout_s
+        wanted_s = getattr(body, "request_timeout_s", None)  # checked by the translator
+        timeout_s = service.settings.request_timeout_s
+        if isinstance(wanted_s, int | float) and 0 < wanted_s < timeout_s:
+            timeout_s = float(wanted_s)
+        deadline = asyncio.get_running_loop().time() + timeout_s
         model = service.model(body.model)
         request.state.model = model.name  # a label of metrics
-        return _Asked(body, model, deadline)
+        return _Asked(body, model, deadline, timeout_s)
 
     async def _translate(self, request: Request, service: Service, asked: _Asked[Body]) -> Call:
         # The client may leave while its body waits for a text thread.
@@ -137,12 +151,12 @@ class Endpoint(Generic[Body]):
         self,
         request: Request,
         service: Service,
-        model: ServedModel,
+        asked: _Asked[Body],
         call: Call,
-        deadline: float,
     ) -> Response:
         headers = _ignored(call)
-        generation = service.open(model, call, request.state.request_id, deadline)
+        model, http_id = asked.model, request.state.request_id
+        generation = service.open(model, call, http_id, asked.deadline, asked.timeout_s)
         is_handed_over = False
         try:
             response = self.response(generation, model.tokenizer)
@@ -156,9 +170,11 @@ class Endpoint(Generic[Body]):
                 return await answer_whole(
                     request.receive, generation, response, headers, service.write_in_thread
                 )
-            first = await unless_gone(request.receive, generation.next())
+            ping_s = service.settings.stream_ping_s
+            first = await first_pieces(request.receive, generation, ping_s)
             is_handed_over = True
-            return EventStream(generation, response, first, headers, service.write_in_thread)
+            write = service.write_in_thread
+            return EventStream(generation, response, first, headers, write, ping_s=ping_s)
         except ClientGone:
             return Response(status_code=CLIENT_CLOSED)
         finally:

@@ -56,6 +56,7 @@ class Generation:
         turns: DecodeTurns,
         deadline: float,
         timeout_s: float,
+        stream_interval: int = 1,
         on_close: Callable[[Generation], None],
     ) -> None:
         self.call = call
@@ -68,6 +69,8 @@ class Generation:
         self._turns = turns
         self._deadline = deadline  # in the event loop's time
         self._timeout_s = timeout_s
+        self._interval = stream_interval  # tokens of a choice that are given together
+        self._given: set[int] = set()  # choices with a first piece, unless the interval is 1
         self._on_close = on_close
         self._submissions: list[Submission] = []
         self._num_choices = call.num_choices
@@ -120,7 +123,7 @@ class Generation:
 
         Raises the request's error, after the pieces before it.
         """
-        while not self._unread:
+        while not self._is_due:
             if self._is_finished:
                 return {}
             if self._error is not None:
@@ -133,6 +136,16 @@ class Generation:
         self._raise_early_error()
         self._has_given = True
         return pieces
+
+    @property
+    def _is_due(self) -> bool:
+        """True if there is text to give: the first token of a choice, or enough of them."""
+        if self._interval == 1 or self._is_finished or self._error is not None:
+            return bool(self._unread)
+        found = self._unread.items()
+        due = any(num >= self._interval or choice not in self._given for choice, num in found)
+        self._given.update(self._unread if due else ())
+        return due
 
     def _raise_early_error(self) -> None:
         """Raise an error before anything is sent: it still becomes a status."""

@@ -72,13 +72,22 @@ def sampling_of(
 
 
 def limited(
-    sampling: SamplingParams, body: GenerationBody, info: EngineInfo, prompt_len: int
+    sampling: SamplingParams,
+    body: GenerationBody,
+    info: EngineInfo,
+    prompt_len: int,
+    default: int | None = None,
 ) -> SamplingParams:
-    """Limit a text completion without `max_tokens` to OpenAI's default, or the context."""
-    if sampling.max_tokens is not None or not isinstance(body, CompletionBody):
+    """Limit an answer without `max_tokens` to the server's default, or to the context.
+
+    `default`: None is OpenAI's, 16 for text completions and no limit for chats.
+    """
+    if default is None and isinstance(body, CompletionBody):
+        default = DEFAULT_COMPLETION_TOKENS
+    if sampling.max_tokens is not None or default is None:
         return sampling
-    room = info.max_model_len - prompt_len
-    wanted = max(DEFAULT_COMPLETION_TOKENS, sampling.min_tokens)
+    room = max(1, info.max_model_len - prompt_len)
+    wanted = max(default, sampling.min_tokens)
     return replace(sampling, max_tokens=min(wanted, room))
 
 

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
+from server.request_defaults import RequestDefaults
 from server.translate import Translator
 from yaie.client.base import EngineClient
 from yaie.config import EngineConfig
@@ -62,6 +63,7 @@ class ServedModel:
         config: EngineConfig,
         make_client: Callable[[EngineConfig], EngineClient],
         run_in_thread: RunInThread,
+        defaults: RequestDefaults | None = None,
     ) -> None:
         self.name = config.model_name
         self.names = config.model_names  # in requests, the first one included
@@ -77,6 +79,7 @@ class ServedModel:
         self.num_loads = self.num_unloads = 0
         self.memory_bytes = 0  # taken by its last engine: weights, activations and pool
         self._last_info: EngineInfo | None = None
+        self.defaults = defaults or RequestDefaults()
         self._config = config
         self._make_client = make_client
         self._run_in_thread = run_in_thread
@@ -215,7 +218,9 @@ class ServedModel:
         assert info is not None
         if self._translator is None or self._translator_info is not info:
             parser = self._config.tool_call_parser
-            self._translator = Translator(self.tokenizer, info, parser)
+            sampling = self.defaults.sampling_of(info.default_sampling)
+            shown = replace(info, default_sampling=sampling)
+            self._translator = Translator(self.tokenizer, shown, parser, self.defaults)
             self._translator_info = info
         return self._translator
 

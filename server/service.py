@@ -24,6 +24,7 @@ from server.errors import timed_out
 from server.generation import Generation
 from server.metrics import Metrics, Snapshot
 from server.next_turns import NextTurns
+from server.request_defaults import RequestDefaults
 from server.residency import Residency
 from server.schemas.base import RequestBody
 from server.served_model import Residence, ServedModel
@@ -84,7 +85,7 @@ class Service:
         self._threads = ThreadPoolExecutor(settings.text_threads, thread_name_prefix="yaie-text")
         self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
         served = [
-            ServedModel(config, make_client, self.run_in_thread)
+            ServedModel(config, make_client, self.run_in_thread, RequestDefaults.of(settings))
             for config in engine_configs(settings)
         ]
         self.models = {model.name: model for model in served}
@@ -291,10 +292,18 @@ class Service:
             used.enter_context(self.residency.use(model))
         return used
 
-    def open(self, model: ServedModel, call: Call, http_id: str, deadline: float) -> Generation:
+    def open(
+        self,
+        model: ServedModel,
+        call: Call,
+        http_id: str,
+        deadline: float,
+        timeout_s: float | None = None,
+    ) -> Generation:
         """Start a call in the model's engine; the caller must close the returned generation.
 
-        `http_id`: the response's X-Request-ID, for the log. `deadline`: loop time of the timeout.
+        `http_id`: the response's X-Request-ID, for the log. `deadline`: loop time of the timeout,
+        `timeout_s` later than the request.
         """
         self.check_available(model)  # may have changed while the prompt was tokenized
         generation = Generation(
@@ -305,7 +314,8 @@ class Service:
             metrics=self.metrics,
             turns=self._decode_turns,
             deadline=deadline,
-            timeout_s=self.settings.request_timeout_s,
+            timeout_s=timeout_s or self.settings.request_timeout_s,
+            stream_interval=self.settings.stream_interval,
             on_close=partial(self._forget, model.client),
         )
         generation.start()

@@ -102,16 +102,52 @@ class WholeAnswer(Response):
                 await _send_pieces(limited_send, bytes(self.body), more_body=False)
 
 
+Pieces = Mapping[int, TextPiece]
+PING = b": ping\n\n"  # a comment, which clients of events skip
+
+
+async def first_pieces(
+    receive: Receive, generation: Generation, ping_s: float
+) -> Pieces | asyncio.Task[Pieces]:
+    """Return the first pieces of a stream, or the task that waits for them longer than `ping_s`.
+
+    0 waits for as long as it takes. Raises the error that ended the call, or `ClientGone`.
+    """
+    if not ping_s:
+        return await unless_gone(receive, generation.next())
+    waiting = asyncio.create_task(_next(generation))
+    try:
+        await unless_gone(receive, _wait(waiting, ping_s))
+        return waiting.result() if waiting.done() else waiting
+    except BaseException:
+        waiting.cancel()
+        raise
+
+
+async def _next(generation: Generation) -> Pieces:
+    return await generation.next()
+
+
+async def _wait(task: asyncio.Task[Pieces], timeout_s: float) -> None:
+    """Wait for a task at most this long; it goes on in any case: a cut read would lose pieces."""
+    await asyncio.wait((task,), timeout=timeout_s)
+
+
 class EventStream(Response):
-    """Response as server-sent events; `first` has arrived, so that a refusal has a status."""
+    """Response as server-sent events.
+
+    `first` has arrived, so that a refusal has a status, or is awaited longer than `ping_s`.
+    """
 
     def __init__(
         self,
         generation: Generation,
         response: GenerationResponse,
-        first: Mapping[int, TextPiece],
+        first: Pieces | asyncio.Task[Pieces],
         headers: dict[str, str],
         in_thread: InThread,
+        *,
+        ping_s: float = 0.0,
     ) -> None:
         super().__init__(
             headers={**headers, "Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
@@ -122,6 +158,7 @@ class EventStream(Response):
         self._response = response
         self._first = first
         self._in_thread = in_thread
+        self._ping_s = ping_s
         self._has_logprobs = has_logprobs(response)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -141,13 +178,16 @@ class EventStream(Response):
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
         try:
-            body = self._response.opening() + await self._events(self._first)
+            first = self._first
+            if isinstance(first, asyncio.Task):
+                first = await self._pinged(send, first, is_overdue=True)
+            body = self._response.opening() + await self._events(first)
             while True:
                 if self._generation.is_done:
                     body += self._response.closing()
                     break
                 await _send_pieces(send, body, more_body=True)
-                pieces = await self._generation.next()
+                pieces = await self._next(send)
                 if self._has_logprobs:
                     body = await self._events(pieces)
                 else:
@@ -162,6 +202,25 @@ class EventStream(Response):
                 RequestFailed(f"the request failed: {type(error).__name__}; send the request again")
             )
         await _send_pieces(send, body, more_body=False)
+
+    async def _next(self, send: Send) -> Pieces:
+        if not self._ping_s:
+            return await self._generation.next()
+        return await self._pinged(send, asyncio.create_task(_next(self._generation)))
+
+    async def _pinged(
+        self, send: Send, waiting: asyncio.Task[Pieces], *, is_overdue: bool = False
+    ) -> Pieces:
+        """Return the pieces of a task; send comments while it waits."""
+        try:
+            while not waiting.done():
+                if is_overdue:
+                    await _send_pieces(send, PING, more_body=True)
+                await _wait(waiting, self._ping_s)
+                is_overdue = True
+            return waiting.result()
+        finally:
+            waiting.cancel()
 
     async def _events(self, pieces: Mapping[int, TextPiece]) -> bytes:
         return await written_events(self._response, pieces, self._in_thread)

@@ -29,6 +29,7 @@ from server.fingerprint import fingerprint
 from server.grammars import grammar_of
 from server.next_turns import NextTurn
 from server.prompts import Prompts, given_prompts
+from server.request_defaults import RequestDefaults
 from server.sampling import limited, sampling_of
 from server.schemas.chat import ChatBody
 from server.schemas.common import GenerationBody
@@ -93,13 +94,18 @@ class Translator:
     """Translator of bodies into calls, for one tokenizer and one ready engine."""
 
     def __init__(
-        self, tokenizer: Tokenizer, info: EngineInfo, tool_call_parser: str = "auto"
+        self,
+        tokenizer: Tokenizer,
+        info: EngineInfo,
+        tool_call_parser: str = "auto",
+        defaults: RequestDefaults | None = None,
     ) -> None:
         self.tokenizer = tokenizer
         self._tool_call_parser = tool_call_parser
         self._chat = ChatTemplate(tokenizer)
         self.prompts = Prompts(tokenizer, info)
         self._info = info
+        self._defaults = defaults or RequestDefaults()
         self._fingerprint = fingerprint(info)
 
     @property
@@ -120,6 +126,7 @@ class Translator:
 
     def _chat_call(self, body: ChatBody) -> Call:
         check_common(body)
+        self._defaults.check_tools(body.tools)
         tool_use = check_tools(body)
         sampling = sampling_of(
             body,
@@ -288,7 +295,9 @@ class Translator:
             GenerationRequest(
                 request_id=f"{response_id}-{at}" if at else response_id,
                 prompt_token_ids=tuple(prompt),
-                sampling=limited(sampling, body, self._info, len(prompt)),
+                sampling=limited(
+                    sampling, body, self._info, len(prompt), self._defaults.max_tokens
+                ),
                 grammar=None if prompt_only else grammar,
                 cache_salt=body.cache_salt or "",
                 priority=body.priority or 0,

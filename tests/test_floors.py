@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
     "yaie.types": 0,
     "yaie.config": 0,
+    "yaie.default_sampling": 0,
     "yaie.server_config": 0,
     "yaie.setting": 0,
     "yaie.sampling_fields": 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from yaie.default_sampling import parse_default_sampling
 from yaie.errors import ConfigError
 from yaie.setting import LARGEST_COUNT, LARGEST_SIZE, About, settings_of
 
@@ -57,6 +58,31 @@ class ServerConfig:
     request_timeout_s: Annotated[
         float, About("longest time of one request in seconds", above=0)
     ] = 600.0
+    default_max_tokens: Annotated[
+        int | None,
+        About(
+            "limit on the tokens of answers to requests without one",
+            least=1,
+            most=LARGEST_COUNT,
+            unset="16 for texts, the rest of the context for chats",
+        ),
+    ] = None
+    default_sampling: Annotated[
+        str,
+        About(
+            "sampling of requests that leave it open, as name=value; commas separate several",
+            unset="the model's",
+        ),
+    ] = ""
+    model_sampling: Annotated[bool, About("use the sampling that the model recommends")] = True
+    tools: Annotated[bool, About("accept tools in requests")] = True
+    stream_interval: Annotated[
+        int,
+        About("tokens of a choice in one write of a stream, after the first", least=1, most=1024),
+    ] = 1
+    stream_ping_s: Annotated[
+        float, About("seconds after which a silent stream sends a comment; 0 sends none", least=0)
+    ] = 0.0
     response_store_bytes: Annotated[
         int,
         About(
@@ -120,6 +146,7 @@ class ServerConfig:
                 "give both files for TLS, or neither",
                 param=missing,
             )
+        parse_default_sampling(self.default_sampling)
         if self.root_path and (self.root_path[0] != "/" or self.root_path[-1] == "/"):
             raise ConfigError(
                 f"root_path is {self.root_path!r}; it must begin with a slash and end without one",

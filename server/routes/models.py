@@ -37,6 +37,8 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
         card.architecture = info.architecture
         card.dtype = info.dtype
         card.quantization = info.quantization
+        card.default_max_tokens = model.defaults.max_tokens
+        card.default_sampling = model.defaults.sampling_of(info.default_sampling)
         card.limits = ModelLimits(
             max_choices=min(MAX_SEQUENCES_PER_REQUEST, info.max_running),
             max_logprobs=MAX_LOGPROBS,
@@ -49,7 +51,7 @@ def _card(service: Service, model: ServedModel, name: str) -> ModelCard:
     if (abilities := model.abilities) is not None:
         card.capabilities = ModelCapabilities(
             chat=abilities.chat,
-            tools=abilities.tools,
+            tools=abilities.tools and model.defaults.tools,
             tool_format=abilities.tool_format,
             reasoning=abilities.reasoning,
             chat_template_kwargs=list(abilities.variables),

@@ -255,6 +255,15 @@ class GenerationBody(StructuredFields):
             example=-3,
         ),
     ] = None
+    request_timeout_s: Annotated[
+        float | None,
+        Extension(
+            "Longest time of this request in seconds, above 0. A limit above the server's "
+            "(`YAIE_REQUEST_TIMEOUT_S`) has no effect.",
+            "the server's",
+            example=30.0,
+        ),
+    ] = None
     queue_timeout_s: Annotated[
         float | None,
         Extension(

@@ -52,6 +52,10 @@ class ModelCard(Documented):
     """Model of an adapter, as in vLLM."""
     max_model_len: int | None = None
     """Longest prompt plus completion, in tokens."""
+    default_max_tokens: int | None = None
+    """Limit for requests without one; null: 16 for texts, the rest of the context for chats."""
+    default_sampling: dict[str, float] | None = None
+    """Sampling of requests that leave it open."""
     architecture: str | None = None
     dtype: str | None = None
     quantization: str | None = None

@@ -96,6 +96,7 @@ COMMON: list[tuple[dict[str, Any], str | None]] = [
     ({"cache_salt": 5}, "cache_salt"),
     ({"cache_salt": "s" * 257}, "cache_salt"),
     ({"priority": 1.5}, "priority"),
+    ({"request_timeout_s": 0}, "request_timeout_s"),
     ({"queue_timeout_s": 0}, "queue_timeout_s"),
     ({"queue_timeout_s": -1.5}, "queue_timeout_s"),
     ({"queue_timeout_s": "9"}, "queue_timeout_s"),

@@ -58,6 +58,7 @@ ELSEWHERE = {
     "prompt": "test_completions.test_forms_of_prompts",
     "reasoning": "test_responses.test_an_effort_is_for_the_template",
     "reasoning_effort": "test_chat.test_reasoning_effort_is_for_the_template",
+    "request_timeout_s": "test_request_defaults.test_a_request_may_lower_its_timeout",
     "thinking_token_budget": "test_reasoning_budget.test_the_limit_reaches_the_engine",
     "thinking": "test_messages_tools.test_thinking_and_effort_reach_the_template",
 }
