@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
+from tests.conformance.popular import POPULAR, count
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from yaie.models.architectures import REFUSED, SUPPORTED
@@ -26,6 +27,19 @@ def render() -> str:
     for case in CASES:
         notes[case.architecture].append(case.note)
     lines = [
+        "### What people run",
+        "",
+        count(),
+        "",
+        "Whether one fits is a matter of memory: two bytes for each parameter, also of the",
+        "widened ones; `--quantization` takes less.",
+        "",
+        "| checkpoint | class | weights | state |",
+        "| --- | --- | --- | --- |",
+        *(f"| {p.name} | `{p.architecture}` | {p.form} | {p.state} |" for p in POPULAR),
+        "",
+        "### Architectures",
+        "",
         "| architecture | known as | compared with transformers on |",
         "| --- | --- | --- |",
     ]

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import copy
+import json
+import re
+from pathlib import Path
 
+import pytest
 import transformers
 
+from tests.conformance.popular import POPULAR, Popular
 from tests.conformance.table import PAGE, page_with, render
 from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
-from yaie.models.architectures import SUPPORTED
-from yaie.models.wrappers import WRAPPERS
+from yaie.errors import ModelUnsupported
+from yaie.models.architectures import REFUSED, SUPPORTED
+from yaie.models.hf_model import read_hf_config
+from yaie.models.quantization.formats import stored_quantization
+from yaie.models.support import check_supported
+from yaie.models.wrappers import WRAPPERS, text_config, wrapper_of
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -31,6 +40,37 @@ def test_model_types_are_those_of_transformers() -> None:
     for entry in (*SUPPORTED, *WRAPPERS):
         model_class = getattr(transformers, entry.architecture)
         assert model_class.config_class.model_type == entry.model_type
+
+
+@pytest.mark.parametrize("popular", POPULAR, ids=lambda popular: popular.name)
+def test_a_popular_checkpoint_is_served_or_refused_for_a_capability(
+    popular: Popular, tmp_path: Path
+) -> None:
+    """Also with the defaults of its class, which transformers fills in."""
+    if popular.refusal:
+        assert popular.refusal.isprintable()
+        assert re.search(r"attention|running state|\bnot served\b", popular.refusal)
+        return
+    (tmp_path / "config.json").write_text(json.dumps(popular.config))
+    config = read_hf_config(tmp_path, wrapper_of(popular.config))
+    assert check_supported(config.to_dict()) == check_supported(popular.config)
+    for quantization in popular.others:
+        others = popular.config | {"quantization_config": quantization}
+        assert stored_quantization(text_config(others)) is not None
+        check_supported(others)
+
+
+def test_fifty_popular_checkpoints() -> None:
+    assert len({popular.name for popular in POPULAR}) == 50
+    assert sum(not popular.refusal for popular in POPULAR) >= 35
+
+
+def test_refusals_name_the_capability_in_a_line() -> None:
+    for model_type, reason in REFUSED.items():
+        with pytest.raises(ModelUnsupported) as refused:
+            check_supported({"model_type": model_type, "architectures": ["Other"]})
+        assert refused.value.message == f"Other cannot be served: {reason}"
+        assert reason.isprintable()
 
 
 def test_configs_of_cases_leave_shared_settings_alone() -> None:

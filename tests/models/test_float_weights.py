@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 from tests.conformance.case import Case
+from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from tests.models.float_files import (
     BLOCK,
@@ -37,6 +38,7 @@ from yaie.models.quantization.formats import stored_quantization
 from yaie.models.quantization.layout import read_stored_layout
 
 CASE = {case.name: case for case in CASES}
+MINISTRAL = next(case for case in WRAPPED if case.settings.get("model_type") == "ministral3")
 WIDE_CASE = Case("wide", "LlamaForCausalLM", "", {"hidden_size": 192, "intermediate_size": 200})
 UP = "model.layers.1.mlp.up_proj"
 
@@ -84,6 +86,15 @@ def test_fp8_is_widened_by_its_scales(form: Float8, tmp_path: Path) -> None:
 def test_fp8_of_other_families(family: str, form: Float8, tmp_path: Path) -> None:
     stored, wide = write_twins(CASE[family], form.write, form.config, tmp_path)
     assert_same(load(stored), load(wide))
+
+
+def test_fp8_of_the_text_of_a_wrapper(tmp_path: Path) -> None:
+    """Ministral 3: static scales, named as the whole model names its modules."""
+    form = FORMS[5]
+    stored, wide = write_twins(MINISTRAL, form.write, form.config, tmp_path)
+    found = load(stored)
+    assert found.metadata.architecture == "Mistral3ForConditionalGeneration"
+    assert_same(found, load(wide))
 
 
 def test_experts_in_one_tensor_by_the_names_of_the_model(tmp_path: Path) -> None:
