@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from server.schemas.chat import ChatBody
-from yaie.text.chat import content_text
+from yaie.text.contents import content_text
 
 
 def echoed(body: ChatBody) -> tuple[str, ...]:

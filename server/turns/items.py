@@ -101,7 +101,8 @@ def _parts(content: object, kind: str, where: str) -> list[Item]:
             parts.append(text | ({"annotations": []} if kind == "output_text" else {}))
         else:
             raise UnsupportedParameter(
-                f"{here}.type is {str(given)[:40]!r}; this model reads only text ({kind!r})",
+                f"{here}.type is {str(given)[:40]!r}; this model is served for text only, so send "
+                f"parts of type {kind!r}",
                 param=f"{here}.type",
             )
     return parts

@@ -15,6 +15,7 @@ from typing import Any
 from jinja2 import TemplateError, TemplateSyntaxError
 
 from yaie.errors import InvalidRequest, UnsupportedParameter
+from yaie.text.contents import ContentForms, content_text, content_texts, forms_of_roles
 from yaie.text.formats.json_calls import JsonCalls
 from yaie.text.formats.output_format import detect_format
 from yaie.text.past_calls import with_calls_as_text, with_short_ids, with_written_arguments
@@ -36,6 +37,8 @@ _RESERVED = frozenset(
     )
 )  # fmt: skip
 
+_PROBED = ("user", "system", "assistant", "tool")  # roles
+_KEEP_PARTS = ("user", "system")  # parts of other roles are joined where text is shown
 _CALLED = "a_call_in_the_past"  # name of the function in the probe of a template
 
 # A template is a program and fails on unknown shapes of messages.
@@ -55,6 +58,7 @@ class ChatTemplate:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._hidden_calls: dict[str, JsonCalls | None] = {}  # by template
+        self._forms: dict[str, dict[str, ContentForms]] = {}  # by template
 
     def render(
         self,
@@ -174,15 +178,43 @@ class ChatTemplate:
     def _conversation(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the messages as the template reads them. Raises `InvalidRequest`."""
         conversation = [_plain_message(message, at) for at, message in enumerate(messages)]
+        conversation = self._with_calls_shown(self._with_reasoning_named(conversation))
+        forms = self._forms_of_roles()
+        for at, (given, message) in enumerate(zip(messages, conversation, strict=True)):
+            form = forms.get(message["role"], ContentForms())
+            listed = None
+            if message["role"] in _KEEP_PARTS and not isinstance(given.get("content"), str | None):
+                listed = content_texts(given["content"], f"messages[{at}].content")
+            message["content"] = form.fit(message["content"], listed)
+        return conversation
+
+    def _with_reasoning_named(self, conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if "thinking" in self.source:  # the name of some templates
             for message in conversation:
                 if "reasoning_content" in message:
                     message.setdefault("thinking", message["reasoning_content"])
+        return conversation
+
+    def _with_calls_shown(self, conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if any(message.get("tool_calls") for message in conversation):
             syntax = self._syntax_of_hidden_calls()
             if syntax is not None:
                 return [with_calls_as_text(message, syntax) for message in conversation]
         return conversation
+
+    def _forms_of_roles(self) -> dict[str, ContentForms]:
+        """Return the forms of content that the template shows, by role."""
+        source = self.source
+        if source not in self._forms:
+            self._forms[source] = forms_of_roles(self._rendered, _PROBED)
+        return self._forms[source]
+
+    def _rendered(self, conversation: list[dict[str, Any]]) -> str:
+        """Return a prompt, or an empty one if the template fails."""
+        try:
+            return self._apply(conversation, tokenize=False)
+        except (TemplateError, *_TEMPLATE_FAULTS):
+            return ""
 
     def _apply(self, conversation: list[dict[str, Any]], **options: Any) -> str:
         """Apply the template; one that fails on past calls gets them in another form."""
@@ -294,45 +326,6 @@ def _reasoning(message: Mapping[str, Any], where: str) -> str | None:
         if reasoning is not None:
             return reasoning
     return None
-
-
-def content_text(content: object, where: str) -> str:
-    """Return the text of a message's content; `where` names it in errors.
-
-    Raises `InvalidRequest` or `UnsupportedParameter`.
-    """
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, Sequence):
-        raise InvalidRequest(f"{where} must be a string or a list of parts", param=where)
-    texts = []
-    for at, part in enumerate(content):
-        if isinstance(part, str):
-            texts.append(part)
-            continue
-        if not isinstance(part, Mapping):
-            raise InvalidRequest(f"{where}[{at}] must be an object", param=f"{where}[{at}]")
-        kind = part.get("type")
-        if kind == "refusal" and isinstance(part.get("refusal"), str):
-            texts.append(part["refusal"])  # an assistant's refusal
-            continue
-        if kind is None:
-            raise InvalidRequest(
-                f'{where}[{at}].type is missing; send {{"type": "text", "text": ...}}',
-                param=f"{where}[{at}].type",
-            )
-        if kind != "text":
-            raise UnsupportedParameter(
-                f"{where}[{at}].type is {str(kind)[:40]!r}; this model reads only 'text'",
-                param=f"{where}[{at}].type",
-            )
-        text = part.get("text")
-        if not isinstance(text, str):
-            raise InvalidRequest(
-                f"{where}[{at}].text must be a string", param=f"{where}[{at}].text"
-            )
-        texts.append(text)
-    return "\n".join(texts)
 
 
 def _plain_tool_calls(calls: object, where: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ the work and releases the interpreter lock; any thread may call it. A folder wit
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tempfile
@@ -20,7 +21,7 @@ from transformers import PreTrainedTokenizerFast
 
 from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 from yaie.process.spawn import module_command, module_environment
-from yaie.text.files import OLDER_FORMS, TOKENIZER
+from yaie.text.files import OLDER_FORMS, PROCESSOR_FILES, TOKENIZER
 
 _CONVERT_LIMIT_S = 120
 _CUTTERS_THAT_KEEP_ALL = {"Sequence", "ByteLevel", "Split", "Digits", "Punctuation"}
@@ -195,7 +196,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
     """
     path = Path(path)
     if (path / TOKENIZER).is_file():
-        return Tokenizer(_read(path), path)
+        return Tokenizer(_read(path, path), path)
     if not any(file for form in OLDER_FORMS for file in path.glob(form)):
         raise ModelUnsupported(
             f"{path} has no tokenizer.json and no file that can be converted to one "
@@ -222,15 +223,30 @@ def load_tokenizer(path: Path) -> Tokenizer:
                 f"{path} has no tokenizer.json, and its tokenizer could not be converted to one: "
                 f"{reason[0]}"
             )
-        return Tokenizer(_read(Path(converted)), path)
+        return Tokenizer(_read(Path(converted), path), path)
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path, folder: Path) -> Any:
+    """Return transformers' tokenizer of a path, for the model in a folder."""
     # AutoTokenizer would import the model configurations, and those import torch.
     try:
-        return PreTrainedTokenizerFast.from_pretrained(str(path), local_files_only=True)
+        hf = PreTrainedTokenizerFast.from_pretrained(str(path), local_files_only=True)
     except Exception as error:  # the Rust reader raises plain Exception
         raise ModelUnsupported(f"the tokenizer in {path} cannot be read: {error}") from error
+    hf.chat_template = hf.chat_template or _template_of_processor(folder)
+    return hf
+
+
+def _template_of_processor(folder: Path) -> str | None:
+    """Return the chat template that a model for images keeps beside its tokenizer."""
+    for name in PROCESSOR_FILES:
+        try:
+            template = json.loads((folder / name).read_text(encoding="utf-8"))["chat_template"]
+        except (OSError, ValueError, LookupError, TypeError):
+            continue  # absent, or without one
+        if isinstance(template, str):
+            return template
+    return None
 
 
 def _byte_of_char() -> dict[str, int]:
