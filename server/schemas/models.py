@@ -32,6 +32,8 @@ class ModelCapabilities(Documented):
     reasoning: bool
     """The template knows thoughts before an answer."""
     embeddings: Literal[False] = False
+    input_modalities: tuple[Literal["text"], ...] = ("text",)
+    """Kinds of input; images and audio are refused, also by models that were made for them."""
     chat_template_kwargs: list[str]
     """Variables that the template reads."""
 

@@ -96,7 +96,12 @@ WRAPPED: tuple[WrapperCase, ...] = (
     _case("qwen2-vl", "Qwen2VL", _sections(4, 2, 2)),
     _case("qwen2.5-vl", "Qwen2_5_VL", _sections(4, 2, 2)),
     _case("qwen3-vl", "Qwen3VL", _sections(4, 2, 2)),
-    _case("qwen3-vl-moe", "Qwen3VLMoe", {**MIXTURE, **_sections(4, 2, 2)}),
+    # Unequal widths: the wrapper stores its experts transposed.
+    _case(
+        "qwen3-vl-moe",
+        "Qwen3VLMoe",
+        {**MIXTURE, "moe_intermediate_size": 48, **_sections(4, 2, 2)},
+    ),
     _case(
         "gemma3-vision",
         "Gemma3",

@@ -87,6 +87,19 @@ def test_the_text_part_is_bit_identical(case: WrapperCase, tmp_path: Path) -> No
         assert same_logits(tmp_path, oracle), rename.__name__
 
 
+def test_experts_of_qwen3_vl_as_published(tmp_path: Path) -> None:
+    """Their inputs come first in the file, and last where transformers saves them again."""
+    oracle = BY_NAME["qwen3-vl-moe"].build()
+    oracle.save_pretrained(tmp_path)  # type: ignore[operator]
+    weights = load_file(tmp_path / SINGLE)
+    experts = [name for name in weights if ".experts." in name]
+    assert weights[experts[0]].shape[1] != weights[experts[0]].shape[2]
+    for name in experts:
+        weights[name] = weights[name].transpose(1, 2).contiguous()
+    save_file(weights, tmp_path / SINGLE)
+    assert same_logits(tmp_path, oracle)
+
+
 def test_only_the_text_part_is_read_and_counted(tmp_path: Path) -> None:
     oracle = BY_NAME["qwen2.5-vl"].build()
     oracle.save_pretrained(tmp_path)  # type: ignore[operator]

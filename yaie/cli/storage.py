@@ -109,18 +109,23 @@ def _facts(model: LocalModel, folder: Path) -> dict[str, Any]:
     from yaie.models.catalogue import CATALOGUE
     from yaie.models.checkpoint import read_config, read_json
     from yaie.models.support import longest_context
-    from yaie.models.wrappers import text_config
+    from yaie.models.wrappers import text_config, wrapper_of
+    from yaie.text.files import PROCESSOR_FILES
 
     facts: dict[str, Any] = {"name": model.name, "folder": model.folder}
     if model.refused:
         return facts | {"not_supported": model.refused}
-    context = longest_context(text_config(read_config(folder)))
+    config = read_config(folder)
+    is_wrapper = wrapper_of(config) is not None
+    context = longest_context(text_config(config))
     settings = folder / "tokenizer_config.json"
-    has_template = (folder / "chat_template.jinja").is_file() or bool(
-        settings.is_file() and read_json(settings).get("chat_template")
+    holders = [settings, *(folder / name for name in PROCESSOR_FILES)]
+    has_template = (folder / "chat_template.jinja").is_file() or any(
+        file.is_file() and read_json(file).get("chat_template") for file in holders
     )
     facts |= {
         "architecture": model.architecture,
+        "reads": "text" + ("; images and audio are refused" if is_wrapper else ""),
         "parameters": f"{model.num_parameters / 1e6:,.1f} M",
         "size": f"{model.nbytes / 1e6:,.1f} MB",
         "weights": model.quantization or model.dtype,

@@ -70,6 +70,11 @@ class StoredTensor:
         """Name in the file."""
         return self.stored_as or self.name
 
+    @property
+    def is_changed(self) -> bool:
+        """True if it is a copy of its file's bytes once it is read, and no page of the file."""
+        return self.is_transposed or self.num_rows is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:

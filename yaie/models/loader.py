@@ -193,6 +193,11 @@ def _open(config: EngineConfig) -> _Source:
     hf_config = read_hf_config(folder.path, folder.wrapper)
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
+    if folder.wrapper is not None:
+        log.info(
+            "%s is served for text only, by %s; its weights for images or audio are not read",
+            *(folder.wrapper.architecture, architecture),
+        )
     stays_quantized = layout is not None and not layout.is_widened
     if config.calibrate is not None and config.is_calibrated and stays_quantized:
         raise ConfigError(
@@ -369,7 +374,8 @@ def _estimate_peak(source: _Source, target: _Target) -> int:
     # A converted tensor is no longer backed by the file's mmap, and GGUF is copied; on a GPU each
     # layer moves over after it is quantized.
     stored = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
-    is_kept = stored == {name_of(target.dtype)} and checkpoint.gguf is None
+    is_changed = any(tensor.is_changed for tensor in checkpoint.tensors.values())
+    is_kept = stored == {name_of(target.dtype)} and checkpoint.gguf is None and not is_changed
     mapped = target.device.type != "cpu" or is_kept
     calibrating = 0 if target.calibration is None else target.calibration.nbytes
     peak = quantized.loading_nbytes(wide, mapped=mapped, calibrating=calibrating)

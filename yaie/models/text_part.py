@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,8 +11,6 @@ from typing import Any
 from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import Checkpoint, StoredTensor, summarize
 from yaie.models.wrappers import CROSS_LAYERS
-
-log = logging.getLogger(__name__)
 
 # Names of text tensors, as wrappers were saved over the years:
 #   model.language_model.layers.0...   language_model.model.layers.0...   model.layers.0...
@@ -25,6 +22,7 @@ _HEAD = "lm_head."
 _BLOCKS = "blocks."
 _EMBEDDING = "model.embed_tokens.weight"
 _LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
+_SCALES = ("_scale_inv", "_scale")  # of experts in fp8
 _JOINED_EXPERTS = re.compile(r"model\.layers\.\d+\.mlp\.experts\.(gate_up_proj|down_proj)")
 
 
@@ -47,8 +45,6 @@ def text_checkpoint(folder: Path, checkpoint: Checkpoint, config: Mapping[str, A
             f"name such as model.language_model.norm.weight; download it again",
             code="model_damaged",
         )
-    left = len(checkpoint.tensors) - len(tensors)
-    log.info("%d tensors for images or audio are not read: the model is served for text", left)
     used = {tensor.file for tensor in tensors.values()}
     files = tuple(file for file in checkpoint.files if file in used)
     return summarize(folder, files, _in_shape(tensors, config))
@@ -97,9 +93,15 @@ def _in_shape(
         found = _JOINED_EXPERTS.fullmatch(name)
         if found is None or len(tensor.shape) != 3:
             continue
-        experts, first, second = tensor.shape
-        wanted = first if found[1] == "down_proj" else second  # [E, 2I, H] and [E, H, I]
-        other = second if found[1] == "down_proj" else first
+        _, first, second = tensor.shape  # [E, 2I, H] and [E, H, I] in the text-only class
+        wanted, other = (first, second) if found[1] == "down_proj" else (second, first)
         if wanted != hidden and other == hidden:
-            shaped[name] = replace(tensor, shape=(experts, second, first), is_transposed=True)
+            for part in (name, *(f"{name}{suffix}" for suffix in _SCALES)):
+                if part in tensors and len(tensors[part].shape) == 3:
+                    shaped[part] = _transposed(tensors[part])
     return shaped
+
+
+def _transposed(tensor: StoredTensor) -> StoredTensor:
+    experts, first, second = tensor.shape
+    return replace(tensor, shape=(experts, second, first), is_transposed=True)

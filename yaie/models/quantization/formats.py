@@ -52,13 +52,17 @@ class StoredQuantization:
     targets: tuple[tuple[str, LayerFormat], ...]  # name, "re:" and a pattern, or "Linear"
     has_kv_scales: bool = False  # for a quantized KV cache; unused
 
-    def format_of(self, module: str) -> LayerFormat | None:
-        """Return the format of a module by its name, the most specific target first."""
-        by_name = [found for target, found in self.targets if target == module]
+    def format_of(self, *names: str) -> LayerFormat | None:
+        """Return the format of a module, the most specific target first.
+
+        names: in the model, and in the file if that differs; a target may have either.
+        """
+        by_name = [found for target, found in self.targets if target in names]
         by_pattern = [
             found
             for target, found in self.targets
-            if target.startswith(_REGEX) and re.match(target.removeprefix(_REGEX), module)
+            if target.startswith(_REGEX)
+            and any(re.match(target.removeprefix(_REGEX), name) for name in names)
         ]
         by_class = [found for target, found in self.targets if target == _ALL]
         return next(iter(by_name + by_pattern + by_class), None)

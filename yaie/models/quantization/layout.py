@@ -260,7 +260,7 @@ def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> Qua
         module, _, part = name.rpartition(".")
         if not _holds_integers(part, tensor):
             continue
-        found = quantization.format_of(module)
+        found = quantization.format_of(module, tensor.name_in_file.rpartition(".")[0])
         if found is None or _MARKERS.get(found.layout) != part:
             raise damaged(module, f"the config names no quantization for {name} ({tensor.kind})")
         tensors = _tensors_of(checkpoint, module, found)

@@ -64,7 +64,7 @@ class TensorFiles:
     def unread(self, tensor: StoredTensor) -> Any:
         """Return a tensor that is read when it is indexed with `...`."""
         found = self._file(tensor).get_slice(tensor.name_in_file)
-        if tensor.is_transposed or tensor.num_rows is not None:
+        if tensor.is_changed:
             return _Changed(found, tensor)
         return found
 
