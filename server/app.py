@@ -13,10 +13,11 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import chain
 from os import PathLike
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -40,6 +41,7 @@ from server.middleware import (
     routes_at,
 )
 from server.openapi import describe
+from server.operator_tools import OperatorTool
 from server.routes import (
     about,
     cache,
@@ -48,6 +50,7 @@ from server.routes import (
     health,
     messages,
     models,
+    operator_tools,
     render,
     requests,
     responses,
@@ -76,6 +79,7 @@ _ROUTERS = (
     render.router,
     requests.router,
     tokens.router,
+    operator_tools.router,
     cache.router,
     models.router,
     health.router,
@@ -107,22 +111,27 @@ EXPOSED_HEADERS = (
 )
 
 
+AppSettings = Settings | EngineConfig | str | PathLike[str] | Mapping[str, str | PathLike[str]]
+
+
 def create_app(
-    settings: Settings | EngineConfig | str | PathLike[str] | None = None,
+    settings: AppSettings | None = None,
     make_client: Callable[[EngineConfig], EngineClient] | None = None,
     on_fatal: Callable[[YaieError], None] | None = None,
+    *,
+    tools: Sequence[OperatorTool | Callable[..., Any]] = (),
 ) -> FastAPI:
     """Build the application; the engine starts with its lifespan.
 
     `settings`: None reads `YAIE_*`; the name or the folder of a model reads the other settings
     there; an `EngineConfig` leaves the server's at their defaults. `make_client`: None runs the
     engine in a child process. `on_fatal` gets the error if an engine cannot start; None logs it,
-    stops the server as SIGTERM would, and ends the process with the error's exit code. Raises
-    `ConfigError`.
+    stops the server as SIGTERM would, and ends the process with the error's exit code. `tools`:
+    functions that `/v1/tools` lists. Raises `ConfigError`.
     """
     warnings = [] if isinstance(settings, EngineConfig) else unknown_variables()
     settings = _settings_of(settings)
-    service = Service(settings, make_client or _process_client(settings), on_fatal or _stop)
+    service = Service(settings, make_client or _process_client(settings), on_fatal or _stop, tools)
     app = FastAPI(
         title=settings.server_name,
         description=settings.server_description,
@@ -147,7 +156,9 @@ def create_app(
     return app
 
 
-def _settings_of(given: Settings | EngineConfig | str | PathLike[str] | None) -> Settings:
+def _settings_of(
+    given: AppSettings | None,
+) -> Settings:
     """Return the settings of an application. Raises `ConfigError`."""
     if isinstance(given, Settings):
         return given
@@ -157,8 +168,11 @@ def _settings_of(given: Settings | EngineConfig | str | PathLike[str] | None) ->
         return load_settings()
     if isinstance(given, str | PathLike):
         return load_settings(model=os.fspath(given))
+    if isinstance(given, Mapping):
+        listed = (f"{name}={os.fspath(model)}" for name, model in given.items())
+        return load_settings(models=",".join(listed))
     raise ConfigError(
-        "create_app takes the name of a model, an EngineConfig or Settings, not "
+        "create_app takes the name of a model, models by name, an EngineConfig or Settings, not "
         f"{type(given).__name__}",
         param="settings",
     )

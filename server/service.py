@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from server.errors import timed_out
 from server.generation import Generation
 from server.metrics import Metrics, Snapshot
 from server.next_turns import NextTurns
+from server.operator_tools import OperatorTool, OperatorTools, load_tools
 from server.request_defaults import RequestDefaults
 from server.residency import Residency
 from server.schemas.base import RequestBody
@@ -64,8 +65,11 @@ class Service:
         settings: Settings,
         make_client: Callable[[EngineConfig], EngineClient],
         on_fatal: Callable[[YaieError], None],
+        tools: Sequence[OperatorTool | Callable[..., Any]] = (),
     ) -> None:
         self.settings = settings
+        named = load_tools(settings.tool_functions) if settings.tool_functions else []
+        self.operator_tools = OperatorTools([*tools, *named], settings.tool_timeout_s)
         self.metrics = Metrics(self._snapshots)
         self.stored_responses = ResponseStore(settings.response_store_bytes)
         self.recent = RecentDigests()
@@ -207,6 +211,7 @@ class Service:
         await asyncio.gather(*self._starting, *self._later, return_exceptions=True)
         await self.residency.stop()
         await asyncio.gather(*(model.close() for model in self.models.values()))
+        self.operator_tools.close()
         for threads in (self._threads, self._writers):
             threads.shutdown(wait=False, cancel_futures=True)
 

@@ -110,6 +110,16 @@ class ServerConfig:
             unset="no limit",
         ),
     ] = None
+    tool_functions: Annotated[
+        str, About("functions of the server, listed by /v1/tools, as module:name")
+    ] = ""
+    tool_key: Annotated[
+        str | None,
+        About("key that clients send to run the server's functions", unset="none are run"),
+    ] = None
+    tool_timeout_s: Annotated[
+        float, About("longest time of one of the server's functions in seconds", above=0)
+    ] = 30.0
     metrics_port: Annotated[
         int | None,
         About(

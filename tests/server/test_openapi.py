@@ -12,7 +12,16 @@ from starlette.testclient import TestClient
 
 from server.errors import error_body
 from server.middleware import OPEN_PATHS
-from server.schemas import answers, cache, message_answers, models, operation, rendered, tokens
+from server.schemas import (
+    answers,
+    cache,
+    message_answers,
+    models,
+    operation,
+    operator_tools,
+    rendered,
+    tokens,
+)
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient, error_script
 from yaie.errors import YaieError
@@ -25,7 +34,16 @@ RENDERS = tuple(f"{path}/render" for path in POSTS)
 TOKENS = ("/v1/count_tokens", "/tokenize", "/detokenize", "/v1/messages/count_tokens")
 SCHEMAS = {
     name: kind
-    for module in (answers, cache, message_answers, models, operation, rendered, tokens)
+    for module in (
+        answers,
+        cache,
+        message_answers,
+        models,
+        operation,
+        operator_tools,
+        rendered,
+        tokens,
+    )
     for name, kind in vars(module).items()
     if isinstance(kind, type) and issubclass(kind, BaseModel)
 }

@@ -19,7 +19,7 @@ from server.served_model import Residence, ServedModel
 from server.service import Service
 from tests.server.scripted_client import INFO, ScriptedClient
 from yaie.config import EngineConfig, Settings
-from yaie.errors import EngineUnavailable, NotEnoughMemory
+from yaie.errors import EngineUnavailable, NotEnoughMemory, UnknownModel
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import EngineInfo, EngineState
 
@@ -276,3 +276,12 @@ def test_a_model_without_requests_is_unloaded(tiny_model_dir: Path, tokenizer: T
         assert ask(http, "one") == "one!"
         first, second = made["one"]
         assert (first.config.num_slots, second.config.num_slots) == (None, INFO.num_slots)
+
+
+def test_models_by_name(tiny_model_dir: Path) -> None:
+    app = create_app({"one": tiny_model_dir, "two": str(tiny_model_dir)})
+    service: Service = app.state.service
+    assert list(service.models) == ["one", "two"]
+    assert service.model("two").root == str(tiny_model_dir)
+    with pytest.raises(UnknownModel, match="this server has 'one', 'two'"):
+        service.model("three")
