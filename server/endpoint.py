@@ -13,6 +13,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from server.bodies import read_body
+from server.cache.asking import explain_body
+from server.cache.diagnostics import compare
 from server.errors import RequestTimedOut, timed_out
 from server.openapi import EVENTS, REFERENCE
 from server.rendering import rendered
@@ -144,6 +146,16 @@ class Endpoint(Generic[Body]):
         call = await unless_gone(request.receive, work)
         tenant = getattr(request.state, "tenant", "") or asked.body.tenant
         call = call.of_tenant(tenant, service.owner(request))
+        if getattr(asked.body, "explain_cache", None):
+            explaining = explain_body(service, request, asked.model, asked.body, asked.deadline)
+            explanation = await unless_gone(request.receive, explaining)
+            call = replace(call, cache_explanation=explanation, include_usage=True)
+        if call.is_compared and call.digest is not None:
+            first = call.requests[0]
+            compared = compare(
+                service.recent, (first.owner, first.cache_salt), call.compared_with, call.digest
+            )
+            call = replace(call, compared=compared)
         # The answer has the name that the client knows.
         return replace(call, model=asked.body.model or asked.model.name)
 

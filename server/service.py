@@ -27,7 +27,6 @@ from server.next_turns import NextTurns
 from server.operator_tools import OperatorTool, OperatorTools, load_tools
 from server.request_defaults import RequestDefaults
 from server.residency import Residency
-from server.schemas.base import RequestBody
 from server.served_model import Residence, ServedModel
 from server.service_collector import ServiceCollector, ServiceFacts
 from server.status import ServerStatus, StatusLog, status_of
@@ -49,7 +48,7 @@ from yaie.types import EngineState
 logger = logging.getLogger(__name__)
 
 WRITING_THREADS = 2  # separate: requests must not wait behind large responses
-_Body = TypeVar("_Body", bound=RequestBody)
+_Body = TypeVar("_Body")
 _Result = TypeVar("_Result")
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from server.bad_words import bad_word_ids
+from server.cache.diagnostics import Compared
 from server.cache.digests import Digest, digest_of
 from server.chats.echo import echoed
 from server.chats.functions import calls_functions, named, renamed, with_tools
@@ -73,6 +74,10 @@ class Call:
     call_id_prefix: str = "call_"  # of tool calls to which the model gives no id
     next_turn: NextTurn | None = None  # of a chat with one answer
     digest: Digest | None = None  # of a chat
+    is_compared: bool = False  # diagnostics were requested
+    compared_with: str | None = None  # id of an earlier response
+    compared: Compared | None = None
+    cache_explanation: dict[str, Any] | None = None  # made before the request starts
     calls_functions: bool = False  # a chat's calls are written in OpenAI's older form
     body: object = None  # the body of another API that was translated into this call
 
@@ -156,7 +161,7 @@ class Translator:
         return replace(
             call,
             requests=(request,),
-            digest=self.digest(body),
+            digest=self.digest(body, len(prompt)),
             make_parser=parser,
             echoes=echoed(body),
             ignored=ignored,
@@ -191,9 +196,9 @@ class Translator:
         except InvalidRequest as error:
             raise renamed(error, body) from None
 
-    def digest(self, body: ChatBody) -> Digest:
+    def digest(self, body: ChatBody, num_tokens: int = 0) -> Digest:
         """Return the digest of a conversation. Raises as `chat`."""
-        return digest_of(body, self._info.model, self._rendering(body))
+        return digest_of(body, self._info.model, self._rendering(body), num_tokens)
 
     def _chat_prompt(self, body: ChatBody, longest: int | None = None) -> list[int]:
         """Return the token ids of a conversation. Raises if certainly over `longest`."""

@@ -31,6 +31,7 @@ class Digest:
     system: bytes
     messages: bytes  # 8 for each
     num_messages: int
+    num_tokens: int = 0  # of the prompt
 
     @property
     def first(self) -> bytes:
@@ -47,7 +48,7 @@ class Digest:
         return self.num_messages >= other.num_messages and self.messages.startswith(other.messages)
 
 
-def digest_of(body: ChatBody, model: str, rendering: dict[str, Any]) -> Digest:
+def digest_of(body: ChatBody, model: str, rendering: dict[str, Any], num_tokens: int = 0) -> Digest:
     """Return the digest of a conversation, given the options of its template."""
     system: list[Any] = []
     messages: list[Any] = []
@@ -61,6 +62,7 @@ def digest_of(body: ChatBody, model: str, rendering: dict[str, Any]) -> Digest:
         system=_hash(system),
         messages=b"".join(map(_hash, messages[:_MOST_MESSAGES])),
         num_messages=min(len(messages), _MOST_MESSAGES),
+        num_tokens=num_tokens,
     )
 
 

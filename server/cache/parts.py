@@ -57,7 +57,7 @@ class ChatParts:
                 high = middle
         if low and at < self._span(low - 1)[1]:
             name = self._names[low - 1]
-            name = name if name == SYSTEM else f"{name}.content"
+            name = f"{name}.content" if "[" in name else name  # `system`, `instructions`
             return Field(name, is_around=is_of_system(messages[low - 1]))
         first, end = self._tools
         if first <= at < end:

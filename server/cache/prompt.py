@@ -17,10 +17,13 @@ from server.checks import check_common
 from server.messages.blocks import chat_messages
 from server.messages.translate import chat_of, renamed_here
 from server.prompts import given_prompts
+from server.schemas.base import RequestBody
 from server.schemas.chat import ChatBody
 from server.schemas.completions import CompletionBody
 from server.schemas.messages import CountedMessagesBody
+from server.schemas.responses import ResponsesBody
 from server.translate import Translator
+from server.turns.translate import chat_of_response
 from yaie.errors import InvalidRequest
 from yaie.text.tokenizer import Tokenizer
 
@@ -79,17 +82,32 @@ def read_prompt(translator: Translator, fields: dict[str, Any]) -> ExplainedProm
     return _checked(translator, ids, body.cache_salt, name)
 
 
+def prompt_of_body(translator: Translator, body: RequestBody) -> ExplainedPrompt:
+    """Return the prompt of a checked body. Raises `InvalidRequest` or a subclass."""
+    if isinstance(body, ResponsesBody):
+        chat, names = chat_of_response(body)
+        return _chat_prompt(translator, chat, names, chat.cache_salt)
+    fields = body.model_dump(exclude_unset=True)
+    if isinstance(body, CountedMessagesBody):
+        return _read_messages(translator, fields)
+    return read_prompt(translator, fields)
+
+
 def _read_chat(translator: Translator, fields: dict[str, Any]) -> ExplainedPrompt:
     if is_anthropic(fields):
-        body = as_body(fields, CountedMessagesBody)
-        chat = chat_of(translator, body)
-        try:
-            return _chat_prompt(translator, chat, _names_of(body), fields.get("cache_salt"))
-        except InvalidRequest as error:
-            raise renamed_here(error) from None
+        return _read_messages(translator, fields)
     chat = as_body(fields, ChatBody)
     names = [f"messages[{at}]" for at in range(len(chat.messages))]
     return _chat_prompt(translator, chat, names, chat.cache_salt)
+
+
+def _read_messages(translator: Translator, fields: dict[str, Any]) -> ExplainedPrompt:
+    body = as_body(fields, CountedMessagesBody)
+    chat = chat_of(translator, body)
+    try:
+        return _chat_prompt(translator, chat, _names_of(body), fields.get("cache_salt"))
+    except InvalidRequest as error:
+        raise renamed_here(error) from None
 
 
 def _chat_prompt(

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from server.cache.diagnostics import named_response
 from server.checks import MAX_NAMED_IGNORED, check_common, check_unused, reported
 from server.messages.blocks import chat_messages, chat_tool_choice, chat_tools
 from server.responses.messages import blocks_of
@@ -54,7 +55,12 @@ def messages_call(translator: Translator, body: MessagesBody) -> Call:
         call = translator.chat(ChatBody(**fields))
     except InvalidRequest as error:
         raise renamed_here(error) from None
-    call = replace(call, ignored=_ignored(translator, call.ignored, body))
+    call = replace(
+        call,
+        ignored=_ignored(translator, call.ignored, body),
+        is_compared=body.diagnostics is not None,
+        compared_with=named_response(body.diagnostics, "diagnostics", "previous_message_id"),
+    )
     return _limited(_named(call, body), body.max_tokens, translator.max_model_len)
 
 

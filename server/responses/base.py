@@ -120,7 +120,10 @@ class GenerationResponse(ABC):
         self._num_written += len(piece.token_ids)
 
     def _whole_usage(self) -> dict[str, Any]:
-        return usage_json(self.generation.usage, self.generation.seconds)
+        usage = usage_json(self.generation.usage, self.generation.seconds)
+        if self.call.cache_explanation is not None:
+            usage["cache_explanation"] = self.call.cache_explanation
+        return usage
 
     def _usage_so_far(self) -> bytes:
         usage = replace(self.generation.usage, completion_tokens=self._num_written)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from pydantic_core import from_json
 
+from server.cache.diagnostics import anthropic_diagnostics
 from server.errors import messages_error_body
 from server.generation import Generation
 from server.responses.base import GenerationResponse
@@ -196,15 +197,22 @@ class MessagesResponse(GenerationResponse):
         return {"stop_reason": reason, "stop_sequence": sequence}
 
     def _message(self, content: list[dict[str, Any]], ending: dict[str, Any]) -> dict[str, Any]:
-        return {
+        usage = messages_usage(self.generation.usage)
+        if self.call.cache_explanation is not None:
+            usage["cache_explanation"] = self.call.cache_explanation
+        message = {
             "id": self.call.response_id,
             "type": "message",
             "role": "assistant",
             "model": self.call.model,
             "content": content,
             **ending,
-            "usage": messages_usage(self.generation.usage),
+            "usage": usage,
         }
+        if self.call.is_compared:
+            cached = self.generation.usage.cached_tokens
+            message["diagnostics"] = anthropic_diagnostics(self.call.compared, cached)
+        return message
 
 
 def _event(kind: str, **fields: Any) -> bytes:

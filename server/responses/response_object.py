@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from server.cache.diagnostics import openai_diagnostics
 from server.errors import ResponseCancelled, error_body
 from server.generation import Generation
 from server.responses.base import GenerationResponse
@@ -166,6 +167,11 @@ class ResponseObject(GenerationResponse):
         if self._parse_fault:
             document["tool_parse_error"] = self._parse_fault
         document["usage"] = self._usage()
+        if self.call.is_compared:
+            usage = self.generation.usage
+            document["prompt_cache_diagnostics"] = openai_diagnostics(
+                self.call.compared, usage.prompt_tokens, usage.cached_tokens
+            )
         self._store(document)
         return document
 
@@ -204,7 +210,9 @@ class ResponseObject(GenerationResponse):
 
     def _usage(self) -> dict[str, Any]:
         usage = self.generation.usage
-        return {
+        explanation = self.call.cache_explanation
+        extra = {} if explanation is None else {"cache_explanation": explanation}
+        return extra | {
             "input_tokens": usage.prompt_tokens,
             "input_tokens_details": {
                 "cached_tokens": usage.cached_tokens,

@@ -13,8 +13,8 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from server.bodies import read_body
-from server.cache.explanation import NUM_SHOWN, comparison_of, document_of
-from server.cache.prompt import ExplainedPrompt, read_prompt
+from server.cache.asking import Prompts, both_prompts, explain_prompt
+from server.cache.explanation import NUM_SHOWN
 from server.endpoint import CLIENT_CLOSED, described_body
 from server.middleware import given_keys
 from server.schemas.cache import (
@@ -34,8 +34,6 @@ from yaie.queries import (
     Answer,
     Branches,
     DescribeCache,
-    ExplainPrompt,
-    Explanation,
     FlushCache,
     Flushed,
     ListBranches,
@@ -52,22 +50,8 @@ _EXAMPLES = {
 }
 
 
-def _prompts(
-    translator: Translator, body: ExplainBody
-) -> tuple[ExplainedPrompt, ExplainedPrompt | None]:
-    other = None if body.compare_with is None else read_prompt(translator, body.compare_with)
-    return read_prompt(translator, body.fields), other
-
-
-def _document(
-    prompt: ExplainedPrompt,
-    found: Explanation,
-    changed: tuple[str, ...],
-    other: ExplainedPrompt | None,
-) -> dict[str, Any]:
-    document = document_of(prompt, found, changed)
-    document["comparison"] = None if other is None else comparison_of(prompt, other)
-    return document
+def _prompts(translator: Translator, body: ExplainBody) -> Prompts:
+    return both_prompts(translator, body.fields, body.compare_with)
 
 
 @router.post(
@@ -85,21 +69,10 @@ async def explain_cache(request: Request) -> Response:
         with await service.use(model, request.receive, deadline):
             work = service.translate(model, _prompts, body, deadline)
             prompt, other = await unless_gone(request.receive, work)
-            query = ExplainPrompt(
-                token_ids=tuple(prompt.token_ids),
-                owner=service.owner(request),
-                cache_salt=prompt.cache_salt,
-                num_shown=NUM_SHOWN if service.shows_held(request) else 0,
-                names_salts=bool(service.owner(request)),
-            )
-            found = await unless_gone(request.receive, model.client.ask(query))
+            asked = explain_prompt(service, request, model, prompt, other)
+            document = await unless_gone(request.receive, asked)
     except (ClientDisconnect, ClientGone):
         return Response(status_code=CLIENT_CLOSED)
-    assert isinstance(found, Explanation)
-    changed: tuple[str, ...] = ()
-    if prompt.digest is not None:
-        changed = service.recent.changed((query.owner, query.cache_salt), prompt.digest)
-    document = await service.run_in_thread(partial(_document, prompt, found, changed, other))
     document["model"] = body.model or model.name
     return Response(msgspec.json.encode(document), media_type="application/json")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from server.schemas.cache import UsageExplanation
 from server.schemas.documented import Documented
 
 Finish = Literal["stop", "length", "tool_calls", "function_call", "abort"]
@@ -35,6 +36,8 @@ class CompletionUsage(Documented):
     """Seconds, in the usage of a finished request."""
     tokens_per_second: float | None = None
     """Completion tokens over that time."""
+    cache_explanation: UsageExplanation | None = None
+    """Present with `explain_cache`."""
 
 
 class CalledFunction(Documented):

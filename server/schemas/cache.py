@@ -167,11 +167,9 @@ class Comparison(Documented):
     other: Place | None
 
 
-class CacheExplanation(Documented):
+class UsageExplanation(Documented):
     """Cached part of a prompt, and the cause of the rest."""
 
-    object: Literal["cache.explanation"]
-    model: str
     prompt_tokens: int
     cached_tokens: int
     """The `cached_tokens` that the request would have now."""
@@ -186,5 +184,12 @@ class CacheExplanation(Documented):
     """With the cause `evicted`."""
     cached_tokens_elsewhere: int
     """Leading tokens that another namespace of the same key holds."""
+
+
+class CacheExplanation(UsageExplanation):
+    """Answer of `POST /v1/cache/explain`."""
+
+    object: Literal["cache.explanation"]
+    model: str
     comparison: Comparison | None
     """With `compare_with`."""

@@ -246,6 +246,15 @@ class GenerationBody(StructuredFields):
             example="a-secret",
         ),
     ] = None
+    explain_cache: Annotated[
+        bool | None,
+        Extension(
+            "Explain before the start how far the prompt is cached: `cache_explanation` in the "
+            "usage, also in the last chunk of a stream. See [cache](#cache).",
+            "false",
+            example=True,
+        ),
+    ] = None
     priority: Annotated[
         WholeNumber | None,
         Extension(

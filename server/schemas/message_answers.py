@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from server.schemas.cache import UsageExplanation
 from server.schemas.documented import Documented
 
 StopReason = Literal[
@@ -21,6 +22,25 @@ class MessageUsage(Documented):
     cache_read_input_tokens: int
     """Cached prompt tokens."""
     output_tokens: int
+    cache_explanation: UsageExplanation | None = None
+    """Present with `explain_cache`."""
+
+
+class CacheMissReason(Documented):
+    """First part in which a prompt differs from that of the previous message."""
+
+    type: Literal[
+        "model_changed", "system_changed", "tools_changed", "messages_changed",
+        "previous_message_not_found", "unavailable",
+    ]  # fmt: skip
+    cache_missed_input_tokens: int | None = None
+    """Tokens of the previous prompt that were not cached for this one."""
+
+
+class MessageDiagnostics(Documented):
+    """Comparison of a prompt with that of the previous message."""
+
+    cache_miss_reason: CacheMissReason
 
 
 class ContentBlock(Documented):
@@ -48,6 +68,8 @@ class MessageAnswer(Documented):
     """Null at the start of a stream."""
     stop_sequence: str | None
     usage: MessageUsage
+    diagnostics: MessageDiagnostics | None = None
+    """Present if it was requested; null if the prompt continues the previous message's."""
 
 
 class MessageEvent(Documented):

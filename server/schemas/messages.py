@@ -113,5 +113,15 @@ class MessagesBody(CountedMessagesBody):
     top_k: Annotated[WholeNumber | None, Used(_AS_IN_CHATS, "the model's", example=5)] = None
     min_p: Annotated[float | None, Extension(_AS_IN_CHATS, "the model's", example=0.1)] = None
     seed: Annotated[WholeNumber | None, Extension(_AS_IN_CHATS, "random", example=11)] = None
+    diagnostics: Annotated[
+        dict[str, Any] | None,
+        Short,
+        Used(
+            "`previous_message_id`: an earlier message of the same key, or null. The message then "
+            "has `diagnostics`, with the `cache_miss_reason`, see [cache](api.md#cache).",
+            example={"previous_message_id": "msg_1"},
+        ),
+    ] = None
+    explain_cache: Annotated[bool | None, Extension(_AS_IN_CHATS, "false", example=True)] = None
     cache_salt: Annotated[str | None, Extension(_AS_IN_CHATS, example="a-secret")] = None
     priority: Annotated[WholeNumber | None, Extension(_AS_IN_CHATS, "0", example=-3)] = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from server.schemas.answers import TokenLogprob
+from server.schemas.cache import UsageExplanation
 from server.schemas.documented import Documented
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -123,6 +124,8 @@ class ResponseUsage(Documented):
     output_tokens: int
     output_tokens_details: OutputTokensDetails
     total_tokens: int
+    cache_explanation: UsageExplanation | None = None
+    """Present with `explain_cache`."""
 
 
 class ReasoningSettings(Documented):
@@ -136,6 +139,16 @@ class TextSettings(Documented):
     """Form of the text, as requested."""
 
     format: dict[str, Any]
+
+
+class CacheDiagnostics(Documented):
+    """Comparison of a prompt with that of an earlier response."""
+
+    type: Literal["cache_hit", "cache_miss", "comparison_response_not_found"]
+    reason: str | None = None
+    """Of a miss: `model_`, `tools_`, `settings_` or `input_changed`, or `evicted`."""
+    cache_missed_tokens: int | None = None
+    comparison_reusable_tokens: int | None = None
 
 
 class ResponseAnswer(Documented):
@@ -158,6 +171,8 @@ class ResponseAnswer(Documented):
     metadata: dict[str, str]
     parallel_tool_calls: bool
     previous_response_id: str | None
+    prompt_cache_diagnostics: CacheDiagnostics | None = None
+    """Present in a finished response if it was requested."""
     prompt_cache_key: str | None
     reasoning: ReasoningSettings
     safety_identifier: str | None

@@ -166,6 +166,16 @@ class ResponsesBody(RequestBody):
     safety_identifier: Annotated[
         str | None, Used("Repeated in the response.", example="someone")
     ] = None
+    prompt_cache_options: Annotated[
+        dict[str, Any] | None,
+        Short,
+        Used(
+            "`comparison_response_id`: an earlier response of the same key. The response then has "
+            "`prompt_cache_diagnostics`, see [cache](#cache). Other options are ignored: every "
+            "prefix is cached.",
+            example={"comparison_response_id": "resp_1"},
+        ),
+    ] = None
     prompt_cache_key: Annotated[
         str | None, Used("Repeated in the response; every prefix is cached.", example="k")
     ] = None

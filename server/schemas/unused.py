@@ -107,7 +107,6 @@ _OF_RESPONSES = (
     _other_name("num_predict", "max_output_tokens", -1),
     _other_name("reasoning_effort", "reasoning", None, "reasoning.effort"),
     _other_name("response_format", "text", None, "text.format"),
-    _accepted("prompt_cache_options", "every prefix is cached, also without a key"),
     _accepted("prompt_cache_retention", "every prefix stays cached while there is room"),
     _accepted("service_tier", "this server has one tier; answers name it: `default`"),
     _reported("context_management", "the time to compact a conversation"),
@@ -133,5 +132,4 @@ MESSAGES = (
     _accepted("user_profile_id", "an id of the end user for Anthropic"),
     _accepted("workspace_id", "an id of the account with Anthropic"),
     _reported("context_management", "the time to drop parts of a conversation"),
-    _reported("diagnostics", "the reason of a cache miss"),
 )

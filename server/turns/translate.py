@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from server.bodies import refusal
+from server.cache.diagnostics import named_response
 from server.checks import check_common
 from server.responses.output_items import OutputItems
 from server.schemas.chat import ChatBody
@@ -79,6 +80,10 @@ def respond(translator: Translator, body: ResponsesBody) -> Call:
         requests=tuple(_request(each, response_id) for each in call.requests),
         ignored=tuple(names),
         body=turn,
+        is_compared=body.prompt_cache_options is not None,
+        compared_with=named_response(
+            body.prompt_cache_options, "prompt_cache_options", "comparison_response_id"
+        ),
     )
 
 
@@ -106,6 +111,13 @@ def count_response_tokens(translator: Translator, body: ResponsesBody) -> Tokens
             number = len(translator.chat_prompt(chat))
     names = [named_here(name, []) for name in translator.ignored(chat)] + without_effect(body)
     return Tokens({"object": "response.input_tokens", "input_tokens": number}, tuple(names))
+
+
+def chat_of_response(body: ResponsesBody) -> tuple[ChatBody, list[str]]:
+    """Return the chat with the same prompt, and the field that each of its messages comes from."""
+    _, messages = _turn(body)
+    with _names_of(messages):
+        return _chat_body(body, messages.messages), list(messages.sources)
 
 
 def _turn(body: ResponsesBody) -> tuple[Turn, Messages]:

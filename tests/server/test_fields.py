@@ -60,6 +60,8 @@ ELSEWHERE = {
     "reasoning_effort": "test_chat.test_reasoning_effort_is_for_the_template",
     "request_timeout_s": "test_request_defaults.test_a_request_may_lower_its_timeout",
     "thinking_token_budget": "test_reasoning_budget.test_the_limit_reaches_the_engine",
+    "diagnostics": "test_cache_diagnostics.test_a_message_is_compared",
+    "prompt_cache_options": "test_cache_diagnostics.test_a_response_is_compared",
     "thinking": "test_messages_tools.test_thinking_and_effort_reach_the_template",
 }
 # Ids and times, different in each answer.
