@@ -87,6 +87,7 @@ class Generation:
         self._first_at: float | None = None
         self._reasons: set[str] = set()
         self._parts: list[Part] = []  # of the answer, for the next turn
+        self._token_ids: list[int] = []
         self._closed = False
         self.at_close: list[Callable[[], None]] = []
 
@@ -303,6 +304,7 @@ class Generation:
             piece = replace(piece, parts=tuple(with_call_id(part, prefix) for part in piece.parts))
         if self.call.next_turn is not None:
             self._parts += piece.parts
+            self._token_ids += piece.token_ids
         return piece
 
     @property
@@ -311,7 +313,7 @@ class Generation:
         turn = self.call.next_turn
         if turn is None or not self.is_done or self.call.prompt_only or "abort" in self._reasons:
             return None
-        return EndedTurn(turn, self.call.requests[0], self._parts)
+        return EndedTurn(turn, self.call.requests[0], self._parts, self._token_ids)
 
     async def _decode(self, choice: int, at_least: int = 1) -> None:
         """Decode tokens of a choice in batches, each in its turn, until fewer are left."""

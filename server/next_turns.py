@@ -11,11 +11,11 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yaie.client.base import EngineClient
 from yaie.errors import YaieError
-from yaie.text.next_turn import Message, answer_message, known_prompts
+from yaie.text.next_turn import Message, answer_message, common_length, known_prompts
 from yaie.text.parts import Part
 from yaie.types import ExpectedPrompt, GenerationRequest
 
@@ -43,14 +43,18 @@ class NextTurn:
 
 @dataclass(frozen=True, slots=True)
 class EndedTurn:
-    """A turn that has ended, with the parts of its answer."""
+    """A turn that has ended, with the parts and the tokens of its answer."""
 
     turn: NextTurn
     request: GenerationRequest
     parts: Sequence[Part]
+    token_ids: Sequence[int]
 
     def prompts(self) -> list[ExpectedPrompt]:
-        """Return the beginnings of the next prompt. Raises what the rendering raises."""
+        """Return the beginnings of the next prompt. Raises what the rendering raises.
+
+        The last one replaces the generated tokens of which none of them has any use.
+        """
         turn, request = self.turn, self.request
         found = known_prompts(
             turn.messages,
@@ -58,15 +62,16 @@ class EndedTurn:
             turn.render,
             names_results=turn.names_results,
         )
-        return [
-            ExpectedPrompt(
-                token_ids=tuple(ids),
-                tenant=request.tenant,
-                owner=request.owner,
-                cache_salt=request.cache_salt,
-            )
+        prompts = [
+            ExpectedPrompt(token_ids=tuple(ids), owner=request.owner, cache_salt=request.cache_salt)
             for ids in found
         ]
+        if prompts:
+            generated = (*request.prompt_token_ids, *self.token_ids)
+            num_kept = max(common_length(generated, ids) for ids in found)
+            if num_kept < len(generated):
+                prompts[-1] = replace(prompts[-1], replaces=generated, num_kept=num_kept)
+        return prompts
 
 
 class NextTurns:
@@ -79,8 +84,12 @@ class NextTurns:
         self._is_idle = is_idle
         self._waiting: deque[tuple[EngineClient, EndedTurn]] = deque()
         self._num_tokens = 0
+        self._is_rendering = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="yaie-next")
         self._task: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting) + self._is_rendering
 
     def add(self, client: EngineClient, ended: EndedTurn) -> None:
         """Queue a turn; drop the oldest ones if there are too many."""
@@ -111,10 +120,12 @@ class NextTurns:
             await asyncio.sleep(PAUSE_S)
             while self._waiting and self._is_idle():
                 client, ended = self._take()
+                self._is_rendering = True
                 for prompt in await self._prompts(ended):
                     client.expect_prompt(prompt)
+                self._is_rendering = False
         finally:
-            self._task = None
+            self._task, self._is_rendering = None, False
 
     async def _prompts(self, ended: EndedTurn) -> list[ExpectedPrompt]:
         loop = asyncio.get_running_loop()

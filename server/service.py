@@ -73,7 +73,7 @@ class Service:
         self.stored_responses = ResponseStore(settings.response_store_bytes)
         self.recent = RecentDigests()
         self._decode_turns = DecodeTurns()
-        self._next_turns = NextTurns(lambda: not self._active and not self.is_draining)
+        self.next_turns = NextTurns(lambda: not self._active and not self.is_draining)
         self.is_draining = False
         self.started_at = time.time()  # unix time, seconds
         self.rate = self.metrics.rate
@@ -202,7 +202,7 @@ class Service:
     async def stop(self) -> None:
         """End every request; stop the engines and the threads."""
         self.is_draining = True
-        self._next_turns.stop()
+        self.next_turns.stop()
         for generation in list(self._active):
             generation.fail(EngineDraining("the server was stopped"))
         for task in self._starting:
@@ -366,10 +366,10 @@ class Service:
         self._active.discard(generation)
         ended = generation.ended_turn if self.settings.prepare_turns else None
         if ended is not None:
-            self._next_turns.add(client, ended)
+            self.next_turns.add(client, ended)
         if not self._active:
             self._idle.set()
-            self._next_turns.resume()
+            self.next_turns.resume()
 
     @property
     def _decisive_model(self) -> ServedModel:

@@ -186,9 +186,12 @@ class ExpectedPrompt:
     """Tokens with which a later prompt will begin, to be computed while the engine is idle."""
 
     token_ids: tuple[int, ...]
-    tenant: str = ""  # as of the requests that will have the prompt
-    owner: str = ""
+    owner: str = ""  # as of the requests that will have the prompt
     cache_salt: str = ""
+    # A turn as it was generated. Once the prompt is computed, the tokens behind the first
+    # `num_kept` are of no more use.
+    replaces: tuple[int, ...] = ()
+    num_kept: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,6 +152,7 @@ async def stats(request: Request) -> Response:
                 "last_minute": round(service.rate.last_minute, 3),
                 "lifetime": round(service.rate.lifetime, 3),
             },
+            "waiting_turns": len(service.next_turns),
             "hit_rate": numbers.cached_tokens / max(1, numbers.prompt_tokens),
             "kv_read_saved": 1 - numbers.kv_tokens_read / max(1, numbers.kv_tokens_unshared)
             if numbers.kv_tokens_unshared

@@ -68,6 +68,8 @@ class StatsAnswer(StateAnswer):
     started_at: int
     """Unix time in seconds."""
     tokens_per_second: TokenRates
+    waiting_turns: int
+    """Number of ended turns whose next prompt is to be rendered."""
     hit_rate: float
     """Part of the prompt tokens that were cached, 0 to 1."""
     kv_read_saved: float

@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from tests.client.scripted_core import ScriptedCore
 from yaie.client import worker
-from yaie.client.wire import Deltas, PromptPart, Shutdown, Submit, ToChild, ToParent
+from yaie.client.wire import Deltas, Expect, PromptPart, Shutdown, Submit, ToChild, ToParent
 from yaie.config import EngineConfig
 from yaie.engine.loop import EngineLoop
-from yaie.types import GenerationRequest, SamplingParams, TokenDelta
+from yaie.stats import EngineStats
+from yaie.types import ExpectedPrompt, GenerationRequest, SamplingParams, TokenDelta
 
 
 class ReadyCore(ScriptedCore):
@@ -46,7 +47,7 @@ class Script:
         self.sent.append(message)
 
 
-def served(script: Script, kind: type[ReadyCore] = ReadyCore) -> ReadyCore:
+def served(script: Script, kind: type[ScriptedCore] = ReadyCore) -> ScriptedCore:
     core = kind(EngineConfig(model="scripted"))
     worker._serve(script, EngineLoop(core), [])  # type: ignore[arg-type]
     return core
@@ -103,3 +104,34 @@ def test_a_request_that_cannot_be_unpacked_is_refused(monkeypatch: pytest.Monkey
     deltas = [delta for sent in script.sent if isinstance(sent, Deltas) for delta in sent.deltas]
     ends = {delta.request_id: delta.finish_reason for delta in deltas}
     assert ends == {"bad": "error", "good": "length"}
+
+
+class ExpectingCore(ScriptedCore):
+    """Computes each expected prompt in two idle moments."""
+
+    def use_idle_moment(self) -> bool:
+        if not self.expected:
+            return False
+        self.num_idle_steps += 1
+        if self.num_idle_steps % 2 == 0:
+            self.expected.pop()
+        return True
+
+    num_idle_steps = 0
+
+    @property
+    def stats(self) -> EngineStats:
+        return EngineStats(
+            num_idle_steps=self.num_idle_steps, num_expected_prompts=len(self.expected)
+        )
+
+
+def test_an_expected_prompt_is_computed_and_reported() -> None:
+    expect = Expect(ExpectedPrompt(token_ids=(1, 2)))
+    script = Script({2: expect, 7: expect}, receives=12)
+    served(script, ExpectingCore)
+    reports = [sent.stats for sent in script.sent if isinstance(sent, Deltas)]
+    # Each prompt is acknowledged, and reported when the idle moments are over.
+    assert [(each.num_expected_prompts, each.num_idle_steps) for each in reports] == [
+        (1, 0), (0, 2), (1, 2), (0, 4),
+    ]  # fmt: skip

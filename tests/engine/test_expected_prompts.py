@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -197,3 +198,47 @@ def test_random_chats_between_other_requests(make_core: MakeCore, seed: int) -> 
     idle(core)
     assert core.stats.num_live_slots == 0
     core.check()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rows"),
+    [
+        (lambda rows: 0.0001 * rows, 64),  # 6.4 ms: twice as many would take over 10 ms
+        (lambda rows: 0.03 + 0.001 * rows, 32),  # 62 ms: over half of three single rows
+        (lambda rows: 0.0, 2048),
+    ],
+)
+def test_steps_are_as_long_as_their_time_allows(
+    make_core: MakeCore, seconds: Callable[[int], float], rows: int
+) -> None:
+    expected = make_core(max_step_rows=2048)._expected
+    for _ in range(20):
+        expected._adapt(expected._rows, seconds(expected._rows))
+    assert expected._rows == rows
+
+
+def test_tokens_that_a_prompt_replaces_are_evicted_first(make_core: MakeCore) -> None:
+    core, prompt = make_core(num_slots=256, eviction="lru"), tokens_of(1, 40)
+    older = tokens_of(8, 40)
+    run(core, ask("older", older, max_tokens=1))
+    said = run(core, ask("a", prompt, max_tokens=30)).tokens("a")
+    conversation = (*prompt, *said[20:], *tokens_of(2, 9))  # without the reasoning
+    generated = (*prompt, *said)
+    core.expect(ExpectedPrompt(token_ids=conversation, replaces=generated, num_kept=len(prompt)))
+    idle(core)
+    core.scheduler.tree.evict(20)
+    assert cached(core, (*conversation, 7)) == len(conversation)
+    assert cached(core, (*older, 7)) == len(older)
+    assert cached(core, (*generated, 7)) < len(generated) - 10
+    core.check()
+
+
+def test_a_replaced_turn_that_is_used_again_counts_as_others_do(make_core: MakeCore) -> None:
+    core, prompt = make_core(num_slots=256, eviction="lru"), tokens_of(1, 40)
+    generated = (*prompt, *run(core, ask("a", prompt, max_tokens=20)).tokens("a"))
+    new = (*prompt, *tokens_of(2, 9))
+    core.expect(ExpectedPrompt(token_ids=new, replaces=generated, num_kept=len(prompt)))
+    idle(core)
+    assert cached(core, (*generated, 7)) >= len(generated) - 1
+    core.scheduler.tree.evict(9)
+    assert cached(core, (*generated, 7)) >= len(generated) - 1

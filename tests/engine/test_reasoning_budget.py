@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 
 from tests.engine.asking import MakeCore, ask, run, tokens_of
 from tests.engine.sampling import task
+from yaie.engine.grammar_compiler import GrammarCompiler
 from yaie.engine.reasoning_budget import MAX_BEFORE, ReasoningBudget
 from yaie.engine.sampler import Sampler
 from yaie.engine.sampling_state import SamplingState
 from yaie.kernels import loader
-from yaie.types import ReasoningLimit, SamplingParams
+from yaie.models.builtin import BUILTIN_MODEL_DIR
+from yaie.text.tokenizer import load_tokenizer
+from yaie.types import Grammar, ReasoningLimit, SamplingParams
 
 OPENER, CLOSER = 1, 2
 
@@ -93,3 +96,32 @@ def test_each_sequence_of_a_request_has_its_own_budget(make_core: MakeCore) -> N
         output = answers.tokens("limited", index)
         assert output[:5] == answers.tokens("plain", index)[:5]
         assert CLOSER in output[:6] and len(output) == 12
+
+
+def test_the_closer_waits_for_the_end_of_a_character_under_a_grammar() -> None:
+    """A grammar is about text, and its text holds whole characters."""
+    tokenizer = load_tokenizer(BUILTIN_MODEL_DIR)
+    compiler = GrammarCompiler(lambda: tokenizer, vocab_size=2048, end_token_ids=(0, 2))
+    vocabulary = tokenizer.fast.get_vocab()
+    closer, first, second = (vocabulary[each] for each in ("x", "Ã", "©"))  # the bytes of é
+    state = SamplingState(
+        SamplingParams(temperature=0.0),
+        index=0,
+        prompt_token_ids=(),
+        eos_token_ids=(),
+        vocab_size=2048,
+        fallback_seed=3,
+        reasoning_limit=ReasoningLimit(
+            max_tokens=1, opener_id=OPENER, closer_id=closer, is_open=True
+        ),
+    )
+    state.grammar = compiler.compile(Grammar.regex("[^x]*x[ab]*"))
+    sampler = Sampler(2048)
+    output = []
+    for likely in (first, second, first):
+        logits = torch.zeros(1, 2048)
+        logits[0, likely] = 9.0
+        (found,) = sampler.sample(logits, [task(0, state)])
+        state.observe(found.token_id)  # type: ignore[union-attr]
+        output.append(found.token_id)  # type: ignore[union-attr]
+    assert output == [first, second, closer]

@@ -145,9 +145,9 @@ def test_old_turns_are_dropped() -> None:
     queue = next_turns.NextTurns(lambda: False)
     for _ in range(next_turns.MAX_WAITING + 5):
         request = SimpleNamespace(prompt_token_ids=(1,) * 1000)
-        queue.add(None, next_turns.EndedTurn(None, request, ()))  # type: ignore[arg-type]
+        queue.add(None, next_turns.EndedTurn(None, request, (), ()))  # type: ignore[arg-type]
     assert len(queue._waiting) == next_turns.MAX_WAITING
     long = SimpleNamespace(prompt_token_ids=(1,) * next_turns.MAX_WAITING_TOKENS)
-    queue.add(None, next_turns.EndedTurn(None, long, ()))  # type: ignore[arg-type]
+    queue.add(None, next_turns.EndedTurn(None, long, (), ()))  # type: ignore[arg-type]
     assert len(queue._waiting) == 1
     queue.stop()

@@ -53,8 +53,8 @@ def test_a_second_turn_hits_the_tree(talker: openai.OpenAI) -> None:
         model="tiny", input="Thank you.", previous_response_id=first.id, max_output_tokens=64
     )
     assert second.usage is not None
-    # All but the end token, whose keys and values are first needed now.
-    assert second.usage.input_tokens_details.cached_tokens == first.usage.total_tokens - 1
+    # All but the end token, unless an idle moment was long enough for it.
+    assert second.usage.input_tokens_details.cached_tokens >= first.usage.total_tokens - 1
     again = talker.responses.create(
         model="tiny",
         input=[

@@ -68,6 +68,13 @@ def test_a_call_is_followed_by_its_result(chat: ChatTemplate) -> None:
     ]
 
 
+def test_a_client_that_sends_reasoning_back_goes_on_so(chat: ChatTemplate) -> None:
+    past = [*ASKED, {"role": "assistant", "content": "", "reasoning": "so", "tool_calls": []}]
+    answer = [answer_message([ReasoningPart("hm"), CALL])]
+    (ids,) = known_prompts(past, answer, chat.render)
+    assert "<think>hm</think>" in chat._tokenizer.decode(ids)
+
+
 def test_tools_that_move_to_the_next_message_are_known_there(chat: ChatTemplate) -> None:
     (text,) = known(chat, TextPart("yes"), tools=TOOLS)
     assert text.startswith("[USER]first?[/USER]yes[END][TOOLS]")

@@ -11,13 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import os
 import shutil
-import signal
-import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -29,13 +25,13 @@ import requests
 
 from yaie.bench.machine import describe_machine
 from yaie.bench.memory import MemoryWatch, can_measure
+from yaie.bench.served import environment_of, free_port, serve_command, stop, wait_ready
 from yaie.bench.shared_prefix import Workload
 from yaie.errors import RequestFailed
 from yaie.models.packed_cache import AUTO, SUFFIX, UNFINISHED
 
 ALLOWANCE = 600 * 1024**2  # bytes beyond weights and pool, server and engine together
 KINDS = ("nothing_cached", "kernels_cached", "all_cached")
-_READY_S = 600.0
 _WRITE_S = 600.0  # limit for packed weights to be on disk
 _BEGIN_S = 10.0  # limit for an engine to begin writing them
 _POLL_S = 0.01
@@ -163,21 +159,18 @@ def _memory(start: Start) -> dict[str, Any]:
 
 
 def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -> Start:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "yaie.cli", "serve", "--port", str(port)]
     found_packed_weights = any(packed_folder(caches).glob(f"*{SUFFIX}"))
     with tempfile.TemporaryFile() as log, requests.Session() as http:
         began = time.perf_counter()
         process = subprocess.Popen(
-            command, env=_environment(settings, caches), stdout=log, stderr=log
+            serve_command(port), env=_environment(settings, caches), stdout=log, stderr=log
         )
         try:
             with MemoryWatch(process.pid) if can_measure() else _unmeasured(process.pid) as watch:
                 try:
-                    _wait_ready(http, url, process)
+                    wait_ready(http, url, process)
                     ready_s = time.perf_counter() - began
                     model = http.get(f"{url}/v1/models", timeout=60).json()["data"][0]["id"]
                     _complete(http, url, model, _FIRST_PROMPT, 1)
@@ -192,7 +185,7 @@ def _start_once(settings: dict[str, Any], caches: Path, load: Workload | None) -
             if info["execution"] == "native":  # other executions keep no packed weights
                 _wait_until_written(caches)
         finally:
-            _stop(process)
+            stop(process)
     return Start(ready_s, first_token_s, found_packed_weights, watch, process.pid, info)
 
 
@@ -205,29 +198,12 @@ def _unmeasured(pid: int) -> Iterator[MemoryWatch]:
 def _environment(settings: dict[str, Any], caches: Path) -> dict[str, str]:
     """Return our environment with caches of its own, except that of models.
 
-    It leads to this package where it is not installed. `weights_cache` is always `auto`, so that
-    packed weights are among these caches.
+    `weights_cache` is always `auto`, so that packed weights are among these caches.
     """
     from huggingface_hub import constants
 
-    settings = {**settings, "weights_cache": AUTO}
-    variables = {f"YAIE_{name.upper()}": str(value) for name, value in settings.items()}
     places = {"XDG_CACHE_HOME": str(caches), "HF_HOME": constants.HF_HOME}
-    environment = {**os.environ, **variables, **places}
-    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
-    return environment
-
-
-def _wait_ready(http: requests.Session, url: str, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + _READY_S
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            raise RequestFailed(f"the server ended with exit status {process.returncode}")
-        with contextlib.suppress(requests.ConnectionError):
-            if http.get(f"{url}/readiness", timeout=60).status_code == 200:
-                return
-        time.sleep(_POLL_S)
-    raise RequestFailed(f"the server was not ready within {_READY_S:g} s")
+    return {**environment_of({**settings, "weights_cache": AUTO}), **places}
 
 
 def _complete(
@@ -246,12 +222,3 @@ def _run_load(url: str, model: str, load: Workload, vocab_size: int) -> None:
 
     with ThreadPoolExecutor(load.requests) as threads:
         list(threads.map(ask, load.prompts(vocab_size, seed=1)))
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(60)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -11,6 +11,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Protocol
 
 from yaie.client.burst import Burst
@@ -186,6 +187,8 @@ class ProcessClient:
         if self._state is EngineState.READY and self._child is not None:
             self._stall_watch.expect_reply()
             self._child.send(Expect(prompt))
+            waiting = self._stats.num_expected_prompts + 1  # until it reports
+            self._stats = replace(self._stats, num_expected_prompts=waiting)
 
     async def ask(self, query: Query, timeout_s: float = ENGINE_ANSWER_S) -> Answer:
         """Ask the engine, and wait for the answer, which it gives between two steps.

@@ -34,7 +34,6 @@ from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
-from yaie.kvcache.node import as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.memory import is_out_of_memory, release_unused
 from yaie.models.native.packed_weights import PackedWeightsWriter
@@ -292,7 +291,7 @@ class EngineCore:
         if not ids or len(ids) >= self.info.max_model_len or not self._config.prefix_cache:
             return
         if min(ids) >= 0 and max(ids) < self.info.vocab_size:
-            self._expected.add(namespace_of(prompt.owner, prompt.cache_salt), as_tokens(ids))
+            self._expected.add(namespace_of(prompt.owner, prompt.cache_salt), prompt)
 
     def use_idle_moment(self) -> bool:
         """Prepare for later steps, for some milliseconds; False if all is prepared."""

@@ -8,6 +8,7 @@ same text. Used by `EngineCore`, on its thread.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Hashable
@@ -17,22 +18,27 @@ import torch
 
 from yaie.attention.plan import RowSelection, plan_step
 from yaie.engine.executor import Executor
-from yaie.kvcache.node import Cursor, Tokens
+from yaie.kvcache.node import Cursor, Tokens, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.kvcache.slots import OutOfSlots
 from yaie.stats import EngineStats
+from yaie.types import ExpectedPrompt
 
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 64  # prompts; the oldest is dropped for another one
-STEP_S = 0.01  # longest step to aim at: a request that arrives meanwhile waits for its end
-_FIRST_ROWS = 16
+# Longest step to aim at, since a request that arrives meanwhile waits for its end: in seconds, or
+# in shortest steps where the model needs longer for a single row.
+STEP_S = 0.01
+_SHORTEST_STEPS = 3
 _EVICTING_SHARE = 16  # a prompt may evict for at most a 16th of the pool
 
 
 class _Prompt(NamedTuple):
     namespace: Hashable
     tokens: Tokens
+    replaces: Tokens
+    num_kept: int
 
 
 class ExpectedPrompts:
@@ -50,16 +56,18 @@ class ExpectedPrompts:
         self._max_step_rows = max_step_rows
         self._waiting: deque[_Prompt] = deque()
         self._cursor: Cursor | None = None  # of the first one
-        self._rows = min(_FIRST_ROWS, max_step_rows)  # of the next step
+        self._rows = 1  # of the next step
+        self._shortest_s = math.inf  # of all steps
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, namespace: Hashable, tokens: Tokens) -> None:
-        """Queue a prompt; drop the oldest one if too many wait."""
+    def add(self, namespace: Hashable, prompt: ExpectedPrompt) -> None:
+        """Queue a valid prompt; drop the oldest one if too many wait."""
         if len(self._waiting) == MAX_WAITING:
             self._drop()
-        self._waiting.append(_Prompt(namespace, tokens))
+        tokens, replaces = as_tokens(prompt.token_ids), as_tokens(prompt.replaces)
+        self._waiting.append(_Prompt(namespace, tokens, replaces, prompt.num_kept))
 
     def pause(self) -> None:
         """Release the slots of the prompt in progress, for other work."""
@@ -76,7 +84,7 @@ class ExpectedPrompts:
                 self._cursor = self._open(self._waiting[0])
             if self._cursor is None or self._step(self._cursor):
                 self.pause()
-                self._waiting.popleft()
+                self._finish(self._waiting.popleft())
         except OutOfSlots:  # or other tokens are worth more than these
             self._drop()
         except Exception:  # the same rows may succeed as those of a request
@@ -91,13 +99,18 @@ class ExpectedPrompts:
         Raises `OutOfSlots` if the pool has too few for it.
         """
         tree = self._tree
-        match = tree.match(*prompt)
+        match = tree.match(prompt.namespace, prompt.tokens)
         if match.num_computed == len(prompt.tokens):
             return None
         missing = len(prompt.tokens) - match.num_known
         if missing > max(tree.num_free, tree.num_slots // _EVICTING_SHARE):
             raise OutOfSlots(missing, tree.num_free)
-        return tree.open(*prompt, match, is_use=False)
+        return tree.open(prompt.namespace, prompt.tokens, match, is_use=False)
+
+    def _finish(self, prompt: _Prompt) -> None:
+        """Give up the tokens that a computed prompt replaces."""
+        if len(prompt.replaces):
+            self._tree.abandon(prompt.namespace, prompt.replaces, prompt.num_kept)
 
     def _step(self, cursor: Cursor) -> bool:
         """Compute the next tokens of the path; True if they were the last."""
@@ -118,9 +131,11 @@ class ExpectedPrompts:
 
     def _adapt(self, num_rows: int, seconds: float) -> None:
         """Choose the rows of the next step by the time of one."""
-        if seconds > STEP_S:
+        self._shortest_s = min(self._shortest_s, seconds)
+        longest_s = max(STEP_S, _SHORTEST_STEPS * self._shortest_s)
+        if seconds > longest_s:
             self._rows = max(1, num_rows // 2)
-        elif num_rows == self._rows and seconds < STEP_S / 2:
+        elif num_rows == self._rows and seconds < longest_s / 2:
             self._rows = min(2 * num_rows, self._max_step_rows)
 
     def _drop(self) -> None:

@@ -239,8 +239,9 @@ class ReasoningEnd(LogitRule):
         return state.reasoning is not None
 
     def applies(self, state: SamplingState) -> bool:
-        """Return True if the reasoning has to end."""
-        return state.reasoning is not None and state.reasoning.forced is not None
+        """Return True if the reasoning has to end; in a grammar's text not inside a character."""
+        closer = None if state.reasoning is None else state.reasoning.forced
+        return closer is not None and state.grammar_allows(closer)
 
     def keeps_best(self, state: SamplingState, best_id: int) -> bool:
         """Return True if the best token is the one that ends it."""

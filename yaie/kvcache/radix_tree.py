@@ -28,6 +28,7 @@ from yaie.kvcache.slots import Extent, OutOfSlots, SlotAllocator
 from yaie.kvcache.tree_edits import TreeEdits
 from yaie.queries import EvictionReason
 
+_ABANDONED = -(2**40)  # clock time of the last use: before that of any other node
 _GROWTH_SHARE = 32  # evict a pool's 32nd at once when a sequence has no room to grow
 
 
@@ -242,6 +243,23 @@ class RadixTree(TreeEdits):
                         node.num_computed = 0
                     self._settle(node)
             node = parent
+
+    def abandon(self, namespace: Hashable, tokens: Tokens, keep: int) -> None:
+        """Have the tokens of a path behind its first `keep` evicted before all others.
+
+        Those that live sequences or other paths need stay as they are. A later use makes the rest
+        equal to others again.
+        """
+        node = self.match(namespace, tokens).node
+        if node is None or node.children:
+            return
+        while node is not None and node.start >= keep and node.refs == 0:
+            if node.children and len(node.children) > 1:
+                return
+            node.last_used = _ABANDONED
+            if node.entry:
+                self.evictable.add(node)  # its rank has changed
+            node = node.parent
 
     def mark_computed(self, node: Node, num_computed: int) -> None:
         """Record that the node's first `num_computed` tokens have keys and values in the pool.

@@ -17,6 +17,7 @@ Message = dict[str, Any]
 # Two texts of the next message. What their prompts share is known before the message is. A space
 # before the text belongs to its first token in the one prompt, and not in the other.
 _TEXTS = ("0", "the")
+_REASONING = ("reasoning_content", "reasoning")  # names of the field
 
 
 def answer_message(parts: Sequence[Part]) -> Message:
@@ -46,11 +47,12 @@ def known_prompts(
     """Return the token ids with which the prompt of the next turn will begin.
 
     `render` returns the token ids of a conversation; its errors pass. Clients send reasoning back
-    or leave it out: there are two beginnings where that matters. The next message is the user's,
-    or after calls the result of the first one; with `names_results` it has the tool's name.
+    or leave it out: there are two beginnings where that matters, unless the conversation has some
+    already. The next message is the user's, or after calls the result of the first one; with
+    `names_results` it has the tool's name.
     """
     found: list[list[int]] = []
-    for variant in _variants(answer):
+    for variant in _variants(messages, answer):
         conversation = [*messages, *variant]
         first, second = (
             render([*conversation, *_next_messages(variant[-1], text, names_results)])
@@ -68,12 +70,13 @@ def common_length(first: Sequence[int], second: Sequence[int]) -> int:
     return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
-def _variants(answer: Sequence[Message]) -> Iterator[list[Message]]:
-    """Yield the answer as clients may send it back."""
+def _variants(messages: Sequence[Message], answer: Sequence[Message]) -> Iterator[list[Message]]:
+    """Yield the answer as the client may send it back."""
     if not answer:
         return
     yield list(answer)
-    if any("reasoning_content" in message for message in answer):
+    sends_reasoning = any(message.get(name) for message in messages for name in _REASONING)
+    if not sends_reasoning and any("reasoning_content" in message for message in answer):
         yield [
             {name: value for name, value in message.items() if name != "reasoning_content"}
             for message in answer
