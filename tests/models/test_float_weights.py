@@ -36,6 +36,7 @@ from yaie.models.checkpoint import read_checkpoint, read_config
 from yaie.models.loader import LoadedModel, load_model
 from yaie.models.quantization.formats import stored_quantization
 from yaie.models.quantization.layout import read_stored_layout
+from yaie.models.quantization.widening import widen_float8, widen_mxfp4
 
 CASE = {case.name: case for case in CASES}
 MINISTRAL = next(case for case in WRAPPED if case.settings.get("model_type") == "ministral3")
@@ -76,6 +77,7 @@ def test_fp8_is_widened_by_its_scales(form: Float8, tmp_path: Path) -> None:
     [
         ("qwen3-moe", UNEVEN),  # an expert in each tensor
         ("mixtral", UNEVEN),
+        ("minimax-m2", UNEVEN),
         ("gpt-oss", UNEVEN),  # all experts in one tensor
         ("gpt-oss", FORMS[5]),
         ("deepseek-v3", UNEVEN),
@@ -143,12 +145,36 @@ def test_quantization_after_widening(kind: str, tmp_path: Path) -> None:
 
 def test_every_value_of_a_byte() -> None:
     """All 256 values of e4m3; NaNs stay NaNs, so that loading refuses them."""
-    from yaie.models.quantization.widening import widen_float8
-
     byte = torch.arange(256, dtype=torch.uint8).view(torch.float8_e4m3fn).view(2, 128)
     found = widen_float8("x", byte, torch.tensor(2.0), None, torch.float32)
     for value, got in zip(byte.flatten(), found.flatten(), strict=True):
         assert float(got) == 2 * float(value) or (value.isnan() and got.isnan())
+
+
+@pytest.mark.parametrize("block", [None, (64, 96)])
+@pytest.mark.parametrize("scales", [1, 700])
+def test_rows_are_widened_in_slices(block: Any, scales: int) -> None:
+    """As in one product: matrices of more rows than are widened at once, cut off at the end."""
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(700, 1000, generator=generator).to(torch.float8_e4m3fn)
+    shape = (11, 11) if block else (scales, 1)
+    grid = torch.rand(shape, generator=generator) + 0.5
+    rows, columns = block or (700 // scales, 1000)
+    factors = grid[torch.arange(700) // rows][:, torch.arange(1000) // columns]
+    for dtype in (torch.bfloat16, torch.float32):
+        found = widen_float8("x", values, grid, block, dtype)
+        assert torch.equal(found, (values.float() * factors).to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_every_pair_of_mxfp4(dtype: torch.dtype) -> None:
+    """All bytes and all finite scales, against transformers'."""
+    blocks = torch.arange(256, dtype=torch.uint8).repeat(255).view(1, 255, 16, 16)
+    exponents = torch.arange(255, dtype=torch.uint8)[None, :, None].expand(1, 255, 16)
+    found = widen_mxfp4("x", blocks, exponents.contiguous(), dtype)
+    theirs = convert_moe_packed_tensors(blocks, exponents.contiguous(), dtype=torch.float32)
+    assert torch.equal(found, theirs.to(dtype))
+    assert found.shape == (1, 512, 255)
 
 
 CHANGES = [

@@ -21,6 +21,8 @@ from yaie.models.quantization.reading import TensorFiles
 from yaie.models.support import check_supported
 from yaie.models.wrappers import TIES, Wrapper, as_twin
 
+_SUMMED_AT_ONCE = 2**24  # numbers
+
 
 def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
     """Return a folder's config as transformers reads it; of a wrapper, that of its text class.
@@ -169,8 +171,10 @@ def _refusal_behind(error: BaseException) -> StartupError | None:
 
 def _check_finite(model: torch.nn.Module, path: Path) -> None:
     for name, parameter in model.named_parameters():
-        # A sum is finite unless an element is not (or 1e38 is reached, as in no usable model).
-        if bool(torch.isfinite(parameter.detach().sum(dtype=torch.float32))):
+        # A sum is finite unless an element is not (or 1e38 is reached, as in no usable model). In
+        # parts, because torch copies the numbers to float32 first.
+        parts = torch.split(parameter.detach().flatten(), _SUMMED_AT_ONCE)
+        if all(bool(torch.isfinite(part.sum(dtype=torch.float32))) for part in parts):
             continue
         cause, or_else = "", ""
         if parameter.dtype is torch.float16:

@@ -13,6 +13,7 @@ from yaie.models.quantization.shapes import damaged
 # The positive values of e2m1; the sign is the highest of its four bits.
 _E2M1 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
 _BIAS = 127  # of an exponent of eight bits
+_SLICE_VALUES = 2**18  # widened at once: float32 stays in the processor's cache
 
 
 def widen_float8(
@@ -28,26 +29,35 @@ def widen_float8(
     `ModelUnsupported` for scales that are not finite.
     """
     factors = _factors(name, scales)
-    if values.dim() == 2:
-        return _scaled(values, factors, block).to(dtype)
     wide = torch.empty(values.shape, dtype=dtype)
+    if values.dim() == 2:
+        _widen_matrix(wide, values, factors, block)
+        return wide
     for matrix, part, factor in zip(wide, values, factors, strict=True):
-        matrix.copy_(_scaled(part, factor, block))
+        _widen_matrix(matrix, part, factor, block)
     return wide
 
 
-def _scaled(
-    values: torch.Tensor, factors: torch.Tensor, block: tuple[int, int] | None
-) -> torch.Tensor:
+def _widen_matrix(
+    wide: torch.Tensor,
+    values: torch.Tensor,
+    factors: torch.Tensor,
+    block: tuple[int, int] | None,
+) -> None:
+    """Widen whole rows of blocks at a time: float32 stays small, also in several threads."""
     outputs, inputs = values.shape
-    if factors.numel() == 1:
-        return values.float().mul_(factors.reshape(1, 1))
-    if block is None and factors.shape[0] == outputs:
-        return values.float().mul_(factors.reshape(outputs, 1))
     rows, columns = block or USUAL_BLOCK
+    if factors.numel() == 1:
+        rows, columns, factors = 1, inputs, factors.reshape(1, 1).expand(outputs, 1)
+    elif block is None and factors.shape[0] == outputs:
+        rows, columns, factors = 1, inputs, factors.reshape(outputs, 1)
     assert factors.shape == grid_of(outputs, inputs, (rows, columns))  # checked in the header
-    by_row = factors.repeat_interleave(rows, 0)[:outputs]
-    return values.float().mul_(by_row.repeat_interleave(columns, 1)[:, :inputs])
+    step = max(1, _SLICE_VALUES // (inputs * rows))  # rows of blocks
+    for first in range(0, factors.shape[0], step):
+        part = slice(first * rows, (first + step) * rows)
+        factor = factors[first : first + step].repeat_interleave(columns, 1)[:, :inputs]
+        slab = values[part].float()
+        wide[part] = slab.mul_(factor.repeat_interleave(rows, 0)[: len(slab)])
 
 
 def _factors(name: str, scales: torch.Tensor) -> torch.Tensor:
@@ -70,20 +80,26 @@ def widen_mxfp4(
     """
     if bool((exponents == 255).any()):  # not a number
         raise damaged(name, "its scales are not finite")
-    pairs = _pairs()
+    # Values and powers of two are exact in bfloat16, and so are their products.
+    compute = torch.bfloat16 if dtype is torch.bfloat16 else torch.float32
+    pairs = _pairs(compute)
     num_experts, outputs, groups, _ = blocks.shape
     wide = torch.empty((num_experts, groups * VALUES_PER_SCALE, outputs), dtype=dtype)
+    step = max(1, _SLICE_VALUES // (groups * VALUES_PER_SCALE))
     for expert, block, exponent in zip(wide, blocks, exponents, strict=True):
-        values = torch.nn.functional.embedding(block.int(), pairs)  # [outputs, groups, 16, 2]
-        factors = torch.exp2(exponent.float() - _BIAS)
-        values.mul_(factors[..., None, None])
-        expert.copy_(values.view(outputs, -1).T)
+        for first in range(0, outputs, step):
+            part = slice(first, first + step)
+            words = pairs.index_select(0, block[part].flatten().int())
+            values = words.view(compute).view(-1, groups, VALUES_PER_SCALE)
+            factors = torch.exp2(exponent[part].float() - _BIAS).to(compute)
+            expert[:, part] = values.mul_(factors[..., None]).flatten(1).T
     return wide
 
 
-def _pairs() -> torch.Tensor:
-    """Return the two values of each byte, [256, 2]."""
+def _pairs(dtype: torch.dtype) -> torch.Tensor:
+    """Return the two values of each byte, [256], as an integer of their bits."""
     positive = torch.tensor(_E2M1)
     table = torch.cat((positive, -positive))
     byte = torch.arange(256)
-    return torch.stack((table[byte & 0xF], table[byte >> 4]), dim=-1)
+    both = torch.stack((table[byte & 0xF], table[byte >> 4]), dim=-1).to(dtype)
+    return both.view(torch.int32 if dtype is torch.bfloat16 else torch.int64).flatten()
