@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.case import MIXED_LAYERS, SCALED_POSITIONS, WINDOW, Case, rope
+from tests.conformance.case import LAYERS, MIXED_LAYERS, SCALED_POSITIONS, WINDOW, Case, rope
 
 EXPERTS = {"num_experts_per_tok": 2}
 # Families name the number of their experts differently, and ignore the others' names.
@@ -168,8 +168,13 @@ MIXTURES: tuple[Case, ...] = (
     Case(
         "hunyuan-moe",
         "HunYuanMoEV1ForCausalLM",
-        "q and k norms after rope, experts and a shared one",
-        {**MIXTURE, "moe_topk": 2, "num_shared_expert": 1},
+        "q and k norms after rope of a fixed factor, experts and a shared one",
+        {
+            **MIXTURE,
+            "moe_topk": [2] * LAYERS,
+            "num_shared_expert": [1] * LAYERS,
+            **rope("dynamic", alpha=1000.0, factor=1.0),
+        },
     ),
     Case(
         "mimo-v2",

@@ -21,6 +21,7 @@ LLAMA = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
 GEMMA = {"architectures": ["Gemma4ForCausalLM"], "model_type": "gemma4_text"}
 GRANITE = {"architectures": ["GraniteMoeHybridForCausalLM"], "model_type": "granitemoehybrid"}
 HUNYUAN = {"architectures": ["HunYuanDenseV1ForCausalLM"], "model_type": "hunyuan_v1_dense"}
+HUNYUAN_MOE = {"architectures": ["HunYuanMoEV1ForCausalLM"], "model_type": "hunyuan_v1_moe"}
 MINIMAX = {"architectures": ["MiniMaxM2ForCausalLM"], "model_type": "minimax_m2"}
 
 
@@ -96,6 +97,7 @@ def test_refused_with_the_reason(config: dict[str, Any], reason: str) -> None:
         {**GEMMA, "use_bidirectional_attention": "vision"},  # among the tokens of an image only
         {**GRANITE, "layer_types": ["attention", "attention"]},
         {**HUNYUAN, "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}},
+        {**HUNYUAN_MOE, "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}},
         {**MINIMAX, "auto_map": {"AutoConfig": "configuration_minimax_m2.MiniMaxM2Config"}},
     ],
 )

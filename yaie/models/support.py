@@ -34,7 +34,7 @@ _BY_MODEL_TYPE = {entry.model_type: entry for entry in (*SUPPORTED, *OF_WRAPPERS
 _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
 _STATEFUL_LAYERS = frozenset({"linear_attention", "mamba", "conv", "recurrent"})
 _BIDIRECTIONAL_IMAGES = frozenset({"gemma4_text", "gemma4_unified_text"})
-_HUNYUAN = "hunyuan_v1_dense"
+_HUNYUAN = frozenset({"hunyuan_v1_dense", "hunyuan_v1_moe"})
 # Rope tables that depend on the position alone. The others depend on the longest row of a batch, so
 # one request would change the logits of another.
 _STATIC_ROPES = frozenset({"default", "linear", "llama3", "yarn", "proportional"})
@@ -78,7 +78,7 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
             f"sliding-window attention are{state}. {HOW_TO_ASK}"
         )
     for rope_type, table in rope_tables(config):
-        if entry.model_type == _HUNYUAN and rope_type == "dynamic" and table.get("alpha"):
+        if entry.model_type in _HUNYUAN and rope_type == "dynamic" and table.get("alpha"):
             continue  # its factor is fixed, whatever the name: one table for all lengths
         if rope_type != LONGROPE and rope_type not in _STATIC_ROPES:
             why = f"only {', '.join(sorted(_STATIC_ROPES))} and {LONGROPE} are known"
