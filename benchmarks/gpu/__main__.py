@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.gpu.report import as_table
 from benchmarks.gpu.shapes import SHAPES
 
+PRODUCTS = "products"
 LIMIT_S = 520.0  # of all stages together: below nine minutes
 
 
@@ -38,7 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder of results and logs")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--scale", default="full", choices=("full", "tiny"))
-    parser.add_argument("--shapes", default="qwen3-0.6b,llama-3.1-8b", help=", ".join(SHAPES))
+    parser.add_argument(
+        "--shapes",
+        default=f"qwen3-0.6b,llama-3.1-8b,{PRODUCTS},llama-3.1-8b+int4,llama-3.1-8b+int8",
+        help=f"{', '.join(SHAPES)}, each also with +int4 or +int8; {PRODUCTS}: quantized layers",
+    )
     parser.add_argument("--models", type=Path, help="folder of the models [OUT/models]")
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds of all stages")
     parser.add_argument("--measure", metavar="SHAPE", help="one shape in this process, no stages")
@@ -46,6 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out: Path = options.out
     out.mkdir(parents=True, exist_ok=True)
     models = options.models or out / "models"
+    if options.measure == PRODUCTS:
+        from benchmarks.gpu.products import measure_products
+
+        is_tiny = options.scale == "tiny"
+        measure_products(options.device, out / "results.ndjson", is_tiny=is_tiny)
+        return 0
     if options.measure:
         from benchmarks.gpu.measure import SCALES, measure
 

@@ -43,14 +43,20 @@ SCALES = {
 def measure(
     shape: str, device: Literal["cuda", "cpu"], scale: Scale, models: Path, results: Path
 ) -> None:
-    """Load the shape on the device, run everything, and append lines of JSON to `results`."""
+    """Load the shape on the device, run everything, and append lines of JSON to `results`.
+
+    Of a quantized shape, such as "tiny+int4", unshared decode steps and prompts are timed.
+    """
     began = time.perf_counter()
-    folder = write_shape(models, shape)
+    plain, _, quantization = shape.partition("+")
+    folder = write_shape(models, plain)
     written = time.perf_counter()
+    settings = dict(scale.settings)
+    if quantization:  # random weights gain nothing by calibration
+        calibrate = "none" if quantization == "int4" else None
+        settings |= {"quantization": quantization, "calibrate": calibrate}
     core = EngineCore(
-        EngineConfig(
-            model=str(folder), device=device, max_running=max(scale.batches), **scale.settings
-        )
+        EngineConfig(model=str(folder), device=device, max_running=max(scale.batches), **settings)
     )
     info = core.info
 
@@ -72,6 +78,7 @@ def measure(
             "execution": info.execution,
             "num_slots": info.num_slots,
             "parameters": info.num_parameters,
+            "weight_bytes": core.executor.loaded.metadata.weight_bytes,
             "graph_sizes": list(info.graph_sizes),
             "graph_capture_s": info.graph_capture_s,
             "graph_bytes": info.graph_bytes,
@@ -80,16 +87,17 @@ def measure(
     own = scale.context - scale.shared
     for batch in scale.batches:
         add("decode", partial(runs.decode, core, batch, 0, scale.context, scale.steps))
-        if batch > 1:
+        if batch > 1 and not quantization:
             add("decode", partial(runs.decode, core, batch, scale.shared, own, scale.steps))
     add("prefill", partial(runs.prefill, core, scale.prompt, 5))
-    if device == "cuda":
+    if device == "cuda" and not quantization:
         for batch in scale.batches:
             add("trace", partial(_trace, core, batch, scale))
-    add(
-        "offline",
-        partial(runs.offline, core, scale.sequences, scale.shortest, scale.longest),
-    )
+    if not quantization:
+        add(
+            "offline",
+            partial(runs.offline, core, scale.sequences, scale.shortest, scale.longest),
+        )
     core.close()
 
 

@@ -48,6 +48,10 @@ def as_table(lines: Iterable[Mapping[str, Any]]) -> str:
                     _percent(traced.get("idle_share")),
                 ]
             )
+        elif line["kind"] == "product":
+            what = f"{line['weights']}, {line['rows']} rows"
+            speed = f"{line['us']:.1f} us, {line['gb_per_s']:,.0f} GB/s"
+            rows.append([line["shape"], what, speed, *[""] * 5])
         elif line["kind"] == "prefill":
             target = TARGETS.get((line["shape"], "prefill", line["tokens"]))
             goal = "" if target is None else f"{target:,.0f}"

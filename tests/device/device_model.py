@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,6 +15,8 @@ from yaie.config import EngineConfig
 from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.models.loader import LoadedModel, load_model
+from yaie.models.quantization.device.linear import DeviceLinear
+from yaie.models.quantization.weights import QuantizedLinear
 
 MAX_ROWS = 4
 CONTEXT_LEN = 48
@@ -30,7 +33,19 @@ def on_device(loaded: LoadedModel) -> LoadedModel:
                     if isinstance(tensor, torch.nn.Parameter):
                         moved = torch.nn.Parameter(moved, requires_grad=False)  # type: ignore[assignment]
                     tensors[name] = moved
+        if isinstance(module, DeviceLinear):
+            module.packed = _fields_on_device(module.packed)
+        elif isinstance(module, QuantizedLinear):
+            module.quantized = _fields_on_device(module.quantized)
     return replace(loaded, device=torch.device(strict.NAME))
+
+
+def _fields_on_device(weight: Any) -> Any:
+    """Return a dataclass with its tensors on the device."""
+    every = ((each.name, getattr(weight, each.name)) for each in fields(weight))
+    tensors = {name: field for name, field in every if isinstance(field, torch.Tensor)}
+    moved = {name: strict.to_device(tensor) for name, tensor in tensors.items()}
+    return replace(weight, **moved)
 
 
 def device_executor(

@@ -18,7 +18,6 @@ from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
 from yaie.errors import ConfigError, NotEnoughMemory
 from yaie.kvcache.pool import bytes_per_token
-from yaie.models.checkpoint import DTYPES, Checkpoint
 from yaie.models.folder import ModelFolder, open_folder
 from yaie.models.generation import read_default_sampling, read_eos_token_ids
 from yaie.models.geometry import (
@@ -35,8 +34,9 @@ from yaie.models.memory_plan import MemoryPlan, fit_to_pool, plan_for, shown
 from yaie.models.metadata import ModelMetadata, ModelSizes
 from yaie.models.native.packing import KINDS
 from yaie.models.quantization.calibration import calibrate_model
-from yaie.models.quantization.calibration_plan import Calibration, plan_calibration
+from yaie.models.quantization.calibration_plan import plan_calibration
 from yaie.models.quantization.calibration_text import CalibrationText, read_calibration
+from yaie.models.quantization.device.packer import DevicePacker
 from yaie.models.quantization.layout import QuantizedLayout, read_stored_layout
 from yaie.models.quantization.quantize import (
     Rounding,
@@ -54,6 +54,13 @@ from yaie.models.target import (
     torch_dtype,
 )
 from yaie.models.threads import set_threads
+from yaie.models.weight_sizes import (
+    Target,
+    estimate_dequantized,
+    estimate_peak,
+    estimate_weights,
+    is_gpu,
+)
 from yaie.setting import LARGEST_SIZE
 
 log = logging.getLogger(__name__)
@@ -107,19 +114,6 @@ class _Source:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
-    """The form in which the model will be held."""
-
-    device: torch.device
-    dtype: torch.dtype
-    kv_dtype: torch.dtype
-    context_len: int
-    quantized: QuantizedLayout | Rounding | None
-    is_packed: bool  # quantized weights are held by the kernel library
-    calibration: Calibration | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Budget:
     """The estimated sizes of a model, and the memory that was free before it was built."""
 
@@ -128,7 +122,7 @@ class _Budget:
     free: int
     weights: int
     dequantized: int
-    target: _Target
+    target: Target
 
     def plan(self, kv_bytes_per_token: int) -> MemoryPlan:
         """Return the memory plan. Raises `NotEnoughMemory`."""
@@ -189,7 +183,8 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
 
 def _open(config: EngineConfig) -> _Source:
     folder = open_folder(config.model)
-    layout = read_stored_layout(folder.config, folder.checkpoint)
+    on_gpu = is_gpu(resolve_device(config.device))
+    layout = read_stored_layout(folder.config, folder.checkpoint, on_gpu=on_gpu)
     hf_config = read_hf_config(folder.path, folder.wrapper)
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
@@ -210,7 +205,7 @@ def _open(config: EngineConfig) -> _Source:
     return _Source(folder, architecture, hf_config, settings, layout, text)
 
 
-def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> _Target:
+def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> Target:
     device = resolve_device(config.device)
     dtype = resolve_dtype(config.dtype, source.folder.checkpoint, source.layout, device)
     context_len = resolve_context_len(config, source.settings)
@@ -222,7 +217,7 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
         quantized = _estimate_rounding(config.quantization, model)
         if source.text is not None:
             calibration = plan_calibration(model, source.text, context_len, dtype.itemsize)
-    return _Target(
+    return Target(
         device=device,
         dtype=dtype,
         kv_dtype=dtype if config.kv_dtype == "auto" else torch_dtype(config.kv_dtype),
@@ -233,15 +228,15 @@ def _choose_target(config: EngineConfig, source: _Source, *, may_pack: bool) -> 
     )
 
 
-def _check_memory(config: EngineConfig, source: _Source, target: _Target) -> _Budget:
+def _check_memory(config: EngineConfig, source: _Source, target: Target) -> _Budget:
     """Estimate the sizes of the model and refuse one that does not fit."""
-    quantized, checkpoint = target.quantized, source.folder.checkpoint
+    checkpoint = source.folder.checkpoint
     budget = _Budget(
         config=config,
         sizes=read_sizes(source.hf_config),
         free=min(free_bytes(target.device), config.memory_bytes or LARGEST_SIZE),
-        weights=_estimate_weights(checkpoint, target),
-        dequantized=0 if quantized is None or target.is_packed else quantized.dequantizing_nbytes,
+        weights=estimate_weights(checkpoint, target),
+        dequantized=estimate_dequantized(target),
         target=target,
     )
     per_token = bytes_per_token(estimate_pool_shapes(source.hf_config), target.kv_dtype)
@@ -250,12 +245,12 @@ def _check_memory(config: EngineConfig, source: _Source, target: _Target) -> _Bu
     except NotEnoughMemory as error:
         raise _with_stored_size(error, source) from None
     fit_to_pool(config, target.context_len, plan)
-    peak = _estimate_peak(source, target)
+    peak = estimate_peak(checkpoint, source.layout, target)
     calibration = target.calibration
     if peak > plan.free and calibration is not None and calibration.is_default:
         log.warning("int4 is not calibrated: that would take %s", shown(calibration.nbytes))
         budget = replace(budget, target=replace(target, calibration=None))
-        peak = _estimate_peak(source, budget.target)
+        peak = estimate_peak(checkpoint, source.layout, budget.target)
     if peak > plan.free:
         does_not_fit = NotEnoughMemory(
             f"the model does not fit: while its weights are read they take {shown(peak)} of "
@@ -281,7 +276,7 @@ def _with_stored_size(error: NotEnoughMemory, source: _Source) -> NotEnoughMemor
     )
 
 
-def _build(config: EngineConfig, source: _Source, target: _Target) -> torch.nn.Module:
+def _build(config: EngineConfig, source: _Source, target: Target) -> torch.nn.Module:
     """Read the weights, quantize them if the settings ask for it, and move them to the device."""
     model = build_model(
         source.architecture, source.folder, source.hf_config, target.dtype, source.layout
@@ -291,13 +286,17 @@ def _build(config: EngineConfig, source: _Source, target: _Target) -> torch.nn.M
         use_second_table(model, switch)
     if target.calibration is not None:
         calibrate_model(model, target.calibration)
+    finish = None
+    if target.is_on_gpu:
+        finish = DevicePacker(target.device, target.dtype)
+        finish.pack_model(model)
     if config.quantization is not None:
-        quantize_model(model, config.quantization, target.device)
+        quantize_model(model, config.quantization, target.device, finish=finish)
     return model.to(target.device)
 
 
 def _inspect(
-    config: EngineConfig, source: _Source, target: _Target, budget: _Budget, model: torch.nn.Module
+    config: EngineConfig, source: _Source, target: Target, budget: _Budget, model: torch.nn.Module
 ) -> LoadedModel:
     """Probe the built model, plan its memory by what it stores, and describe it."""
     specs = probe_geometry(model, target.device)
@@ -354,31 +353,3 @@ def _estimate_rounding(kind: str, model: torch.nn.Module) -> Rounding:
 def _can_pack(config: EngineConfig, device: torch.device, dtype: torch.dtype) -> bool:
     backend = choose_backend(device, config.attention_backend, exact=config.exact)
     return backend.kernels is not None and dtype in KINDS
-
-
-def _estimate_weights(checkpoint: Checkpoint, target: _Target) -> int:
-    """Return the bytes of the weights once they are loaded, quantized and packed."""
-    if target.quantized is None:
-        return checkpoint.num_parameters * target.dtype.itemsize
-    return target.quantized.nbytes(target.dtype.itemsize, packed=target.is_packed)
-
-
-def _estimate_peak(source: _Source, target: _Target) -> int:
-    """Return the peak size of quantized weights while they are loaded, before they are packed."""
-    quantized, wide = target.quantized, target.dtype.itemsize
-    checkpoint = source.folder.checkpoint
-    if quantized is None:
-        return 0
-    if isinstance(quantized, QuantizedLayout):
-        return quantized.loading_nbytes(wide)
-    # A converted tensor is no longer backed by the file's mmap, and GGUF is copied; on a GPU each
-    # layer moves over after it is quantized.
-    stored = {DTYPES.get(tensor.kind) for tensor in checkpoint.tensors.values()}
-    is_changed = any(tensor.is_changed for tensor in checkpoint.tensors.values())
-    is_kept = stored == {name_of(target.dtype)} and checkpoint.gguf is None and not is_changed
-    mapped = target.device.type != "cpu" or is_kept
-    calibrating = 0 if target.calibration is None else target.calibration.nbytes
-    peak = quantized.loading_nbytes(wide, mapped=mapped, calibrating=calibrating)
-    # All weights are widened before the first one is rounded, on the CPU.
-    widened = source.layout is not None and target.device.type == "cpu"
-    return max(peak, source.layout.loading_nbytes(wide)) if widened and source.layout else peak

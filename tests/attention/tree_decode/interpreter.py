@@ -1,6 +1,6 @@
 """Triton's interpreter with right bf16 and fp8.
 
-Triton 3.9 multiplies the raw bits of bf16 operands as integers, and cuts float32 to bf16 or fp8
+Triton 3.9 computes with the raw bits of bf16 operands as integers, and cuts float32 to bf16 or fp8
 instead of rounding. The kernels of a process are interpreted if TRITON_INTERPRET was set before
 their import.
 """
@@ -27,8 +27,9 @@ _BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
 def correct_rounding() -> None:
-    """Replace the two operations in this process."""
+    """Replace these operations in this process."""
     dot = interpreter.InterpreterBuilder.create_dot
+    binary_op = interpreter.InterpreterBuilder.binary_op
     convert = interpreter._convert_float
 
     def widened(operand: Any) -> Any:
@@ -48,6 +49,14 @@ def correct_rounding() -> None:
         bits = rounded.view(torch.uint8).numpy().view(_BITS[rounded.itemsize])
         return bits.reshape(data.shape)
 
+    def rounded_op(self: Any, first: Any, second: Any, op: Any) -> Any:
+        if first.dtype.scalar != tl.bfloat16 or op not in (np.add, np.subtract, np.multiply):
+            return binary_op(self, first, second, op)
+        wide = binary_op(self, widened(first), widened(second), op)
+        bits = convert_float(wide.data, tl.float32, tl.bfloat16, None)
+        return interpreter.TensorHandle(bits, tl.bfloat16)
+
+    interpreter.InterpreterBuilder.binary_op = rounded_op
     interpreter.InterpreterBuilder.create_dot = create_dot
     interpreter._convert_float = convert_float
 

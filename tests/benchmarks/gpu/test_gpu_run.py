@@ -84,12 +84,15 @@ def test_the_table_joins_targets_and_traces() -> None:
         {"shape": "qwen3-0.6b", "kind": "trace", "batch": 64}
         | {"launches_per_step": 12.0, "idle_share": 0.024},
         {"shape": "llama-3.1-8b", "kind": "prefill", "error": "OutOfMemoryError: 3 GiB"},
+        {"shape": "6144 x 4096", "kind": "product", "weights": "int4", "rows": 1}
+        | {"us": 9.25, "gb_per_s": 1443.2},
     ]
     rows = as_table(lines).splitlines()[2:]
     assert rows == [
         "| qwen3-0.6b | decode 64 | 25,600 | 24,000 | 2.50 | 3.1% | 12 | 2.4% |",
         "| qwen3-0.6b | decode 64, 896 shared | 60,000 |  | 2.50 | 3.1% |  |  |",
         "| llama-3.1-8b | prefill | OutOfMemoryError: 3 GiB |  |  |  |  |  |",
+        "| 6144 x 4096 | int4, 1 rows | 9.2 us, 1,443 GB/s |  |  |  |  |  |",
     ]
 
 
@@ -110,13 +113,18 @@ def test_the_shapes_are_those_of_the_models(name: str, millions: int) -> None:
 def test_the_whole_run_on_a_cpu(tmp_path: Path) -> None:
     model = write_shape(tmp_path / "models", "tiny")
     assert write_shape(tmp_path / "models", "tiny") == model
-    arguments = ["--out", str(tmp_path), "--device", "cpu", "--scale", "tiny", "--shapes", "tiny"]
+    shapes = "tiny,products,tiny+int4"
+    arguments = ["--out", str(tmp_path), "--device", "cpu", "--scale", "tiny", "--shapes", shapes]
     assert main(arguments) == 0
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
-    assert report["stages"] == {"tiny": "ok"}
+    assert report["stages"] == dict.fromkeys(shapes.split(","), "ok")
     assert not [line for line in report["results"] if "error" in line]
     kinds = [line["kind"] for line in report["results"]]
-    assert kinds == ["start", *["decode"] * 3, "prefill", "offline"]
+    assert kinds == [
+        *("start", *["decode"] * 3, "prefill", "offline"),
+        *["product"] * 8,
+        *("start", *["decode"] * 2, "prefill"),
+    ]
     shared = report["results"][3]
     assert (shared["batch"], shared["shared"]) == (4, 48)
     assert shared["keys_unshared_over_read"] > 1.5  # the shared keys were read once

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
+from yaie.models.quantization.device.linear import DeviceLinear, merge_packed
 from yaie.models.quantization.weights import QuantizedLinear
 
 LinearMap = Callable[[torch.Tensor], torch.Tensor]  # [rows, inputs] to [rows, outputs]
@@ -18,10 +19,14 @@ LinearMap = Callable[[torch.Tensor], torch.Tensor]  # [rows, inputs] to [rows, o
 def merge(modules: Sequence[nn.Linear | QuantizedLinear]) -> LinearMap:
     """Return a map to the concatenated outputs of the modules.
 
-    Plain layers become one; of quantized ones each is computed by itself.
+    Plain layers become one, as do neighbours that are packed for a device in one format; of other
+    quantized layers each is computed by itself.
     """
     if len(modules) == 1:
         return modules[0]
+    packed = [module for module in modules if isinstance(module, DeviceLinear)]
+    if len(packed) == len(modules):
+        return merge_packed(packed)
     plain = [module for module in modules if isinstance(module, nn.Linear)]
     if len(plain) < len(modules):
         return lambda rows: torch.cat([module(rows) for module in modules], -1)

@@ -14,7 +14,7 @@ from yaie.kernels.decoder import WEIGHTS, Linear
 from yaie.kernels.library import Library
 from yaie.kernels.weight_memory import WeightMemory
 from yaie.models.native.structure import LinearParts
-from yaie.models.quantization.layout import INT4_GROUP_MULTIPLE
+from yaie.models.quantization.kept import INT4_GROUP_MULTIPLE
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 
 log = logging.getLogger(__name__)

@@ -35,6 +35,17 @@ class FloatWeights:
     num_scales: int
     tensors: Mapping[str, StoredTensor]  # "values", "scales", and unused ones
 
+    def scales_of_row(self, block: tuple[int, int] | None) -> int | None:
+        """Return the number of scales of a row of fp8, each for equally many inputs.
+
+        None if the last one has fewer.
+        """
+        shape = self.tensors["scales"].shape
+        if self.num_scales == 1 or (block is None and shape[0] == self.num_outputs):
+            return 1
+        count, size = shape[-1], (block or USUAL_BLOCK)[1]
+        return count if count == 1 or count * size == self.num_inputs else None
+
 
 def is_float_weight(tensor: StoredTensor) -> bool:
     """Return True for the values of weights in fp8 or mxfp4."""

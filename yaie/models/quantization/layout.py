@@ -17,6 +17,7 @@ from typing import Any
 
 from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import Checkpoint, StoredTensor
+from yaie.models.quantization.device.packing import PACKING_BYTES, Packing
 from yaie.models.quantization.float_formats import (
     FloatWeights,
     find_float8,
@@ -30,11 +31,12 @@ from yaie.models.quantization.formats import (
     StoredQuantization,
     stored_quantization,
 )
+from yaie.models.quantization.kept import why_dequantized, why_widened
+from yaie.models.quantization.plain_tensors import check_plain
 from yaie.models.quantization.shapes import damaged, group_of_input, shape_of_layer
 
 log = logging.getLogger(__name__)
 
-INT4_GROUP_MULTIPLE = 4  # inputs per instruction; other group sizes are dequantized
 DEQUANTIZING_BYTES = 12  # peak for one weight while it is dequantized: three float32
 
 # The tensors of a layer: quantized values, required tensors and optional ones.
@@ -60,11 +62,7 @@ _OPTIONAL: dict[Layout, tuple[str, ...]] = {
     "awq": (),
 }
 _FLOATS = ("F16", "BF16", "F32")
-_NUMBERS = (*_FLOATS, "F64")
-_WEIGHTS = ("weight", "weight_packed", "_proj")  # suffixes; experts lack ".weight"
-_SCALES_OF_CACHE = ("k_scale", "v_scale", "kv_scale")  # unused: the KV pool has its own
-_IN_A_LAYER = re.compile(r"\.\d+\.|^\d+\.")
-_OF_MIXTURE = re.compile(r"\.experts\.\d+\.|\.(gate|router)$")  # not linear layers in the model
+_SCALE_PARTS = ("weight_scale", "scales")
 _LAYER = re.compile(r"(?:^|\.)(?:layers|h)\.(\d+)\.")
 
 
@@ -109,6 +107,18 @@ class QuantizedLayer:
         scales = self.num_outputs * self.num_groups * each
         return self.num_weights * (self.format.bits if packed else 8) // 8 + scales
 
+    def device_nbytes(self, wide: int) -> int:
+        """Return its bytes in a GPU's memory, which keeps the scales as they are stored."""
+        if self.dequantized_because is not None:
+            return self.num_weights * wide
+        packing = Packing(self.format.bits, self.num_inputs, self.num_groups)
+        scale = next(tensor for part, tensor in self.tensors.items() if part in _SCALE_PARTS)
+        return packing.nbytes(
+            self.num_outputs,
+            scale_bytes=4 if scale.kind == "F32" else 2,
+            has_points=not self.format.is_symmetric,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class QuantizedLayout:
@@ -134,8 +144,17 @@ class QuantizedLayout:
         plain = sum(prod(tensor.shape) for tensor in self.plain) * wide
         return plain + sum(layer.nbytes(wide, packed=packed) for layer in self.layers)
 
+    def device_nbytes(self, wide: int) -> int:
+        """Return the weights' bytes in a GPU's memory."""
+        plain = sum(prod(tensor.shape) for tensor in self.plain) * wide
+        return plain + sum(layer.device_nbytes(wide) for layer in self.layers)
+
+    def device_packing_nbytes(self, wide: int) -> int:
+        """Return the bytes of a GPU that packing the largest layer takes; a weight has `wide`."""
+        return PACKING_BYTES * max((layer.num_weights for layer in self.kept), default=0)
+
     def loading_nbytes(self, wide: int) -> int:
-        """Return the peak bytes during loading.
+        """Return the peak bytes during loading on a CPU.
 
         Until they are packed, 4-bit weights take a byte each, and a layer that is dequantized, for
         the model or to run it once, passes through float32.
@@ -182,19 +201,23 @@ def _kind(layers: Iterable[QuantizedLayer]) -> str:
     return "+".join(sorted({layer.format.kind for layer in layers}))
 
 
-def read_stored_layout(config: Mapping[str, Any], checkpoint: Checkpoint) -> QuantizedLayout | None:
+def read_stored_layout(
+    config: Mapping[str, Any], checkpoint: Checkpoint, *, on_gpu: bool = False
+) -> QuantizedLayout | None:
     """Return the quantized layers of the checkpoint of a `config.json`; None if it is plain.
 
+    on_gpu: more formats stay quantized on a GPU than on a CPU.
     Raises `ModelUnsupported` for unsupported settings, as `read_layout` does, and for quantized
     weights without a quantization in the config.
     """
     quantization = stored_quantization(config)
     if quantization is not None:
-        return read_layout(_without_layers_beyond(config, checkpoint), quantization)
+        own = _without_layers_beyond(config, checkpoint)
+        return read_layout(own, quantization, on_gpu=on_gpu)
     if checkpoint.gguf is not None:
         return None  # its blocks are decoded to plain weights
     for tensor in checkpoint.tensors.values():
-        _check_plain(tensor, checkpoint.tensors)
+        check_plain(tensor, checkpoint.tensors)
     return None
 
 
@@ -219,32 +242,9 @@ def _index_of(name: str) -> int:
     return int(found[1]) if found else -1
 
 
-def _check_plain(tensor: StoredTensor, tensors: Mapping[str, StoredTensor]) -> None:
-    """Refuse a quantized tensor that would be loaded as a plain weight, without its scales.
-
-    Other integers, such as masks, pass.
-    """
-    is_fp8 = tensor.kind.startswith("F8")
-    are_integers = tensor.kind not in _NUMBERS and tensor.name.endswith(_WEIGHTS)
-    if is_fp8 or are_integers or _scales_weights(tensor.name, tensors):
-        raise ModelUnsupported(
-            f"{tensor.name} ({tensor.kind}) belongs to quantized weights, but config.json has no "
-            f"quantization_config to read them by; download the folder again, or use a checkpoint "
-            f"in bfloat16, float16 or float32",
-            code="model_damaged",
-        )
-
-
-def _scales_weights(name: str, tensors: Mapping[str, StoredTensor]) -> bool:
-    """Return whether a tensor's name means a scale of a weight in the same module."""
-    module, _, part = name.rpartition(".")
-    if part in _SCALES_OF_CACHE or not ("scale" in part or part == "SCB"):
-        return False
-    of_experts, found, _ = name.rpartition("_scale")
-    return f"{module}.weight" in tensors or (bool(found) and of_experts in tensors)
-
-
-def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> QuantizedLayout:
+def read_layout(
+    checkpoint: Checkpoint, quantization: StoredQuantization, *, on_gpu: bool = False
+) -> QuantizedLayout:
     """Return the quantized layers of a checkpoint.
 
     Reads headers, and the small tensors with shapes and the order of inputs. Raises
@@ -254,7 +254,7 @@ def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> Qua
     used: set[str] = set()
     for name, tensor in checkpoint.tensors.items():
         if is_float_weight(tensor):
-            layers.append(_float_layer(checkpoint, quantization, tensor))
+            layers.append(_float_layer(checkpoint, quantization, tensor, on_gpu=on_gpu))
             used |= {each.name for each in layers[-1].tensors.values()}
             continue
         module, _, part = name.rpartition(".")
@@ -265,7 +265,7 @@ def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> Qua
             raise damaged(module, f"the config names no quantization for {name} ({tensor.kind})")
         tensors = _tensors_of(checkpoint, module, found)
         used |= {each.name for each in tensors.values()}
-        layers.append(_layer(module, found, tensors))
+        layers.append(_layer(module, found, tensors, on_gpu=on_gpu))
     plain = tuple(tensor for name, tensor in checkpoint.tensors.items() if name not in used)
     if not layers:
         raise ModelUnsupported(
@@ -279,7 +279,11 @@ def read_layout(checkpoint: Checkpoint, quantization: StoredQuantization) -> Qua
 
 
 def _float_layer(
-    checkpoint: Checkpoint, quantization: StoredQuantization, values: StoredTensor
+    checkpoint: Checkpoint,
+    quantization: StoredQuantization,
+    values: StoredTensor,
+    *,
+    on_gpu: bool,
 ) -> QuantizedLayer:
     """Describe weights in fp8 or mxfp4."""
     module = module_of(values)
@@ -292,15 +296,16 @@ def _float_layer(
         weights = find_mxfp4(values, checkpoint.tensors)
     else:
         weights = find_float8(values, checkpoint.tensors, found.block)
+    because = why_widened(module, found, weights, on_gpu=on_gpu)
     return QuantizedLayer(
         name=module,
         format=found,
         num_outputs=weights.num_outputs,
         num_inputs=weights.num_inputs,
-        num_groups=weights.num_scales,
+        num_groups=weights.num_scales if because else weights.scales_of_row(found.block) or 1,
         tensors=weights.tensors,
         group_of_input=None,
-        dequantized_because=f"no kernel computes in {found.kind}",
+        dequantized_because=because,
         num_matrices=weights.num_matrices,
     )
 
@@ -337,7 +342,9 @@ def _check_not_left_over(tensor: StoredTensor, tensors: Mapping[str, StoredTenso
         raise damaged(module, f"{part} is present, but its quantized weights are missing")
 
 
-def _layer(name: str, found: LayerFormat, tensors: dict[str, StoredTensor]) -> QuantizedLayer:
+def _layer(
+    name: str, found: LayerFormat, tensors: dict[str, StoredTensor], *, on_gpu: bool
+) -> QuantizedLayer:
     outputs, inputs, groups = shape_of_layer(name, found, tensors)
     of_input = group_of_input(name, found, tensors, inputs, groups)
     return QuantizedLayer(
@@ -348,23 +355,5 @@ def _layer(name: str, found: LayerFormat, tensors: dict[str, StoredTensor]) -> Q
         num_groups=groups,
         tensors=tensors,
         group_of_input=of_input,
-        dequantized_because=_why_dequantized(name, found, inputs, groups, of_input),
+        dequantized_because=why_dequantized(name, found, inputs, groups, of_input, on_gpu=on_gpu),
     )
-
-
-def _why_dequantized(
-    name: str, found: LayerFormat, inputs: int, groups: int, of_input: array[int] | None
-) -> str | None:
-    """Return the reason to dequantize a layer; None if the kernels can keep it quantized."""
-    odd_groups = (inputs // groups) % INT4_GROUP_MULTIPLE != 0
-    reasons = {
-        "outside of the decoder's layers": not _IN_A_LAYER.search(name),
-        "experts and their routers": _OF_MIXTURE.search(name),
-        "inputs ordered by activation, or groups of uneven size": of_input is not None,
-        "8 bits in groups": found.bits == 8 and groups > 1,
-        "8 bits with zero points": found.bits == 8 and not found.is_symmetric,
-        f"groups that are no multiple of {INT4_GROUP_MULTIPLE} inputs": (
-            found.bits == 4 and odd_groups
-        ),
-    }
-    return next((reason for reason, applies in reasons.items() if applies), None)

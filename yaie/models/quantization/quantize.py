@@ -8,11 +8,13 @@ Called by the loader.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
+from yaie.models.quantization.device.packing import PACKING_BYTES, Packing
 from yaie.models.quantization.grid import best_grid
 from yaie.models.quantization.layout import DEQUANTIZING_BYTES, scale_nbytes
 from yaie.models.quantization.weights import (
@@ -69,13 +71,20 @@ def _kind_for(name: str, linear: nn.Module, head: nn.Module | None, kind: str) -
     return "int8" if linear is head or name.endswith(_SENSITIVE) else kind
 
 
-def quantize_model(model: nn.Module, kind: str, device: torch.device | None = None) -> int:
+def quantize_model(
+    model: nn.Module,
+    kind: str,
+    device: torch.device | None = None,
+    *,
+    finish: Callable[[QuantizedLinear], nn.Module] | None = None,
+) -> int:
     """Replace the linear layers of a decoder and its head; return their number.
 
     Only `nn.Linear` is quantized: the experts of mixtures are parameters of three dimensions, and
     GPT-2's layers store their weights transposed. Each original is freed before the next layer. An
     embedding tied to the head takes the head's quantized weights. With a `device`, weights are
-    quantized there and stay there; plain weights do not move.
+    quantized there and stay there; plain weights do not move. `finish` makes the module that a
+    layer becomes, before the next one is quantized.
     """
     embedding = model.get_input_embeddings()  # type: ignore[operator]
     head = model.get_output_embeddings()  # type: ignore[operator]
@@ -85,12 +94,13 @@ def quantize_model(model: nn.Module, kind: str, device: torch.device | None = No
         is_head = linear is head
         weight = quantize_weight(linear.weight.to(device), _kind_for(name, linear, head, kind))
         bias = None if linear.bias is None else linear.bias.detach()
-        replacement = QuantizedLinear(weight, bias, is_tied=is_head and tied)
+        rounded = QuantizedLinear(weight, bias, is_tied=is_head and tied)
         if is_head and tied:
             embedding.weight.data = weight.dequantize(embedding.weight.dtype).to(
                 embedding.weight.device
             )
         parent, _, attribute = name.rpartition(".")
+        replacement = rounded if finish is None else finish(rounded)
         setattr(model.get_submodule(parent), attribute, replacement)
         if not (is_head and tied):  # a tied weight is the embedding's own
             linear.weight.data = linear.weight.data.new_empty(0)
@@ -98,7 +108,7 @@ def quantize_model(model: nn.Module, kind: str, device: torch.device | None = No
 
 
 def kind_of(model: nn.Module) -> str | None:
-    """Return the kind of the quantized layers: "int8", "int4", "int4+int8", or None.
+    """Return the kind of the quantized layers: "int8", "int4", "int4+int8", "fp8" ..., or None.
 
     The head and value projections count only if all layers are of them: int4 has them in int8.
     """
@@ -106,8 +116,7 @@ def kind_of(model: nn.Module) -> str | None:
     named = [(n, m) for n, m in model.named_modules() if isinstance(m, QuantizedLinear)]
     shown = [m for n, m in named if m is not head and not n.endswith(_SENSITIVE)]
     shown = shown or [m for _, m in named]
-    bits = sorted({m.quantized.bits for m in shown if m.quantized is not None})
-    return "+".join(f"int{each}" for each in bits) or None
+    return "+".join(sorted({m.kind for m in shown if m.kind is not None})) or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +140,12 @@ class RoundedLayer:
         points = 1 if self.bits == 4 else 0
         scales = groups * (scale_nbytes(self.bits, packed=packed) + points)
         return self.num_weights * (self.bits if packed else 8) // 8 + scales
+
+    def device_nbytes(self) -> int:
+        """Return its bytes in a GPU's memory."""
+        packing = Packing(self.bits, self.num_inputs, self.num_inputs // self.group_size)
+        scale_bytes = scale_nbytes(self.bits, packed=True)
+        return packing.nbytes(self.num_outputs, scale_bytes=scale_bytes, has_points=self.bits == 4)
 
     @property
     def rounding_nbytes(self) -> int:
@@ -163,6 +178,21 @@ class Rounding:
     def dequantizing_nbytes(self) -> int:
         """Bytes to dequantize the largest layer."""
         return DEQUANTIZING_BYTES * max((layer.num_weights for layer in self.layers), default=0)
+
+    def device_nbytes(self, wide: int) -> int:
+        """Return the model's bytes in a GPU's memory, with `wide` bytes per plain weight."""
+        stays = (self.num_embedded + self.num_left) * wide
+        return stays + sum(layer.device_nbytes() for layer in self.layers)
+
+    def device_packing_nbytes(self, wide: int) -> int:
+        """Return the bytes of a GPU that rounding and packing the largest layer takes."""
+        return max(
+            (
+                layer.rounding_nbytes + (wide + PACKING_BYTES) * layer.num_weights
+                for layer in self.layers
+            ),
+            default=0,
+        )
 
     def loading_nbytes(self, wide: int, *, mapped: bool, calibrating: int = 0) -> int:
         """Return the peak bytes while the originals are read, quantized and run once.

@@ -1,6 +1,6 @@
 """Readers of a layer's quantized weights, one for each packing of checkpoints.
 
-All return int8 values [outputs, inputs] around zero, scales and zero points. Called by
+All return int8 values [outputs, inputs] around zero, or fp8, scales and zero points. Called by
 `yaie.models.quantization.building`.
 """
 
@@ -18,7 +18,7 @@ from yaie.models.checkpoint import StoredTensor
 from yaie.models.quantization.layout import QuantizedLayer
 from yaie.models.quantization.shapes import damaged
 from yaie.models.quantization.weights import QuantizedWeight
-from yaie.models.quantization.widening import widen_float8, widen_mxfp4
+from yaie.models.quantization.widening import scales_by_output, widen_float8, widen_mxfp4
 
 # AWQ stores eight outputs in a word in the order 0, 2, 4, 6, 1, 3, 5, 7. The index of each output:
 _AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7]
@@ -80,7 +80,12 @@ def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight
 
     Raises `ModelUnsupported` for non-finite scales and values out of range.
     """
-    reader = {"int-quantized": _read_int, "pack-quantized": _read_packed, "awq": _read_awq}
+    reader = {
+        "int-quantized": _read_int,
+        "pack-quantized": _read_packed,
+        "awq": _read_awq,
+        "float8": _read_float8,
+    }
     values, scales, zeros = reader.get(layer.format.layout, _read_gptq)(layer, files)
     scales = scales.float().expand(layer.num_outputs, layer.num_groups).contiguous()
     if not bool(torch.isfinite(scales).all()):
@@ -153,6 +158,14 @@ def _read_awq(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
         _in_order(_unpack(files.read(layer.tensors[part]), 4)) for part in ("qweight", "qzeros")
     )
     return values.T, files.read(layer.tensors["scales"]).T, zeros.T
+
+
+def _read_float8(layer: QuantizedLayer, files: TensorFiles) -> _Parts:
+    """Return values in e4m3. NaN is refused: kernels take its bits for a number."""
+    values, scales = (files.read(layer.tensors[part]) for part in ("values", "scales"))
+    if bool((values.view(torch.uint8) & 0x7F == 0x7F).any()):
+        raise damaged(layer.name, "its values are not finite")
+    return values, scales_by_output(layer.name, scales, len(values), layer.format.block), None
 
 
 def _unpack(words: torch.Tensor, bits: int) -> torch.Tensor:

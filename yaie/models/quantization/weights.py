@@ -1,15 +1,15 @@
 """Quantized weights, and the linear layer that holds them.
 
 A checkpoint's reader or the quantizer at load creates a `QuantizedWeight`; `QuantizedLinear`
-replaces `nn.Linear` in the model. The CPU's kernel library packs the values; other layers are
-dequantized at each call, which is slower.
+replaces `nn.Linear` in the model. The CPU's kernel library packs the values, and so do the layers
+for a device (`yaie.models.quantization.device`); others are dequantized at each call, slower.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 import torch
 from torch import nn
@@ -18,6 +18,8 @@ from yaie.models.quantization.layout import scale_nbytes
 
 # Suffixes of linear layers whose owner reads the dtype of their weight: the router of Hunyuan.
 READ_BY_THEIR_OWNER = (".gate.wg",)
+
+Kind = Literal["int4", "int8", "fp8"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,16 @@ class QuantizedWeight:
     """
 
     bits: int  # 4 or 8
-    values: torch.Tensor  # int8 [outputs, inputs]; 4 bits: -8 to 7
+    values: torch.Tensor  # int8 [outputs, inputs]; 4 bits: -8 to 7; fp8: float8_e4m3fn
     scales: torch.Tensor  # float32 [outputs, groups]
     zero_points: torch.Tensor | None  # int8 [outputs, groups]; None: all zero
+
+    @property
+    def kind(self) -> Kind:
+        """The type of the values."""
+        if self.values.dtype == torch.float8_e4m3fn:
+            return "fp8"
+        return "int4" if self.bits == 4 else "int8"
 
     @property
     def group_size(self) -> int:
@@ -82,6 +91,20 @@ class QuantizedLinear(nn.Module):
         self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
         self.out_features, self.in_features = (int(n) for n in weight.values.shape)
 
+    @property
+    def kind(self) -> Kind | None:
+        """The type of the weights; None once they are freed."""
+        return None if self.quantized is None else self.quantized.kind
+
+    @property
+    def num_weights(self) -> int:
+        """Number of weights held."""
+        return 0 if self.quantized is None else self.quantized.values.numel()
+
+    def nbytes(self, *, packed: bool) -> int:
+        """Return the bytes of the weights held; see `QuantizedWeight.nbytes`."""
+        return 0 if self.quantized is None else self.quantized.nbytes(packed=packed)
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map x [..., inputs] to [..., outputs], in x's dtype."""
         if self.quantized is None:
@@ -110,12 +133,11 @@ class QuantizedLinear(nn.Module):
 def count_parameters(model: nn.Module, *, packed: bool) -> tuple[int, int]:
     """Return bytes and number of the parameters; a tied one counts once unless held twice."""
     linears = [module for module in model.modules() if isinstance(module, QuantizedLinear)]
-    weights = [linear.quantized for linear in linears if linear.quantized is not None]
     tied = [model.get_input_embeddings().weight] if any(x.is_tied for x in linears) else []  # type: ignore[operator]
     unique = {p.data_ptr(): p for p in model.parameters() if not any(p is t for t in tied)}
     nbytes = sum(p.nbytes for p in unique.values())
-    nbytes += sum(weight.nbytes(packed=packed) for weight in weights)
+    nbytes += sum(linear.nbytes(packed=packed) for linear in linears)
     if not packed:
         nbytes += sum(weight.nbytes for weight in tied)
-    number = sum(p.numel() for p in unique.values()) + sum(w.values.numel() for w in weights)
+    number = sum(p.numel() for p in unique.values()) + sum(each.num_weights for each in linears)
     return nbytes, number

@@ -60,6 +60,21 @@ def _widen_matrix(
         wide[part] = slab.mul_(factor.repeat_interleave(rows, 0)[: len(slab)])
 
 
+def scales_by_output(
+    name: str, scales: torch.Tensor, outputs: int, block: tuple[int, int] | None
+) -> torch.Tensor:
+    """Return the scales of a matrix in float32, [outputs, 1] or [outputs, blocks of inputs].
+
+    Raises `ModelUnsupported` for scales that are not finite.
+    """
+    factors = _factors(name, scales)
+    if factors.numel() == 1:
+        return factors.reshape(1, 1).expand(outputs, 1)
+    if block is None and factors.shape[0] == outputs:
+        return factors.reshape(outputs, 1)
+    return factors.repeat_interleave((block or USUAL_BLOCK)[0], 0)[:outputs]
+
+
 def _factors(name: str, scales: torch.Tensor) -> torch.Tensor:
     if scales.dtype is torch.uint8:
         scales = scales.view(torch.float8_e8m0fnu)

@@ -1,0 +1,124 @@
+"""Linear layers whose quantized weights stay packed in a device's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Self
+
+import torch
+from torch import nn
+
+from yaie.models.quantization.device.choose import choose_products
+from yaie.models.quantization.device.products import Products
+from yaie.models.quantization.device.weights import DeviceWeight, join, pack
+from yaie.models.quantization.weights import Kind, QuantizedLinear, QuantizedWeight
+
+
+class DeviceLinear(QuantizedLinear):
+    """y = x W^T (+ bias) with a W that a device's products take packed."""
+
+    def __init__(self, linear: QuantizedLinear, device: torch.device, products: Products) -> None:
+        """Pack the weights of a layer for a device, and free the originals."""
+        assert linear.quantized is not None, "the weights were packed before"
+        super().__init__(linear.quantized, None, is_tied=linear.is_tied)
+        if linear.bias is not None:
+            self.bias = nn.Parameter(linear.bias.detach().to(device), requires_grad=False)
+        self.packed = pack(_moved(linear.quantized, device))
+        self.free()
+        linear.free()
+        self.products = products
+
+    @property
+    def kind(self) -> Kind:
+        """See `QuantizedLinear.kind`."""
+        return self.packed.kind
+
+    @property
+    def num_weights(self) -> int:
+        """See `QuantizedLinear.num_weights`."""
+        return self.packed.num_weights
+
+    def nbytes(self, *, packed: bool) -> int:
+        """See `QuantizedLinear.nbytes`; they are packed."""
+        return self.packed.nbytes
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """See `QuantizedLinear.forward`."""
+        rows = x.reshape(-1, self.in_features)
+        output = torch.empty((len(rows), self.out_features), dtype=x.dtype, device=x.device)
+        self.products.multiply(rows, self.packed, self.bias, output)
+        return output.view(*x.shape[:-1], self.out_features)
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """See `QuantizedLinear._apply`."""
+        super()._apply(fn, recurse)
+        device = fn(self.packed.scales.new_empty(0)).device
+        if device != self.packed.values.device:
+            self.packed = self.packed.to(device)
+            self.products = choose_products(device)
+        return self
+
+
+def merge_packed(
+    modules: Sequence[DeviceLinear],
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return a map to the concatenated outputs of the modules.
+
+    Neighbours of one format are computed together; the modules' weights become views of theirs.
+    """
+    runs = list(_runs(modules))
+    width = sum(module.out_features for module in modules)
+
+    def multiply(rows: torch.Tensor) -> torch.Tensor:
+        output = torch.empty((len(rows), width), dtype=rows.dtype, device=rows.device)
+        first = 0
+        for weight, bias, products in runs:
+            last = first + weight.num_outputs
+            products.multiply(rows, weight, bias, output[:, first:last])
+            first = last
+        return output
+
+    return multiply
+
+
+_Run = tuple[DeviceWeight, torch.Tensor | None, Products]
+
+
+def _runs(modules: Sequence[DeviceLinear]) -> Iterable[_Run]:
+    """Yield the joined weights and biases of neighbours that share a format."""
+    run: list[DeviceLinear] = []
+    for module in modules:
+        if run and not run[-1].packed.shares_format(module.packed):
+            yield _joined(run)
+            run = []
+        run.append(module)
+    yield _joined(run)
+
+
+def _joined(run: list[DeviceLinear]) -> _Run:
+    with torch.inference_mode(False), torch.no_grad():
+        weight = join([module.packed for module in run])
+        bias = None
+        if any(module.bias is not None for module in run):
+            bias = torch.cat([_bias_of(module, weight) for module in run])
+    first = 0
+    for module in run:
+        module.packed = weight.part(first, first + module.out_features)
+        first += module.out_features
+    return weight, bias, run[0].products
+
+
+def _bias_of(module: DeviceLinear, like: DeviceWeight) -> torch.Tensor:
+    if module.bias is None:
+        return torch.zeros(module.out_features, device=like.values.device)
+    return module.bias.detach()
+
+
+def _moved(weight: QuantizedWeight, device: torch.device) -> QuantizedWeight:
+    points = weight.zero_points
+    return QuantizedWeight(
+        weight.bits,
+        weight.values.to(device),
+        weight.scales.to(device),
+        None if points is None else points.to(device),
+    )
