@@ -108,6 +108,16 @@ def test_bf16_rounds_as_torch() -> None:
     assert (pair >> 16 == expected[:9]).all() and (pair & 0xFFFF == expected[9:18]).all()
 
 
+def test_bf16_is_computed_as_a_number() -> None:
+    numbers = torch.randn(32).to(torch.bfloat16)
+    bits = numbers.view(torch.uint16).numpy().astype(np.int32)
+    body = (
+        "\tcvt.u16.u32 %rs1, %r2;\n\tfma.rn.bf16 %rs2, %rs1, %rs1, %rs1;\n\tcvt.u32.u16 %r3, %rs2;"
+    )
+    expected = (numbers.double() * numbers.double() + numbers.double()).to(torch.bfloat16)
+    assert (outputs_of(body, bits) == expected.view(torch.uint16).numpy()).all()
+
+
 def test_bytes_are_chosen_with_their_sign() -> None:
     low, high = np.array([0x80FF1122], np.uint32), np.array([0x44556677], np.uint32)
     assert permute_bytes(low, high, np.array([0x7160], np.uint32)) == 0x44115522

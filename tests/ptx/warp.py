@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.ptx import matrix
 from tests.ptx.arithmetic import COMPARISONS, COUNTS, OPERATIONS, TYPES, Array, flushed
-from tests.ptx.conversions import convert
+from tests.ptx.conversions import bf16_bits, convert, from_bf16
 from tests.ptx.memory import SHARED_BASE, AsyncCopies, Memory
 from tests.ptx.program import Instruction, Program, split_operands
 
@@ -147,6 +147,10 @@ class Warp:
         flushes = "ftz" in instruction.parts and kind == np.float32
         if flushes:
             numbers = [flushed(each) for each in numbers]
+        if instruction.type == "bf16":
+            wide = OPERATIONS[name](*(from_bf16(each) for each in numbers))
+            self._write(target, bf16_bits(wide.astype(np.float32)), mask)
+            return
         result = OPERATIONS[name](*numbers)
         self._write(target, flushed(result) if flushes else result, mask)
 

@@ -35,12 +35,15 @@ CHECKPOINTS = [
     Kind("pack-quantized", 4, 32, symmetric=False),
     Kind("gptq_v2", 8, symmetric=False),
     Kind("awq", 4, 2, symmetric=False),
+    Kind("gptq", 4, 32, ordered=True),
     *(
         pytest.param(kind, marks=pytest.mark.integration)
         for kind in (
             Kind("int-quantized", 8),
             Kind("pack-quantized", 8, 16, symmetric=False),
             Kind("gptq", 4, 32),
+            Kind("pack-quantized", 4, 32, symmetric=False, ordered=True),
+            Kind("gptq", 8, 16, symmetric=False, ordered=True),
             Kind("gptq", 8, 32),
             Kind("awq", 4, 16, symmetric=False),
         )
@@ -81,7 +84,8 @@ def held(model: nn.Module) -> int:
         if isinstance(module, DeviceLinear):
             packed = module.packed
             tensors += [packed.values, packed.scales]  # type: ignore[list-item]
-            tensors += [] if packed.points is None else [packed.points]  # type: ignore[list-item]
+            more = (packed.points, module.order)
+            tensors += [each for each in more if each is not None]  # type: ignore[misc]
     storages = {t.untyped_storage().data_ptr(): t for t in tensors}
     return sum(t.untyped_storage().nbytes() for t in storages.values())
 

@@ -18,7 +18,7 @@ from transformers.pytorch_utils import Conv1D
 
 from yaie.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.quantization.layout import QuantizedLayer, QuantizedLayout
-from yaie.models.quantization.reading import TensorFiles, read_dequantized, read_quantized
+from yaie.models.quantization.reading import TensorFiles, read_dequantized, read_kept
 from yaie.models.quantization.shapes import damaged
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight
 
@@ -52,7 +52,7 @@ def build_quantized(
         )
         model.__class__ = model_class
         for layer, place in places.filled_later(model):
-            place.quantized = read_quantized(layer, files)
+            place.quantized = read_kept(layer, files)
     return model, report
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from typing import Any
 
 from yaie.models.quantization.float_formats import FloatWeights
@@ -44,15 +45,22 @@ def why_dequantized(
     reasons: dict[str, Any] = {
         "outside of the decoder's layers": not _IN_A_LAYER.search(name),
         "experts and their routers": _OF_MIXTURE.search(name),
-        "inputs ordered by activation, or groups of uneven size": of_input is not None,
     }
-    of_a_cpu = {
+    if on_gpu:
+        reasons["groups of uneven size"] = of_input is not None and not _is_even(of_input, groups)
+        return next((reason for reason, applies in reasons.items() if applies), None)
+    reasons |= {
+        "inputs ordered by activation, or groups of uneven size": of_input is not None,
         "8 bits in groups": found.bits == 8 and groups > 1,
         "8 bits with zero points": found.bits == 8 and not found.is_symmetric,
         f"groups that are no multiple of {INT4_GROUP_MULTIPLE} inputs": (
             found.bits == 4 and (inputs // groups) % INT4_GROUP_MULTIPLE != 0
         ),
     }
-    if not on_gpu:
-        reasons |= of_a_cpu
     return next((reason for reason, applies in reasons.items() if applies), None)
+
+
+def _is_even(of_input: array[int], groups: int) -> bool:
+    """Return True if all groups have equally many inputs, in whatever order."""
+    sizes = Counter(of_input)
+    return len(sizes) == groups and len(set(sizes.values())) == 1

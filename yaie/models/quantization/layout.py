@@ -17,7 +17,7 @@ from typing import Any
 
 from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import Checkpoint, StoredTensor
-from yaie.models.quantization.device.packing import PACKING_BYTES, Packing
+from yaie.models.quantization.device.packing import ORDER_BYTES, PACKING_BYTES, Packing
 from yaie.models.quantization.float_formats import (
     FloatWeights,
     find_float8,
@@ -112,8 +112,9 @@ class QuantizedLayer:
         if self.dequantized_because is not None:
             return self.num_weights * wide
         packing = Packing(self.format.bits, self.num_inputs, self.num_groups)
+        order = 0 if self.group_of_input is None else ORDER_BYTES * self.num_inputs
         scale = next(tensor for part, tensor in self.tensors.items() if part in _SCALE_PARTS)
-        return packing.nbytes(
+        return order + packing.nbytes(
             self.num_outputs,
             scale_bytes=4 if scale.kind == "F32" else 2,
             has_points=not self.format.is_symmetric,

@@ -7,6 +7,7 @@ All return int8 values [outputs, inputs] around zero, or fp8, scales and zero po
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -95,6 +96,16 @@ def read_quantized(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight
         if layer.format.is_symmetric and not bool(zeros.any()):
             zeros = None
     return QuantizedWeight(layer.format.bits, values.contiguous(), scales, zeros)
+
+
+def read_kept(layer: QuantizedLayer, files: TensorFiles) -> QuantizedWeight:
+    """Return the weight of a layer that stays quantized, with its inputs in the order of groups."""
+    weight = read_quantized(layer, files)
+    if layer.group_of_input is None:
+        return weight
+    order = torch.tensor(layer.group_of_input).argsort(stable=True)
+    values = weight.values[:, order].contiguous()
+    return replace(weight, values=values, order=order.int())
 
 
 def read_dequantized(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dtype) -> torch.Tensor:

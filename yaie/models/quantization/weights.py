@@ -33,6 +33,7 @@ class QuantizedWeight:
     values: torch.Tensor  # int8 [outputs, inputs]; 4 bits: -8 to 7; fp8: float8_e4m3fn
     scales: torch.Tensor  # float32 [outputs, groups]
     zero_points: torch.Tensor | None  # int8 [outputs, groups]; None: all zero
+    order: torch.Tensor | None = None  # int32 [inputs]: input of each column; None: as they are
 
     @property
     def kind(self) -> Kind:
@@ -52,7 +53,8 @@ class QuantizedWeight:
         grouped = self.values.view(outputs, -1, self.group_size).float()
         if self.zero_points is not None:
             grouped = grouped - self.zero_points[..., None]
-        return (grouped * self.scales[..., None]).view(outputs, inputs).to(dtype)
+        wide = (grouped * self.scales[..., None]).view(outputs, inputs).to(dtype)
+        return wide if self.order is None else wide[:, self.order.argsort()]
 
     def nbytes(self, *, packed: bool) -> int:
         """Return its bytes: one per weight, or `bits` per weight if packed, and the scales."""
@@ -67,7 +69,7 @@ def join(weights: list[QuantizedWeight]) -> QuantizedWeight | None:
     if len(weights) == 1:
         return first
     kinds = {(w.bits, w.group_size, w.zero_points is None) for w in weights}
-    if len(kinds) > 1:
+    if len(kinds) > 1 or any(w.order is not None for w in weights):
         return None
     points = [w.zero_points for w in weights if w.zero_points is not None]
     return QuantizedWeight(
@@ -122,6 +124,7 @@ class QuantizedLinear(nn.Module):
                 values=weight.values.to(device),
                 scales=weight.scales.to(device),
                 zero_points=None if points is None else points.to(device),
+                order=None if weight.order is None else weight.order.to(device),
             )
         return self
 

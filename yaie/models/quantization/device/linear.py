@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import torch
@@ -23,6 +24,8 @@ class DeviceLinear(QuantizedLinear):
         super().__init__(linear.quantized, None, is_tied=linear.is_tied)
         if linear.bias is not None:
             self.bias = nn.Parameter(linear.bias.detach().to(device), requires_grad=False)
+        order = linear.quantized.order
+        self.order = None if order is None else order.to(device)  # int32 [inputs]
         self.packed = pack(_moved(linear.quantized, device))
         self.free()
         linear.free()
@@ -40,11 +43,11 @@ class DeviceLinear(QuantizedLinear):
 
     def nbytes(self, *, packed: bool) -> int:
         """See `QuantizedLinear.nbytes`; they are packed."""
-        return self.packed.nbytes
+        return self.packed.nbytes + (0 if self.order is None else self.order.nbytes)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """See `QuantizedLinear.forward`."""
-        rows = x.reshape(-1, self.in_features)
+        rows = ordered(x.reshape(-1, self.in_features), self.order)
         output = torch.empty((len(rows), self.out_features), dtype=x.dtype, device=x.device)
         self.products.multiply(rows, self.packed, self.bias, output)
         return output.view(*x.shape[:-1], self.out_features)
@@ -55,6 +58,7 @@ class DeviceLinear(QuantizedLinear):
         device = fn(self.packed.scales.new_empty(0)).device
         if device != self.packed.values.device:
             self.packed = self.packed.to(device)
+            self.order = None if self.order is None else self.order.to(device)
             self.products = choose_products(device)
         return self
 
@@ -72,23 +76,44 @@ def merge_packed(
     def multiply(rows: torch.Tensor) -> torch.Tensor:
         output = torch.empty((len(rows), width), dtype=rows.dtype, device=rows.device)
         first = 0
-        for weight, bias, products in runs:
-            last = first + weight.num_outputs
-            products.multiply(rows, weight, bias, output[:, first:last])
+        for run in runs:
+            last = first + run.weight.num_outputs
+            part = ordered(rows, run.order)
+            run.products.multiply(part, run.weight, run.bias, output[:, first:last])
             first = last
         return output
 
     return multiply
 
 
-_Run = tuple[DeviceWeight, torch.Tensor | None, Products]
+def ordered(rows: torch.Tensor, order: torch.Tensor | None) -> torch.Tensor:
+    """Return rows [rows, inputs] with their inputs in the order of a layer's groups."""
+    return rows if order is None else rows.index_select(1, order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Neighbours that are computed together."""
+
+    weight: DeviceWeight
+    bias: torch.Tensor | None
+    order: torch.Tensor | None
+    products: Products
+
+
+def _can_join(first: DeviceLinear, second: DeviceLinear) -> bool:
+    if not first.packed.shares_format(second.packed):
+        return False
+    if first.order is None or second.order is None:
+        return first.order is second.order
+    return torch.equal(first.order, second.order)
 
 
 def _runs(modules: Sequence[DeviceLinear]) -> Iterable[_Run]:
-    """Yield the joined weights and biases of neighbours that share a format."""
+    """Yield neighbours that share a format and an order of inputs."""
     run: list[DeviceLinear] = []
     for module in modules:
-        if run and not run[-1].packed.shares_format(module.packed):
+        if run and not _can_join(run[-1], module):
             yield _joined(run)
             run = []
         run.append(module)
@@ -105,7 +130,8 @@ def _joined(run: list[DeviceLinear]) -> _Run:
     for module in run:
         module.packed = weight.part(first, first + module.out_features)
         first += module.out_features
-    return weight, bias, run[0].products
+        module.order = run[0].order
+    return _Run(weight, bias, run[0].order, run[0].products)
 
 
 def _bias_of(module: DeviceLinear, like: DeviceWeight) -> torch.Tensor:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PACKING_BYTES = 8  # of a weight while it is packed: its value, and copies that join and pad
+ORDER_BYTES = 4  # of an input whose place differs from the weights'
 LEAST_BLOCK = 32  # inputs of a step: two tensor-core products, and copies of 16 bytes
 _MOST_BLOCK = 128
 _USUAL_BLOCK = 64
