@@ -107,6 +107,7 @@ EXPOSED_HEADERS = (
     "X-Request-ID",
     "X-Should-Retry",
     "X-YAIE-Ignored-Params",
+    "X-YAIE-Response-Cache",
     "X-YAIE-Tool-Parse-Error",
 )
 

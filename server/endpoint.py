@@ -12,6 +12,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
+from server.accounts import Visit
 from server.bodies import read_body
 from server.cache.asking import explain_body
 from server.cache.diagnostics import compare
@@ -93,6 +94,17 @@ class Endpoint(Generic[Body]):
     async def answer(self, request: Request) -> Response:
         """Answer a request, whole or as a stream. Raises `YaieError` while a status can be sent."""
         service: Service = request.app.state.service
+        visit = service.accounts.enter(request)
+        try:
+            response = await self._answer(request, service, visit)
+        except BaseException:
+            visit.leave()
+            raise
+        if response.status_code == CLIENT_CLOSED:
+            visit.leave()
+        return response
+
+    async def _answer(self, request: Request, service: Service, visit: Visit) -> Response:
         with ExitStack() as used:
             try:
                 with service.expect_request():
@@ -111,7 +123,7 @@ class Endpoint(Generic[Body]):
                 return Response(status_code=CLIENT_CLOSED)
             except RequestTimedOut:
                 raise timed_out(asked.timeout_s) from None
-            return await self._generate(request, service, asked, call)
+            return await self._generate(request, service, asked, call, visit)
 
     async def render(self, request: Request, *, only: bool = False) -> Response:
         """Answer with the engine requests of a body, or with its `only` one; see `rendered`."""
@@ -165,10 +177,12 @@ class Endpoint(Generic[Body]):
         service: Service,
         asked: _Asked[Body],
         call: Call,
+        visit: Visit,
     ) -> Response:
-        headers = _ignored(call)
         model, http_id = asked.model, request.state.request_id
         generation = service.open(model, call, http_id, asked.deadline, asked.timeout_s)
+        generation.at_close.append(lambda: visit.leave(generation.usage))
+        headers = {**_ignored(call), **service.response_cache.watch(generation)}
         is_handed_over = False
         try:
             response = self.response(generation, model.tokenizer)

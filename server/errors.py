@@ -70,6 +70,14 @@ class RequestIncomplete(YaieError):
     code = "request_incomplete"
 
 
+class RateLimited(YaieError):
+    """A client has sent more than its limits allow."""
+
+    status = 429
+    type = "rate_limit_error"
+    code = "rate_limit_exceeded"
+
+
 class WrongMediaType(errors.InvalidRequest):
     """The request body is not uncompressed JSON."""
 

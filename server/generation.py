@@ -23,16 +23,16 @@ from server.errors import (
     public_error,
     timed_out,
 )
+from server.logprob_counts import num_logprobs, num_prompt_logprobs
 from server.metrics import Metrics
 from server.next_turns import EndedTurn
 from server.translate import Call
-from yaie.client.base import EngineClient
-from yaie.client.submission import Submission
+from yaie.client.submission import Submission, Submitter
 from yaie.errors import RequestFailed, YaieError
 from yaie.text.answer import Answer, TextPiece
 from yaie.text.parts import Part, ToolCallPart, with_call_id
 from yaie.text.tokenizer import Tokenizer
-from yaie.types import GenerationRequest, TokenDelta, TokenLogprobs, Usage
+from yaie.types import TokenDelta, Usage
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Generation:
     def __init__(
         self,
         call: Call,
-        client: EngineClient,
+        client: Submitter,
         *,
         http_id: str,
         tokenizer: Tokenizer,
@@ -64,7 +64,7 @@ class Generation:
         self.http_id = http_id  # of the response's headers
         self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
         self._http_id = http_id
-        self._client = client
+        self.client = client
         self._metrics = metrics
         self._turns = turns
         self._deadline = deadline  # in the event loop's time
@@ -93,12 +93,12 @@ class Generation:
 
     def start(self) -> None:
         """Send the requests to the engine. Raises `AnswerTooLarge`, before anything is computed."""
-        if self.call.prompt_copies * _num_prompt_logprobs(self.call.requests) > MAX_HELD_NUMBERS:
+        if self.call.prompt_copies * num_prompt_logprobs(self.call.requests) > MAX_HELD_NUMBERS:
             raise self._too_large()
         self._timer = asyncio.get_running_loop().call_at(self._deadline, self._time_out)
         try:
             for prompt, request in enumerate(self.call.requests):
-                self._submissions.append(self._client.submit(request, partial(self._push, prompt)))
+                self._submissions.append(self.client.submit(request, partial(self._push, prompt)))
         except YaieError as error:
             self.fail(error)
         except Exception:
@@ -113,6 +113,11 @@ class Generation:
     @property
     def _is_finished(self) -> bool:
         return self._num_finished == self._num_choices
+
+    @property
+    def is_answered(self) -> bool:
+        """True once every choice came to an end of its own, and all of it was taken."""
+        return self.is_done and "abort" not in self._reasons
 
     @property
     def is_running(self) -> bool:
@@ -274,13 +279,13 @@ class Generation:
 
     def _add_logprobs(self, delta: TokenDelta) -> None:
         """Count log-probabilities; raise if too many are kept until the answer is written."""
-        num_logprobs = _num_logprobs(delta.logprobs)
+        number = num_logprobs(delta.logprobs)
         if self.call.stream:
-            self._unread_numbers += num_logprobs
+            self._unread_numbers += number
         else:
-            self._kept_numbers += num_logprobs
+            self._kept_numbers += number
         if delta.prompt_logprobs is not None:
-            self._kept_numbers += _num_logprobs(filter(None, delta.prompt_logprobs))
+            self._kept_numbers += num_logprobs(filter(None, delta.prompt_logprobs))
         if self._kept_numbers > MAX_HELD_NUMBERS:
             raise self._too_large()
 
@@ -311,7 +316,7 @@ class Generation:
     def ended_turn(self) -> EndedTurn | None:
         """The turn of a chat once it has been answered to its end."""
         turn = self.call.next_turn
-        if turn is None or not self.is_done or self.call.prompt_only or "abort" in self._reasons:
+        if turn is None or not self.is_answered or self.call.prompt_only:
             return None
         return EndedTurn(turn, self.call.requests[0], self._parts, self._token_ids)
 
@@ -380,20 +385,6 @@ class Generation:
             first_s,
             total_s,
         )
-
-
-def _num_prompt_logprobs(requests: Iterable[GenerationRequest]) -> int:
-    """Return the number of prompt log-probabilities that the requests will have."""
-    return sum(
-        (1 + request.sampling.prompt_logprobs) * (len(request.prompt_token_ids) - 1)
-        for request in requests
-        if request.sampling.prompt_logprobs is not None
-    )
-
-
-def _num_logprobs(logprobs: Iterable[TokenLogprobs]) -> int:
-    """Return the number of log-probabilities, those of alternatives included."""
-    return sum(1 + len(each.top) for each in logprobs)
 
 
 def _server_fault() -> RequestFailed:

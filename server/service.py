@@ -18,17 +18,20 @@ from typing import Any, TypeVar
 from starlette.requests import HTTPConnection
 from starlette.types import Receive
 
+from server.accounts import Accounts
 from server.cache.digests import RecentDigests
 from server.decode_turns import DecodeTurns
 from server.errors import timed_out
 from server.generation import Generation
-from server.metrics import Metrics, Snapshot
+from server.metrics import Metrics
 from server.next_turns import NextTurns
 from server.operator_tools import OperatorTool, OperatorTools, load_tools
 from server.request_defaults import RequestDefaults
 from server.residency import Residency
+from server.response_cache import ResponseCache
 from server.served_model import Residence, ServedModel
 from server.service_collector import ServiceCollector, ServiceFacts
+from server.snapshots import snapshots_of
 from server.status import ServerStatus, StatusLog, status_of
 from server.streaming import unless_gone
 from server.translate import Call, Translator
@@ -69,7 +72,7 @@ class Service:
         self.settings = settings
         named = load_tools(settings.tool_functions) if settings.tool_functions else []
         self.operator_tools = OperatorTools([*tools, *named], settings.tool_timeout_s)
-        self.metrics = Metrics(self._snapshots)
+        self.metrics = Metrics(lambda: snapshots_of(self.models, self.state))
         self.stored_responses = ResponseStore(settings.response_store_bytes)
         self.recent = RecentDigests()
         self._decode_turns = DecodeTurns()
@@ -78,7 +81,12 @@ class Service:
         self.started_at = time.time()  # unix time, seconds
         self.rate = self.metrics.rate
         self._status_log = StatusLog()
-        ServiceCollector(self._facts, self.rate).register(self.metrics.registry)
+        registry = self.metrics.registry
+        self.accounts = Accounts(settings, registry)
+        self.response_cache = ResponseCache(
+            settings.response_cache_bytes, settings.response_cache_s, registry
+        )
+        ServiceCollector(self._facts, self.rate).register(registry)
         self._on_fatal = on_fatal
         self._starting: list[asyncio.Task[None]] = []
         self._active: set[Generation] = set()
@@ -312,7 +320,7 @@ class Service:
         self.check_available(model)  # may have changed while the prompt was tokenized
         generation = Generation(
             call,
-            model.client,
+            self.response_cache.submitter(model.name, model.client, call),
             http_id=http_id,
             tokenizer=model.tokenizer,
             metrics=self.metrics,
@@ -383,19 +391,6 @@ class Service:
     def _facts(self) -> ServiceFacts:
         pids = {name: model.pid for name, model in self.models.items()}
         return ServiceFacts(self.status, self.started_at, pids)
-
-    def _snapshots(self) -> dict[str, Snapshot]:
-        return {
-            name: Snapshot(
-                state=self.state if len(self.models) == 1 else model.state,
-                info=model.info,
-                stats=model.stats,
-                num_restarts=model.num_restarts,
-                num_loads=model.num_loads,
-                num_unloads=model.num_unloads,
-            )
-            for name, model in self.models.items()
-        }
 
 
 def _requests(number: int) -> str:

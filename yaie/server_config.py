@@ -58,6 +58,29 @@ class ServerConfig:
     request_timeout_s: Annotated[
         float, About("longest time of one request in seconds", above=0)
     ] = 600.0
+    requests_per_minute: Annotated[
+        int,
+        About("completion requests of one client in a minute; 0 sets no limit", 0, LARGEST_COUNT),
+    ] = 0
+    tokens_per_minute: Annotated[
+        int,
+        About("tokens of one client in a minute; 0 sets no limit", 0, LARGEST_COUNT),
+    ] = 0
+    max_concurrent: Annotated[
+        int,
+        About("completion requests of one client at a time; 0 sets no limit", 0, LARGEST_COUNT),
+    ] = 0
+    trusted_proxies: Annotated[
+        str,
+        About("addresses of proxies whose X-Forwarded-For is read; commas separate several"),
+    ] = "127.0.0.1"
+    response_cache_bytes: Annotated[
+        int,
+        About("largest size of kept answers in bytes; 0 keeps none", least=0, most=LARGEST_SIZE),
+    ] = 0
+    response_cache_s: Annotated[
+        float, About("longest age of a kept answer in seconds", above=0)
+    ] = 3600.0
     default_max_tokens: Annotated[
         int | None,
         About(

@@ -242,6 +242,7 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
             log_config=uvicorn_log_config(),
             timeout_graceful_shutdown=CLOSE_S,
             server_header=False,
+            forwarded_allow_ips=settings.trusted_proxies,
             ssl_certfile=settings.ssl_certfile,
             ssl_keyfile=settings.ssl_keyfile,
         )

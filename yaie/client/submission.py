@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Protocol
 
 from yaie.errors import InvalidRequest, YaieError
 from yaie.types import GenerationRequest, TokenDelta
@@ -50,6 +51,13 @@ class Submission:
 
 def _ignore(delta: TokenDelta) -> None:
     """Serve as the sink of an ended submission."""
+
+
+class Submitter(Protocol):
+    """Anything that answers requests: an engine client, or recorded answers."""
+
+    def submit(self, request: GenerationRequest, sink: Sink) -> Submission:
+        """Answer the request into the sink."""
 
 
 class Submissions:

@@ -1,0 +1,153 @@
+"""`Accounts`: limits and counters of each client.
+
+A client is an API key, or an address on a server without keys. Requests and tokens flow back into a
+client's buckets evenly over a minute. Tokens are charged at the end, so a bucket may fall below 0.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry, Counter
+from starlette.requests import HTTPConnection
+
+from server.errors import RateLimited
+from yaie.server_config import ServerConfig
+from yaie.types import Usage
+
+MAX_REMEMBERED = 10_000  # clients; idle ones leave first
+_MINUTE_S = 60.0
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """A number that refills up to `most` within a minute."""
+
+    most: float
+    left: float
+    at: float
+
+    def refill(self, now: float) -> None:
+        self.left = min(self.most, self.left + (now - self.at) * self.most / _MINUTE_S)
+        self.at = now
+
+    def seconds_until(self, wanted: float) -> float:
+        return max(0.0, (wanted - self.left) * _MINUTE_S / self.most)
+
+
+@dataclass(slots=True)
+class _Client:
+    requests: _Bucket
+    tokens: _Bucket
+    num_running: int = 0
+
+
+class Visit:
+    """One admitted request of a client. `leave` ends it, once."""
+
+    def __init__(self, accounts: Accounts, name: str, key: str) -> None:
+        self._accounts = accounts
+        self._name = name
+        self._key = key
+        self._is_over = False
+
+    def leave(self, usage: Usage | None = None) -> None:
+        """End the request and charge its tokens. A second call has no effect."""
+        if not self._is_over:
+            self._is_over = True
+            self._accounts.charge(self._name, self._key, usage)
+
+
+class Accounts:
+    """The clients of one server. `clock`: monotonic seconds."""
+
+    def __init__(
+        self,
+        settings: ServerConfig,
+        registry: CollectorRegistry,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most_requests = settings.requests_per_minute
+        self._most_tokens = settings.tokens_per_minute
+        self._most_running = settings.max_concurrent
+        self._has_limits = bool(self._most_requests or self._most_tokens or self._most_running)
+        self._clock = clock
+        self._clients: OrderedDict[str, _Client] = OrderedDict()
+        self._refused = Counter(
+            "yaie_rate_limited", "Requests beyond a limit of their client", registry=registry
+        )
+        self._requests = self._tokens = None
+        if settings.api_keys:
+            self._requests = Counter(
+                "yaie_key_requests",
+                "Completion requests by API key, by the first digits of its SHA-256",
+                ("key",),
+                registry=registry,
+            )
+            self._tokens = Counter(
+                "yaie_key_tokens",
+                "Tokens of completion requests by API key",
+                ("key", "kind"),
+                registry=registry,
+            )
+
+    def enter(self, request: HTTPConnection) -> Visit:
+        """Admit a completion request. Raises `RateLimited`."""
+        key: str = getattr(request.state, "tenant", "")
+        address = request.client.host if request.client is not None else ""
+        name = key or address
+        if self._has_limits:
+            self._check(name, "API key" if key else "address")
+        if self._requests is not None and key:
+            self._requests.labels(key).inc()
+        return Visit(self, name, key)
+
+    def charge(self, name: str, key: str, usage: Usage | None) -> None:
+        """Charge the tokens of a request that has ended; None without any."""
+        if usage is not None and self._tokens is not None and key:
+            self._tokens.labels(key, "prompt").inc(usage.prompt_tokens)
+            self._tokens.labels(key, "cached").inc(usage.cached_tokens)
+            self._tokens.labels(key, "completion").inc(usage.completion_tokens)
+        client = self._clients.get(name)
+        if client is not None:
+            client.num_running -= 1
+        if client is not None and usage is not None:
+            client.tokens.left -= usage.prompt_tokens + usage.completion_tokens
+
+    def _check(self, name: str, kind: str) -> None:
+        now = self._clock()
+        client = self._clients.get(name) or self._newcomer(name, now)
+        self._clients.move_to_end(name)
+        client.requests.refill(now)
+        client.tokens.refill(now)
+        if self._most_running and client.num_running >= self._most_running:
+            fact = f"{client.num_running} requests of this {kind} are running"
+            self._refuse(fact, f"at most {self._most_running} at a time", 1.0)
+        if self._most_requests and client.requests.left < 1:
+            limit = f"at most {self._most_requests} a minute"
+            self._refuse(
+                f"this {kind} sends too many requests", limit, client.requests.seconds_until(1)
+            )
+        if self._most_tokens and client.tokens.left <= 0:
+            limit = f"at most {self._most_tokens} a minute"
+            self._refuse(f"this {kind} uses too many tokens", limit, client.tokens.seconds_until(1))
+        client.requests.left -= 1
+        client.num_running += 1
+
+    def _newcomer(self, name: str, now: float) -> _Client:
+        requests, tokens = float(self._most_requests or 1), float(self._most_tokens or 1)
+        client = _Client(_Bucket(requests, requests, now), _Bucket(tokens, tokens, now))
+        self._clients[name] = client
+        for other in list(self._clients)[:2]:
+            if len(self._clients) > MAX_REMEMBERED and not self._clients[other].num_running:
+                del self._clients[other]
+        return client
+
+    def _refuse(self, fact: str, limit: str, wait_s: float) -> None:
+        self._refused.inc()
+        error = RateLimited(f"{fact}; {limit} are allowed, so send it again later")
+        error.retry_after_s = max(1.0, wait_s)
+        raise error
