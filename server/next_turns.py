@@ -77,11 +77,12 @@ class EndedTurn:
 class NextTurns:
     """Ended turns of all models, oldest first, and the thread that renders them.
 
-    `is_idle`: whether all requests have been answered.
+    `is_idle`: whether all requests have been answered. `is_on`: false ignores all turns.
     """
 
-    def __init__(self, is_idle: Callable[[], bool]) -> None:
+    def __init__(self, is_idle: Callable[[], bool], *, is_on: bool = True) -> None:
         self._is_idle = is_idle
+        self._is_on = is_on
         self._waiting: deque[tuple[EngineClient, EndedTurn]] = deque()
         self._num_tokens = 0
         self._is_rendering = False
@@ -91,8 +92,10 @@ class NextTurns:
     def __len__(self) -> int:
         return len(self._waiting) + self._is_rendering
 
-    def add(self, client: EngineClient, ended: EndedTurn) -> None:
-        """Queue a turn; drop the oldest ones if there are too many."""
+    def add(self, client: EngineClient, ended: EndedTurn | None) -> None:
+        """Queue a turn, if it is one; drop the oldest ones if there are too many."""
+        if ended is None or not self._is_on:
+            return
         self._waiting.append((client, ended))
         self._num_tokens += len(ended.request.prompt_token_ids)
         while len(self._waiting) > MAX_WAITING or self._num_tokens > MAX_WAITING_TOKENS:

@@ -76,7 +76,6 @@ class Service:
         self.stored_responses = ResponseStore(settings.response_store_bytes)
         self.recent = RecentDigests()
         self._decode_turns = DecodeTurns()
-        self.next_turns = NextTurns(lambda: not self._active and not self.is_draining)
         self.is_draining = False
         self.started_at = time.time()  # unix time, seconds
         self.rate = self.metrics.rate
@@ -93,6 +92,7 @@ class Service:
         self._later: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._idle.set()
+        self.next_turns = NextTurns(self._idle.is_set, is_on=settings.prepare_turns)
         self._threads = ThreadPoolExecutor(settings.text_threads, thread_name_prefix="yaie-text")
         self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
         served = [
@@ -372,9 +372,7 @@ class Service:
 
     def _forget(self, client: EngineClient, generation: Generation) -> None:
         self._active.discard(generation)
-        ended = generation.ended_turn if self.settings.prepare_turns else None
-        if ended is not None:
-            self.next_turns.add(client, ended)
+        self.next_turns.add(client, generation.ended_turn)
         if not self._active:
             self._idle.set()
             self.next_turns.resume()

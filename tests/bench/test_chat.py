@@ -133,6 +133,23 @@ def test_unknown_families_and_numbers_are_refused(capsys: pytest.CaptureFixture[
     assert "--temperatures is 'hot'" in capsys.readouterr().err
 
 
+def test_the_table_has_a_line_for_each_conversation() -> None:
+    figures = Figures(known=100, cached=99, shares=[0.98, 1.0], idle_rows=1234, idle_s=[0.25])
+    side = figures.report()
+    about = {"family": "a-long-name-of-a-model", "tools": True, "thinking": False}
+    report = {
+        "conversations": [{**about, "temperature": 2.0, "off": side, "on": side}],
+        "summary": {"share_off": 0.5, "share_on": 0.99, "is_met": False},
+        "goal": 0.99,
+    }
+    header, line, last = chat_lines(report)
+    assert len(header) == len(line)
+    assert line.split() == [
+        "e-of-a-model", "yes", "no", "2", "99.00%", "99.00%", "98.00%", "1,234", "0.25",
+    ]  # fmt: skip
+    assert last.endswith("(goal: 99% in each conversation, NOT met)")
+
+
 @pytest.mark.slow
 def test_a_next_turn_hits_on_a_real_server() -> None:
     workload = ChatWorkload(turns=3, temperatures=(2.0,), with_thinking=(True,))

@@ -228,7 +228,8 @@ def measure_chats(
 ) -> dict[str, Any]:
     """Have conversations with servers of these settings (names of `Settings`); return the report.
 
-    The built-in model takes the form of each family; another model has its own template only.
+    The built-in model takes the form of each family; another model has its own template only, and
+    conversations with tools only if that shows them.
     `note` is called with a line before each server. Raises `RequestFailed`.
     """
     rows: list[dict[str, Any]] = []
@@ -239,10 +240,9 @@ def measure_chats(
                 note(f"{name}, next turns {'prepared' if is_on else 'not prepared'} …")
                 own = {"model": model, "prepare_turns": is_on, "weights_cache": "off"}
                 figures[is_on] = _conversations({**settings, **own}, workload)
-            for kind, off, on in zip(workload.kinds(), figures[False], figures[True], strict=True):
-                rows.append(
-                    {"family": name, **asdict(kind), "off": off.report(), "on": on.report()}
-                )
+            for kind, on in figures[True].items():
+                sides = {"off": figures[False][kind].report(), "on": on.report()}
+                rows.append({"family": name, **asdict(kind), **sides})
     return {
         "benchmark": "chat",
         "machine": describe_machine(),
@@ -258,7 +258,7 @@ def _models(
 ) -> Iterator[tuple[str, str]]:
     given = settings.get("model") or BUILTIN_MODEL
     if given != BUILTIN_MODEL:
-        yield given, given
+        yield Path(given).name, given
         return
     for name in families:
         if name not in FAMILIES:
@@ -269,12 +269,15 @@ def _models(
         yield name, str(write_model(name, folder / name))
 
 
-def _conversations(settings: dict[str, Any], workload: ChatWorkload) -> list[Figures]:
+def _conversations(settings: dict[str, Any], workload: ChatWorkload) -> dict[Kind, Figures]:
     with served(settings) as url, contextlib.closing(requests.Session()) as http:
-        return [
-            Conversation(http, url, kind, workload, seed).run()
+        card = http.get(f"{url}/v1/models", timeout=60).json()["data"][0]
+        has_tools = card["capabilities"]["tools"]
+        return {
+            kind: Conversation(http, url, kind, workload, seed).run()
             for seed, kind in enumerate(workload.kinds())
-        ]
+            if has_tools or not kind.tools
+        }
 
 
 def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
