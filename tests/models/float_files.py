@@ -19,7 +19,7 @@ from tests.conformance.case import Case, save
 
 E4M3_MOST = 448.0
 LEVELS = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
-_LAYER = re.compile(r"layers\.\d+\..*(_proj(\.weight)?|\.w[123]\.weight)$")
+_LAYER = re.compile(r"(layers|blocks)\.\d+\..*(_proj(\.weight)?|\.w[123]\.weight)$")
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,13 @@ class Float8:
         return grid.to(kinds[self.scale_kind])
 
 
-def compressed(strategy: str, **weights: Any) -> dict[str, Any]:
+def compressed(
+    strategy: str, targets: tuple[str, ...] = ("Linear",), **weights: Any
+) -> dict[str, Any]:
     """Return a compressed-tensors config of weights in fp8."""
     settings = {"num_bits": 8, "type": "float", "strategy": strategy, "dynamic": False, **weights}
     activations = {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True}
-    group = {"targets": ["Linear"], "weights": settings, "input_activations": activations}
+    group = {"targets": list(targets), "weights": settings, "input_activations": activations}
     return {
         "quant_method": "compressed-tensors",
         "format": "float-quantized",

@@ -39,7 +39,15 @@ from yaie.models.quantization.layout import read_stored_layout
 from yaie.models.quantization.widening import widen_float8, widen_mxfp4
 
 CASE = {case.name: case for case in CASES}
+WRAPPERS = {case.name: case for case in WRAPPED}
 MINISTRAL = next(case for case in WRAPPED if case.settings.get("model_type") == "ministral3")
+KIMI, QWEN3_VL = WRAPPERS["kimi-k25"], WRAPPERS["qwen3-vl"]
+# Targets as compressed-tensors writes them: by the names of the file.
+BY_NAMES = replace(
+    FORMS[9],
+    name="by names",
+    config=compressed("tensor", targets=("re:.*language_model.*",)),
+)
 WIDE_CASE = Case("wide", "LlamaForCausalLM", "", {"hidden_size": 192, "intermediate_size": 200})
 UP = "model.layers.1.mlp.up_proj"
 
@@ -90,12 +98,20 @@ def test_fp8_of_other_families(family: str, form: Float8, tmp_path: Path) -> Non
     assert_same(load(stored), load(wide))
 
 
-def test_fp8_of_the_text_of_a_wrapper(tmp_path: Path) -> None:
-    """Ministral 3: static scales, named as the whole model names its modules."""
-    form = FORMS[5]
-    stored, wide = write_twins(MINISTRAL, form.write, form.config, tmp_path)
+@pytest.mark.parametrize(
+    ("case", "form"),
+    [
+        (MINISTRAL, FORMS[5]),  # static scales
+        (KIMI, UNEVEN),  # other names of layers in the file
+        (KIMI, BY_NAMES),
+        (QWEN3_VL, BY_NAMES),
+    ],
+    ids=str,
+)
+def test_fp8_of_the_text_of_a_wrapper(case: Case, form: Float8, tmp_path: Path) -> None:
+    stored, wide = write_twins(case, form.write, form.config, tmp_path)
     found = load(stored)
-    assert found.metadata.architecture == "Mistral3ForConditionalGeneration"
+    assert found.metadata.architecture == case.architecture
     assert_same(found, load(wide))
 
 

@@ -12,9 +12,11 @@ from tests.conformance.case import WINDOW
 from tests.conformance.zoo import CASES
 from yaie.attention.spec import AttentionSpec
 from yaie.errors import ModelUnsupported
+from yaie.kvcache.pool import LayerShape
 from yaie.models.attention_hook import IMPLEMENTATION, register
 from yaie.models.geometry import (
     check_layer_types,
+    estimate_pool_shapes,
     layer_of,
     pool_shapes,
     probe_geometry,
@@ -119,3 +121,17 @@ def test_windows_are_compared_with_the_config() -> None:
         check_layer_types(specs, ["sliding_attention", "sliding_attention"])
     with pytest.raises(ModelUnsupported, match="lists 3 layers, but 2"):
         check_layer_types(specs, ["full_attention"] * 3)
+
+
+def test_inner_widths_by_layer() -> None:
+    """Gemma 3n lists a width for each layer; the largest counts."""
+    config = next(case for case in CASES if case.name == "gemma3n").config()
+    assert isinstance(config.intermediate_size, list)
+    config.intermediate_size[1] = 200
+    assert read_sizes(config).inner == 200
+
+
+def test_heads_and_widths_by_layer_type() -> None:
+    config = next(case for case in CASES if case.name == "mimo-v2").config()
+    window, full = LayerShape(4, 16, 8), LayerShape(2, 16, 8)
+    assert estimate_pool_shapes(config) == [window, full] * 2

@@ -53,9 +53,9 @@ def is_float_weight(tensor: StoredTensor) -> bool:
     return is_mxfp4 or (tensor.kind in FLOAT8_KINDS and not tensor.name.endswith(_SCALES))
 
 
-def module_of(tensor: StoredTensor) -> str:
+def module_of(weight: str) -> str:
     """Return the module of a weight; for experts in one tensor, the name of the weight."""
-    return tensor.name.removesuffix(BLOCKS).removesuffix(".weight")
+    return weight.removesuffix(BLOCKS).removesuffix(".weight")
 
 
 def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWeights:
@@ -63,7 +63,7 @@ def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWei
 
     Raises `ModelUnsupported` if the scales are missing or of another shape.
     """
-    module = module_of(values)
+    module = module_of(values.name)
     if len(values.shape) not in (2, 3):
         raise damaged(module, f"they have the shape {list(values.shape)}")
     scales = [tensors[name] for end in _SCALES if (name := values.name + end) in tensors]

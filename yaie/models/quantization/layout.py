@@ -287,8 +287,8 @@ def _float_layer(
     on_gpu: bool,
 ) -> QuantizedLayer:
     """Describe weights in fp8 or mxfp4."""
-    module = module_of(values)
-    found = quantization.format_of(module)
+    module = module_of(values.name)
+    found = quantization.format_of(module, module_of(values.name_in_file))
     is_mxfp4 = values.kind == "U8"
     if found is None or found.layout != ("mxfp4" if is_mxfp4 else "float8"):
         raise damaged(module, f"the config names no quantization for {values.name} ({values.kind})")
