@@ -29,9 +29,11 @@ class FinishedAnswer:
     total_s: float
     model: str
     place: str  # the device, or the server's address
+    explanation: dict[str, Any] | None = None  # of the cache, by a server that was asked for it
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `--json` prints."""
+        explained = {"cache_explanation": self.explanation} if self.explanation else {}
         return {
             "text": self.text,
             "finish_reason": self.finish_reason,
@@ -46,6 +48,7 @@ class FinishedAnswer:
                 "first_token_s": round(self.first_token_s, 6),
                 "total_s": round(self.total_s, 6),
             },
+            **explained,
         }
 
     def as_line(self) -> str:

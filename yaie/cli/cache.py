@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from yaie.cli import terminal
+from yaie.cli.cache_report import explanation_lines, shown_line
 from yaie.cli.failures import SERVER_UNREACHABLE, CommandFailed, usage_error
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ Salt = Annotated[
     str | None, typer.Option("--salt", help="the cache_salt of the namespace", metavar="TEXT")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="the server's JSON")]
-_BAR = 24  # characters
 
 
 @app.command("ls")
@@ -59,7 +59,7 @@ def list_branches(
     branches = found["branches"]
     print(f"{'tokens':>9} {'below':>9} {'uses':>6} {'age':>9}  text")
     for each in branches:
-        text = "  " * each["depth"] + _line(each["text"], 60 - 2 * min(each["depth"], 20))
+        text = "  " * each["depth"] + shown_line(each["text"], 60 - 2 * min(each["depth"], 20))
         counts = f"{each['tokens']:>9,} {each['tokens_below']:>9,} {each['uses']:>6,}"
         print(f"{counts} {each['age_tokens']:>9,}  {text}")
     more = "" if found["is_complete"] else "; --limit lists more"
@@ -88,7 +88,7 @@ def explain(
     if as_json:
         print(json.dumps(found))
         return
-    _show_explanation(found)
+    print("\n".join(explanation_lines(found, sys.stdout)))
     if found["comparison"] is not None:
         assert other is not None
         _show_comparison(found["comparison"], body.name, other.name)
@@ -162,27 +162,6 @@ def _read(path: Path) -> dict[str, Any]:
     return value
 
 
-def _show_explanation(found: dict[str, Any]) -> None:
-    cached, total = found["cached_tokens"], found["prompt_tokens"]
-    full = round(_BAR * cached / total)
-    print(f"{'█' * full}{'░' * (_BAR - full)} {cached:,} of {total:,} tokens are cached")
-    name = found["cause"].replace("_", " ") if found["cause"] else "cached"
-    print(f"{terminal.bold(name, sys.stdout)}: {found['reason']}")
-    if found["changed"]:
-        print(f"  changed  {', '.join(found['changed'])}")
-    if (place := found["divergence"]) is not None:
-        print(f"  token    {place['position']:,}, in {place['field']}")
-        print(f"  before   {_line(place['before'])}")
-        print(f"  yours    {_line(place['text'])}")
-        for each in place["held"]:
-            print(f"  cached   {_line(each['text'])}  ({each['tokens']:,} tokens)")
-    if (eviction := found["eviction"]) is not None:
-        ago = f"{eviction['age_tokens']:,} processed tokens ago"
-        if eviction["age_s"] is not None:
-            ago += f", {eviction['age_s']:,.0f} s"
-        print(f"  evicted  {eviction['tokens']:,} tokens, {ago} ({eviction['reason']})")
-
-
 def _show_comparison(found: dict[str, Any], name: str, other: str) -> None:
     if found["position"] is None:
         print(f"{other} has the same prompt")
@@ -192,11 +171,5 @@ def _show_comparison(found: dict[str, Any], name: str, other: str) -> None:
         print("  its cache_salt is another one, so that no token is shared")
     width = max(len(name), len(other))
     for label, place in ((name, found["this"]), (other, found["other"])):
-        shown = "ends here" if place is None else f"{place['field']}: {_line(place['text'])}"
+        shown = "ends here" if place is None else f"{place['field']}: {shown_line(place['text'])}"
         print(f"  {label:<{width}}  {shown}")
-
-
-def _line(text: str, width: int = 60) -> str:
-    """Return a text on one line, cut to a width."""
-    shown = repr(text)[1:-1]
-    return shown if len(shown) <= width else shown[: max(1, width - 1)] + "…"

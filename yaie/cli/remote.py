@@ -39,6 +39,7 @@ class ServerAnswers:
     """
 
     def __init__(self, url: str, model: str | None = None, *, key: str | None = None) -> None:
+        self.explains_cache = False  # its answers tell how far the prompt was cached
         self.url = read_url(url).rstrip("/").removesuffix("/v1")
         self._http = open_session(self.url, key)
         self._model = model or self._first_model()
@@ -93,6 +94,7 @@ class ServerAnswers:
             "model": self._model,
             **({"prompt": question} if raw else {"messages": question}),
             **fields,
+            **({"explain_cache": True} if self.explains_cache else {}),
             "stream": True,
             "stream_options": {"include_usage": True},
         }
@@ -100,6 +102,7 @@ class ServerAnswers:
         began = time.perf_counter()
         first_s: float | None = None
         reasoning = ReasoningOnScreen()
+        explanation: dict[str, Any] | None = None
         text, reason, usage = "", "", Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
         try:
             with self._begin(route, body, shrinks_to_fit) as reply:
@@ -119,6 +122,7 @@ class ServerAnswers:
                             yield piece
                     if event.get("usage"):
                         usage = _usage(event["usage"])
+                        explanation = _object(event["usage"]).get("cache_explanation")
             if not reason:
                 raise _StreamBroke("the stream ended without a finish reason")
         except _StreamBroke as broke:
@@ -132,6 +136,7 @@ class ServerAnswers:
             total_s=total_s,
             model=self._model,
             place=self.url,
+            explanation=explanation,
         )
 
     def _begin(self, route: str, body: dict[str, Any], shrinks_to_fit: bool) -> requests.Response:

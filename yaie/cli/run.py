@@ -72,6 +72,10 @@ def run(
     raw: Annotated[bool, typer.Option("--raw", help="no chat template: continue the text")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object at the end")] = False,
     stats: Stats = None,
+    explain_cache: Annotated[
+        bool,
+        typer.Option("--explain-cache", help="on stderr, how far a server's cache held the prompt"),
+    ] = False,
     timeout: Annotated[
         float | None, typer.Option("--timeout", help="stop after this many seconds", metavar="S")
     ] = None,
@@ -103,6 +107,8 @@ def run(
         text = read_prompt(prompt or [], file or [])  # a slow pipe counts as well
         question: Question = text if raw else conversation(system, text)
         source = stack.enter_context(open_source(url, api_key, settings, local=local))
+        if explain_cache:
+            ask_for_explanation(source)
         stream = source.stream(question, options, grammar)
         try:
             if not as_json:
@@ -120,8 +126,33 @@ def run(
                 "raise it, or give the form an end"
             )
         show_stats(answer, stats)
+        if explain_cache:
+            show_explanation(answer)
         if timeout is None:
             source.settle()
+
+
+def ask_for_explanation(source: AnswerSource) -> None:
+    """Have a server explain its cache. Raises a usage error for a model of this process."""
+    from yaie.cli.remote import ServerAnswers
+
+    if not isinstance(source, ServerAnswers):
+        raise usage_error(
+            "--explain-cache asks a server, and a model was loaded here",
+            why="its cache is empty before its first answer",
+            advice="yaie serve in another terminal, or --url URL",
+        )
+    source.explains_cache = True
+
+
+def show_explanation(answer: FinishedAnswer) -> None:
+    """Print on stderr how far the prompt was cached, and why no further."""
+    if answer.explanation is None:
+        terminal.warn("the server explains no cache; is it YAIE?")
+        return
+    from yaie.cli.cache_report import explanation_lines
+
+    print("\n".join(explanation_lines(answer.explanation, sys.stderr)), file=sys.stderr)
 
 
 def show_stats(answer: FinishedAnswer, wanted: bool | None) -> None:
