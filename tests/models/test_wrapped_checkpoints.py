@@ -20,9 +20,11 @@ from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor
 from yaie.errors import ModelUnsupported, UnsupportedParameter
 from yaie.models.checkpoint import SINGLE
+from yaie.models.folder import open_folder
 from yaie.models.hf_model import read_hf_config
 from yaie.models.loader import load_model
 from yaie.models.native.agreement import comparison_plan
+from yaie.models.quantization.layout import read_stored_layout
 from yaie.models.support import check_supported, longest_context
 from yaie.models.wrappers import WRAPPERS, text_config, wrapper_of
 
@@ -273,23 +275,29 @@ def logits_of(folder: Path, **settings: Any) -> torch.Tensor:
         return choose_executor(loaded, "reference").execute(comparison_plan(loaded))
 
 
-def test_quantized_weights(tmp_path: Path) -> None:
-    """Targets of the quantization name modules as the files do, or as the text-only class does."""
+@pytest.mark.parametrize(
+    "target", [r"re:language_model\.model\.layers.*", r"re:model\.layers\..*", r"re:.*_proj"]
+)
+def test_targets_of_a_quantization(target: str, tmp_path: Path) -> None:
+    """They name modules as the files do, or as the text-only class does."""
     quantized, _ = write_pair(LLAMA, CT, tmp_path)
-    expected = logits_of(quantized)
-    assert torch.equal(logits_of(wrap(quantized, tmp_path / "wrapped")), expected)
     config = CT.config()
     group = config["config_groups"].pop("group_0")
     wrong = {**group, "weights": {**group["weights"], "num_bits": 8}}
-    for at, target in enumerate(
-        (r"re:language_model\.model\.layers.*", r"re:model\.layers\..*", r"re:.*_proj")
-    ):
-        groups = {"all": wrong, "named": {**group, "targets": [target]}}
-        changed = {**config, "config_groups": groups}
-        folder = wrap(quantized, tmp_path / f"wrapped{at}", quantization_config=changed)
-        assert torch.equal(logits_of(folder), expected), target
+    config["config_groups"] = {"all": wrong, "named": {**group, "targets": [target]}}
+    folder = open_folder(str(wrap(quantized, tmp_path / "wrapped", quantization_config=config)))
+    layout = read_stored_layout(folder.config, folder.checkpoint)
+    assert layout is not None
+    assert {layer.format.bits for layer in layout.layers} == {4}
+    assert len(layout.layers) == 7 * 4
 
 
+def test_quantized_weights(tmp_path: Path) -> None:
+    quantized, _ = write_pair(LLAMA, CT, tmp_path)
+    assert torch.equal(logits_of(wrap(quantized, tmp_path / "wrapped")), logits_of(quantized))
+
+
+@pytest.mark.integration
 def test_a_quantization_in_the_text_config(tmp_path: Path) -> None:
     """As of Kimi K2.5."""
     quantized, _ = write_pair(LLAMA, CT, tmp_path)
@@ -298,6 +306,7 @@ def test_a_quantization_in_the_text_config(tmp_path: Path) -> None:
     assert torch.equal(logits_of(folder), logits_of(quantized))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("form", FORMS[1:6:4], ids=str)
 def test_fp8(form: Float8, tmp_path: Path) -> None:
     """Widened as of the text-only checkpoint."""
@@ -306,6 +315,7 @@ def test_fp8(form: Float8, tmp_path: Path) -> None:
     assert torch.equal(logits_of(folder), logits_of(quantized))
 
 
+@pytest.mark.integration
 def test_fp8_experts_that_are_stored_with_the_inputs_first(tmp_path: Path) -> None:
     """As of Qwen3-VL: weights and their scales are transposed."""
     form = Float8("blocks of 16", (16, 16), blocks_of(16, 16))
@@ -333,6 +343,7 @@ def test_fp8_experts_that_are_stored_with_the_inputs_first(tmp_path: Path) -> No
     assert torch.equal(found, logits_of(tmp_path / "wide", dtype="bfloat16"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("quantization", ["int8", "int4"])
 def test_quantization_at_load(quantization: str, tmp_path: Path) -> None:
     LLAMA.build().save_pretrained(tmp_path / "plain")  # type: ignore[operator]
