@@ -55,18 +55,23 @@ class Case:
 
     def build(self) -> torch.nn.Module:
         """Build the model in float32 with eager attention: the oracle."""
-        torch.manual_seed(1)
-        model_class = getattr(transformers, self.architecture)
-        model = model_class._from_config(self.config(), attn_implementation="eager")
-        model = model.float().eval()
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                if parameter.dim() < 2:
-                    parameter.add_(torch.randn_like(parameter) * 0.1)
-                else:
-                    wide = "q_proj" in name or "k_proj" in name or "qkv" in name
-                    parameter.normal_(0, self.gain * (0.25 if wide else 0.15))
-        return model
+        return random_model(self.architecture, self.config())
+
+
+def random_model(architecture: str, config: Any) -> torch.nn.Module:
+    """Build a model of random weights in float32, with eager attention."""
+    torch.manual_seed(1)
+    model_class = getattr(transformers, architecture)
+    model: torch.nn.Module = model_class._from_config(config, attn_implementation="eager")
+    model = model.float().eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if parameter.dim() < 2:
+                parameter.add_(torch.randn_like(parameter) * 0.1)
+            else:
+                wide = "q_proj" in name or "k_proj" in name or "qkv" in name
+                parameter.normal_(0, 0.25 if wide else 0.15)
+    return model
 
 
 def rope(rope_type: str, **parameters: Any) -> dict[str, Any]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
 from tests.conformance.case import (
     COMMON,
@@ -17,6 +20,7 @@ from tests.conformance.case import (
     VOCAB_SIZE,
     WINDOW,
     Case,
+    random_model,
     rope,
 )
 from tests.conformance.mixtures import LATENT, MIXTURE
@@ -79,6 +83,45 @@ class WrapperCase(Case):
             return super().build()
 
 
+class _Whole(torch.nn.Module):
+    """A model with its thinker alone: the part that reads and writes text."""
+
+    def __init__(self, thinker: torch.nn.Module, config: Any) -> None:
+        super().__init__()
+        self.thinker = thinker
+        self.config = config
+
+    def forward(self, input_ids: torch.Tensor, **keywords: Any) -> Any:
+        return self.thinker(input_ids=input_ids, **keywords)
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the model, with the names of tensors as published."""
+        self.thinker.save_pretrained(folder)  # type: ignore[operator]
+        weights = load_file(folder / "model.safetensors")
+        whole = {f"thinker.{name}": weight for name, weight in weights.items()}
+        whole["talker.model.norm.weight"] = torch.full((8,), torch.nan)
+        save_file(whole, folder / "model.safetensors", metadata={"format": "pt"})
+        config = {**self.config.to_dict(), "architectures": [_OMNI[self.config.model_type]]}
+        (folder / "config.json").write_text(json.dumps(config, default=str))
+
+
+@dataclass(frozen=True)
+class ThinkerCase(WrapperCase):
+    """A wrapper whose text part lies in its thinker."""
+
+    def config(self) -> Any:
+        """Build the transformers config."""
+        thinker = {"text_config": {**COMMON, **self.settings}, **self.parts}
+        config_class = getattr(transformers, self.architecture).config_class
+        return config_class(thinker_config=copy.deepcopy(thinker))
+
+    def build(self) -> torch.nn.Module:
+        """Build the thinker."""
+        config = self.config()
+        thinker = self.architecture.replace("ForCond", "ThinkerForCond")
+        return _Whole(random_model(thinker, config.thinker_config), config)
+
+
 def _case(
     name: str,
     prefix: str,
@@ -92,7 +135,36 @@ def _case(
     )
 
 
+_OMNI = {  # class in published files
+    "qwen2_5_omni": "Qwen2_5OmniModel",
+    "qwen3_omni_moe": "Qwen3OmniMoeForConditionalGeneration",
+}
+_HEARING = {
+    "vision_config": {**_VISION, "deepstack_visual_indexes": [0]},
+    "audio_config": {
+        "d_model": 32,
+        "encoder_layers": 1,
+        "encoder_attention_heads": 2,
+        "encoder_ffn_dim": 32,
+        "output_dim": 64,
+    },
+}
+
 WRAPPED: tuple[WrapperCase, ...] = (
+    ThinkerCase(
+        "qwen2.5-omni",
+        "Qwen2_5OmniForConditionalGeneration",
+        "",
+        _sections(4, 2, 2),
+        parts=_HEARING,
+    ),
+    ThinkerCase(
+        "qwen3-omni",
+        "Qwen3OmniMoeForConditionalGeneration",
+        "",
+        {**MIXTURE, **_sections(4, 2, 2)},
+        parts=_HEARING,
+    ),
     _case("qwen2-vl", "Qwen2VL", _sections(4, 2, 2)),
     _case("qwen2.5-vl", "Qwen2_5_VL", _sections(4, 2, 2)),
     _case("qwen3-vl", "Qwen3VL", _sections(4, 2, 2)),

@@ -167,6 +167,4 @@ REFUSED: dict[str, str] = {
     "glm_moe_dsa": _INDEXED,
     "paligemma": _PREFIX,
     "phi4_multimodal": _IMAGES,
-    "qwen2_5_omni": _IMAGES,
-    "qwen3_omni_moe": _IMAGES,
 }

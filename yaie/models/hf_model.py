@@ -50,6 +50,8 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
 
 def _text_class_config(config: Any, wrapper: Wrapper) -> Any:
     """Return a wrapper's config as that of its text class, with the defaults of the wrapper."""
+    if wrapper.thinker is not None:
+        config = getattr(config, wrapper.thinker)
     found = config.get_text_config()
     settings = as_twin(found.to_dict(), wrapper)
     ties = getattr(config, TIES, None)

@@ -15,8 +15,9 @@ from yaie.models.wrappers import CROSS_LAYERS
 # Names of text tensors, as wrappers were saved over the years:
 #   model.language_model.layers.0...   language_model.model.layers.0...   model.layers.0...
 _TEXT = re.compile(
-    r"(?:model\.)?(?:language_model|text_model)\.(?:model\.)?(?P<inner>.+)"
-    r"|(?P<own>lm_head\..+|model\.(?:embed_tokens|layers|norm)\..+)"
+    r"(?:thinker\.)?"
+    r"(?:(?:model\.)?(?:language_model|text_model)\.(?:model\.)?(?P<inner>.+)"
+    r"|(?P<own>lm_head\..+|model\.(?:embed_tokens|layers|norm)\..+))"
 )
 _HEAD = "lm_head."
 _BLOCKS = "blocks."

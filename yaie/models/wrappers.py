@@ -26,6 +26,7 @@ class Wrapper:
     known_as: str  # its well-known models
     text_type: str  # model type of its text part, unless the config names another
     other_names: tuple[str, ...] = ()  # of the class, in published files
+    thinker: str | None = None  # config of a part that holds the text part
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,21 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper(
         "MuseGlimmerForConditionalGeneration", "muse_glimmer", "Muse Glimmer", "muse_glimmer_text"
     ),
+    Wrapper(
+        "Qwen2_5OmniForConditionalGeneration",
+        "qwen2_5_omni",
+        "Qwen2.5-Omni, without speech",
+        "qwen2_5_omni_text",
+        other_names=("Qwen2_5OmniModel",),
+        thinker="thinker_config",
+    ),
+    Wrapper(
+        "Qwen3OmniMoeForConditionalGeneration",
+        "qwen3_omni_moe",
+        "Qwen3-Omni 30B-A3B, without speech",
+        "qwen3_omni_moe_text",
+        thinker="thinker_config",
+    ),
     Wrapper("Qwen2VLForConditionalGeneration", "qwen2_vl", "Qwen2-VL, QVQ", "qwen2_vl_text"),
     Wrapper("Qwen2_5_VLForConditionalGeneration", "qwen2_5_vl", "Qwen2.5-VL", "qwen2_5_vl_text"),
     Wrapper("Qwen3VLForConditionalGeneration", "qwen3_vl", "Qwen3-VL 2B to 32B", "qwen3_vl_text"),
@@ -102,6 +118,8 @@ TWINS: dict[str, Twin] = {
     "glm_ocr_text": Twin("Glm4ForCausalLM", "glm4", {"attention_bias": False}),
     "kimi_k2": Twin("DeepseekV3ForCausalLM", "deepseek_v3"),
     MLLAMA: Twin("LlamaForCausalLM", "llama"),
+    "qwen2_5_omni_text": Twin("Qwen2ForCausalLM", "qwen2"),
+    "qwen3_omni_moe_text": Twin("Qwen3MoeForCausalLM", "qwen3_moe"),
     "qwen2_vl_text": Twin("Qwen2ForCausalLM", "qwen2"),
     "qwen2_5_vl_text": Twin("Qwen2ForCausalLM", "qwen2"),
     "qwen3_vl_text": Twin("Qwen3ForCausalLM", "qwen3"),
@@ -142,7 +160,7 @@ def text_config(config: dict[str, Any]) -> dict[str, Any]:
     wrapper = wrapper_of(config)
     if wrapper is None:
         return config
-    found = config.get("text_config")
+    found = _of_thinker(config, wrapper).get("text_config")
     if found is None:  # early configs hold the text part's settings themselves
         own = ("model_type", "architectures", "vision_config", "audio_config")
         found = {name: value for name, value in config.items() if name not in own}
@@ -157,6 +175,11 @@ def text_config(config: dict[str, Any]) -> dict[str, Any]:
         if text.get(name) is None and config.get(name) is not None:
             text[name] = config[name]
     return text
+
+
+def _of_thinker(config: dict[str, Any], wrapper: Wrapper) -> dict[str, Any]:
+    found = config.get(wrapper.thinker) if wrapper.thinker else None
+    return found if isinstance(found, dict) else config
 
 
 def as_twin(settings: Mapping[str, Any], wrapper: Wrapper) -> dict[str, Any]:
