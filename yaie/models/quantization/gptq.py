@@ -1,8 +1,10 @@
 """Rounding of weights to 4 bits by the inputs that a layer reads (GPTQ).
 
-Rounded are the inputs' weights one after another; the error of each is made up for by those not yet
-rounded, as far as the inputs are correlated. Frantar et al., "GPTQ: Accurate Post-Training
-Quantization for Generative Pre-trained Transformers" (2022). Called by the calibration.
+Rounded are the inputs' weights one after another, those of the largest inputs first; the error of
+each is made up for by those not yet rounded, as far as the inputs are correlated. Frantar et al.,
+"GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers" (2022). Grids
+are chosen before, so that groups are of neighbours in spite of the order.
+Called by the calibration.
 """
 
 from __future__ import annotations
@@ -19,29 +21,33 @@ from yaie.models.quantization.weights import QuantizedWeight
 
 # Dtype and share of the mean square that is added to each input's, until the factors exist.
 _DAMPINGS = (
-    (torch.float32, 0.01),
-    (torch.float64, 0.01),
-    (torch.float64, 0.1),
+    (torch.float32, 0.05),
+    (torch.float64, 0.05),
+    (torch.float64, 0.2),
     (torch.float64, 1.0),
 )
-FACTOR_BYTES = 48  # per element of a Gram matrix, to factorize it in float64
+_SQUARES_DAMPING = 0.01  # the same share, of squares without correlations
+FACTOR_BYTES = 48  # per element of a Gram matrix, to order and factorize it in float64
 WEIGHT_BYTES = 24  # per weight that is rounded, in several copies
 # Narrower layers are rounded by one thread: their thousands of short operations each end in a
 # barrier, which beside other work took 10 times as long as the operation.
 _LEAST_SHARED_OUTPUTS = 8192
+_BLOCK = 64  # inputs, after which the weights of all others are corrected
 
 
 @dataclass(frozen=True, slots=True)
 class InputStatistics:
-    """The correlation of a layer's inputs, factorized. All float32 [inputs, inputs]."""
+    """The correlation of a layer's inputs, factorized in the order of their mean squares."""
 
-    lower: torch.Tensor  # L of the damped Gram matrix L L^T
-    upper: torch.Tensor  # U of its inverse U^T U
+    order: torch.Tensor  # int64 [inputs]: the input with the largest mean square first
+    lower: torch.Tensor  # L of the damped Gram matrix L L^T, float32 [inputs, inputs]
+    upper: torch.Tensor  # U of its inverse U^T U, float32 [inputs, inputs]
 
     @property
     def importance(self) -> torch.Tensor:
         """Mean square of each input, up to a factor. [inputs]."""
-        return self.lower.square().sum(1)
+        squares = self.lower.square().sum(1)
+        return torch.empty_like(squares).index_copy_(0, self.order, squares)
 
 
 def factorize(gram: torch.Tensor) -> InputStatistics:
@@ -50,15 +56,16 @@ def factorize(gram: torch.Tensor) -> InputStatistics:
     Inputs without a square, and correlations of inputs with each other, are damped.
     """
     mean = float(gram.diagonal().double().mean())
+    order = gram.diagonal().argsort(descending=True, stable=True)
     for dtype, share in _DAMPINGS:
-        damped = gram.to(dtype, copy=True)
+        damped = gram[order][:, order].to(dtype)
         damped.diagonal().add_(share * mean if mean > 0 else 1.0)
         lower, is_indefinite = torch.linalg.cholesky_ex(damped)
         if is_indefinite:
             continue
         upper, is_indefinite = torch.linalg.cholesky_ex(torch.cholesky_inverse(lower), upper=True)
         if not is_indefinite and bool(torch.isfinite(upper).all()):
-            return InputStatistics(lower.float(), upper.float())
+            return InputStatistics(order, lower.float(), upper.float())
     raise ArithmeticError(f"the products of {len(gram)} inputs have no positive definite sum")
 
 
@@ -72,18 +79,15 @@ def round_by_inputs(weight: torch.Tensor, statistics: InputStatistics) -> Quanti
         nearest = quantize_weight(weight, "int4")
     if nearest.bits != 4 or nearest.zero_points is None:
         raise ValueError(f"{weight.shape[1]} inputs have no groups of 4 bits")
-    # A copy in any case: it is overwritten.
-    left = weight.detach().T.to(torch.float32, copy=True, memory_format=torch.contiguous_format)
     with _few_threads(len(weight)):
-        values, grids, error = _round_in_turn(left, statistics, nearest.group_size)
-    difference = nearest.dequantize(torch.float32).sub_(weight)
+        values, grid, error = _round_in_turn(weight.detach(), statistics, nearest.group_size)
+    difference = nearest.dequantize(torch.float32).sub_(weight)[:, statistics.order]
     is_worse = (error > (difference @ statistics.lower).square_().sum(1))[:, None]
-    points = torch.stack([grid.points for grid in grids], 1).to(torch.int8)
     return QuantizedWeight(
         bits=4,
-        values=torch.where(is_worse, nearest.values, values.T).contiguous(),
-        scales=torch.where(is_worse, nearest.scales, torch.stack([g.scales for g in grids], 1)),
-        zero_points=torch.where(is_worse, nearest.zero_points, points),
+        values=torch.where(is_worse, nearest.values, values),
+        scales=torch.where(is_worse, nearest.scales, grid.scales.T),
+        zero_points=torch.where(is_worse, nearest.zero_points, grid.points.T.to(torch.int8)),
     )
 
 
@@ -97,7 +101,7 @@ def round_by_squares(weight: torch.Tensor, squares: torch.Tensor) -> QuantizedWe
     if bits != 4:
         raise ValueError(f"{weight.shape[1]} inputs have no groups of 4 bits")
     mean = float(squares.double().mean())
-    importance = squares + (_DAMPINGS[0][1] * mean if mean > 0 else 1.0)
+    importance = squares + (_SQUARES_DAMPING * mean if mean > 0 else 1.0)
     values, grids = [], []
     by_input = weight.detach().T
     for first in range(0, len(by_input), group_size):
@@ -125,27 +129,39 @@ def _few_threads(outputs: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _round_in_turn(
-    left: torch.Tensor, statistics: InputStatistics, group_size: int
-) -> tuple[torch.Tensor, list[Grid], torch.Tensor]:
-    """Round weights [inputs, outputs], which are overwritten, input by input.
+def _grids(by_input: torch.Tensor, importance: torch.Tensor, group_size: int) -> Grid:
+    """Return the grids of weights [inputs, outputs]. Its tensors: [groups, outputs]."""
+    parts = (torch.split(tensor, group_size) for tensor in (by_input, importance))
+    grids = [best_grid(*part) for part in zip(*parts, strict=True)]
+    return Grid(torch.stack([g.scales for g in grids]), torch.stack([g.points for g in grids]))
 
-    Returns values, the grid of each group, and the error of each output's results.
+
+def _round_in_turn(
+    weight: torch.Tensor, statistics: InputStatistics, group_size: int
+) -> tuple[torch.Tensor, Grid, torch.Tensor]:
+    """Round weights [outputs, inputs] input by input.
+
+    Returns values [outputs, inputs], the grids [groups, outputs], and the error of each output's
+    results.
     """
-    upper, importance = statistics.upper, statistics.importance
+    order, upper = statistics.order, statistics.upper
+    left = weight.T.float().contiguous()
+    grids = _grids(left, statistics.importance, group_size)
+    left = left[order]  # a copy, which corrections change
+    groups = (order // group_size).tolist()
     values = torch.empty_like(left, dtype=torch.int8)
-    grids, error = [], torch.zeros_like(left[0])
-    for first in range(0, len(left), group_size):
-        last = first + group_size
+    error = torch.zeros_like(left[0])
+    for first in range(0, len(left), _BLOCK):
+        last = min(first + _BLOCK, len(left))
         block, factors = left[first:last], upper[first:last, first:last]
-        grid = best_grid(block, importance[first:last])  # of weights corrected so far
         errors = torch.empty_like(block)
-        for place in range(group_size):
+        for place, group in enumerate(groups[first:last]):
+            grid = Grid(grids.scales[group], grids.points[group])
             row = torch.addmv(block[place], errors[:place].T, factors[:place, place], alpha=-1)
             rounded = grid.values(row)
             values[first + place] = rounded
             errors[place] = row.sub_(grid.weights(rounded)).div_(factors[place, place])
         left[last:].addmm_(upper[first:last, last:].T, errors, alpha=-1)
         error += errors.square_().sum(0)
-        grids.append(grid)
-    return values, grids, error
+    in_place = torch.empty_like(values).index_copy_(0, order, values)
+    return in_place.T.contiguous(), grids, error
