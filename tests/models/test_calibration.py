@@ -15,17 +15,18 @@ from torch import nn
 from tests.conformance.case import VOCAB_SIZE
 from tests.conformance.zoo import CASES
 from tests.tiny_model import write_tiny_model
+from yaie.attention.reference import ReferenceBackend
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor
 from yaie.engine.core import EngineCore
 from yaie.errors import ConfigError, ModelUnsupported, NotEnoughMemory
 from yaie.models import loader
-from yaie.models.attention_hook import IMPLEMENTATION, register
-from yaie.models.geometry import whole_sequence_plan
+from yaie.models.attention_hook import IMPLEMENTATION, LayerArguments, register
+from yaie.models.geometry import spec_of, whole_sequence_plan
 from yaie.models.loader import load_model
 from yaie.models.packed_cache import cache_key
 from yaie.models.quantization import calibration_plan, calibration_text
-from yaie.models.quantization.calibration import calibrate_model
+from yaie.models.quantization.calibration import _CausalAttention, calibrate_model
 from yaie.models.quantization.calibration_plan import Calibration, Method, plan_calibration
 from yaie.models.quantization.calibration_text import (
     LEAST_TOKENS,
@@ -236,20 +237,23 @@ def test_the_default_text_has_chats_in_the_form_of_the_model(tiny_model_dir: Pat
 
 @pytest.mark.parametrize(
     ("most", "tokens", "method"),
-    [(1e30, 4000, "products"), (1e9, 2048, "products"), (0, 1024, "squares")],
+    [
+        *((1e30, 6000, "products"), (1e9, 3000, "products"), (7e8, 2048, "products")),
+        (0, 1024, "squares"),
+    ],
 )
 def test_the_default_calibration_is_bounded_by_its_operations(
     most: float, tokens: int, method: str, tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model: Any = load_model(config(tiny_model_dir, quantization=None)).model
     monkeypatch.setattr(calibration_plan, "_MOST_OPERATIONS", most)
-    text = CalibrationText(tuple(range(4000)), (), is_default=True)
+    text = CalibrationText(tuple(range(6000)), (), is_default=True)
     plan = plan_calibration(model, text, 512, 4)
     assert plan is not None
     assert (plan.num_tokens, plan.method) == (tokens, method)
     given = plan_calibration(model, dataclasses.replace(text, is_default=False), 512, 4)
     assert given is not None
-    assert (given.num_tokens, given.method) == (4000, "products")
+    assert (given.num_tokens, given.method) == (6000, "products")
 
 
 def test_the_plan_counts_the_inputs(tiny_model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,3 +279,22 @@ def test_the_default_calibration_is_left_out_where_memory_lacks(
     monkeypatch.setattr(loader, "calibrate_model", None)
     assert load_model(config(tiny_model_dir)).metadata.quantization == "int4"
     assert "int4 is not calibrated: that would take" in caplog.text
+
+
+@pytest.mark.parametrize("window", [None, 40, 39])
+@pytest.mark.parametrize("softcap", [None, 5.0])
+def test_a_whole_sequence_attends_like_the_reference(
+    window: int | None, softcap: float | None
+) -> None:
+    generator = torch.Generator().manual_seed(1)
+    queries, keys, values = (
+        torch.randn(1, heads, 40, width, generator=generator)
+        for heads, width in ((6, 16), (2, 16), (2, 8))
+    )
+    arguments = LayerArguments(0.3, window, softcap, None)
+    attention = _CausalAttention(40)
+    found = attention.attend(nn.Identity(), queries, keys, values, arguments)
+    step = ReferenceBackend().prepare(whole_sequence_plan(40), torch.device("cpu"))
+    rows = (each[0].transpose(0, 1) for each in (queries, keys, values))
+    expected = step.attend(spec_of(0, queries, keys, values, arguments), *rows, None)[None]
+    torch.testing.assert_close(found, expected)

@@ -66,9 +66,9 @@ def test_int8_is_lossless_in_practice(path: Path, bfloat16: Figures) -> None:
 
 def test_int4_is_good_without_a_text(path: Path, bfloat16: Figures) -> None:
     found = measure(path, quantization="int4")
-    assert least_ratio(found, bfloat16) < 1.10
+    assert least_ratio(found, bfloat16) < 1.06  # 1.039 was measured
     nearest = measure(path, quantization="int4", calibrate="none")
-    assert least_ratio(nearest, found) > 1.05
+    assert least_ratio(nearest, found) > 1.10
 
 
 def test_an_int8_pool_keeps_perplexity_and_most_answers(path: Path, bfloat16: Figures) -> None:

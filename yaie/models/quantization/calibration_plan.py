@@ -75,7 +75,8 @@ def plan_calibration(
 
 
 def _choose(shapes: list[tuple[int, ...]], num_tokens: int) -> tuple[int, Method]:
-    for number in (num_tokens, min(LEAST_TOKENS, num_tokens)):
+    fewer = (max(num_tokens // 2, LEAST_TOKENS), LEAST_TOKENS)
+    for number in (num_tokens, *(min(each, num_tokens) for each in fewer)):
         if _operations(shapes, number) <= _MOST_OPERATIONS:
             return number, "products"
     log.info(

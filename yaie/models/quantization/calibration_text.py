@@ -23,7 +23,6 @@ LEAST_TOKENS = 2048
 MOST_TOKENS = 8192
 MOST_SEQUENCE = 1024  # tokens
 DEFAULT = Path(__file__).with_name("calibration.toml")
-_DEFAULT_TOKENS = 5120  # of the package's text, where a tokenizer makes more of it
 _MOST_BYTES = 1024**2  # read of a file; tokens are shorter than 128 bytes
 
 
@@ -87,7 +86,7 @@ def _read_default(folder: Path) -> CalibrationText | None:
     tokens: list[int] = []
     for part in tomllib.loads(DEFAULT.read_text(encoding="utf-8"))["part"]:
         tokens += _rendered(part, tokenizer, template)
-    return CalibrationText(tuple(tokens[:_DEFAULT_TOKENS]), _begin(tokenizer), is_default=True)
+    return CalibrationText(tuple(tokens[:MOST_TOKENS]), _begin(tokenizer), is_default=True)
 
 
 def _rendered(
