@@ -30,13 +30,19 @@ PHI = Case(
     "phi3-long",
     "Phi3ForCausalLM",
     "",
-    {"max_position_embeddings": WHOLE, **ORIGINAL, **rope("longrope", factor=4.0, **TABLE)},
+    {
+        "num_hidden_layers": 2,
+        "max_position_embeddings": WHOLE,
+        **ORIGINAL,
+        **rope("longrope", factor=4.0, **TABLE),
+    },
 )
 PHI_MOE = Case(
     "phimoe-long",
     "PhimoeForCausalLM",
     "",
     {
+        "num_hidden_layers": 2,
         "max_position_embeddings": WHOLE,
         **ORIGINAL,
         **rope("longrope", factor=4.0, long_mscale=1.3, short_mscale=1.1, **TABLE),
@@ -68,7 +74,9 @@ def logits(model: torch.nn.Module, sequence: list[int]) -> torch.Tensor:
     return found
 
 
-@pytest.mark.parametrize("backend", ["auto", "reference"])
+@pytest.mark.parametrize(
+    "backend", ["auto", pytest.param("reference", marks=pytest.mark.integration)]
+)
 @pytest.mark.parametrize("case", [PHI, PHI_MOE], ids=lambda case: case.name)
 def test_a_context_beyond_the_switch_uses_the_second_table(
     case: Case, backend: Any, tmp_path: Path
