@@ -45,7 +45,9 @@ def error_of_compiled(name: str, edit: Callable[[str], str] = str) -> float:
     chosen = launch.choose_tile
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            launch, "choose_tile", lambda *shape: replace(chosen(*shape), num_parts=parts)
+            launch,
+            "choose_tile",
+            lambda *shape, **more: replace(chosen(*shape, **more), num_parts=parts),
         )
         with launches_to(80, lambda each: test_ptx.execute(each, edit)):
             launch.TritonProducts().multiply(x, weight, bias, output)

@@ -90,12 +90,13 @@ def multiply_rows(
     if GROUPING == "one":
         total *= _scales(scale_place, KIND)[None, :]
     is_stored = (row < num_rows)[:, None] & (column < num_outputs)[None, :]
-    place = row.to(tl.int64)[:, None] * output_stride + column[None, :]
-    if IS_PART:
-        tl.store(output + part.to(tl.int64) * part_stride + place, total, mask=is_stored)
+    if IS_PART:  # of a launch with few blocks: 32 bits count its sums
+        place = (part * part_stride + row * output_stride)[:, None] + column[None, :]
+        tl.store(output + place, total, mask=is_stored)
     else:
         if HAS_BIAS:
             total += tl.load(bias + from_column).to(tl.float32)[None, :]
+        place = row.to(tl.int64)[:, None] * output_stride + column[None, :]
         tl.store(output + place, total.to(output.dtype.element_ty), mask=is_stored)
 
 

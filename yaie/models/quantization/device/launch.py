@@ -31,7 +31,13 @@ class TritonProducts:
         count, num_outputs = len(rows), weight.num_outputs
         if not count:
             return
-        tile = choose_tile(weight.packing, count, num_outputs, _num_processors(rows.device))
+        tile = choose_tile(
+            weight.packing,
+            count,
+            num_outputs,
+            _num_processors(rows.device),
+            itemsize=rows.itemsize,
+        )
         if tile.num_parts == 1:
             _launch(rows, weight, bias, output, tile)
             return

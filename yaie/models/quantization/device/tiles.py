@@ -27,11 +27,22 @@ class Tile:
     num_parts: int = 1  # of the inputs; their sums are added afterwards
 
 
-def choose_tile(packing: Packing, num_rows: int, num_outputs: int, num_processors: int) -> Tile:
-    """Return the tile of a product of `num_rows` rows on a device of `num_processors`."""
+def choose_tile(
+    packing: Packing, num_rows: int, num_outputs: int, num_processors: int, *, itemsize: int = 2
+) -> Tile:
+    """Return the tile of a product of `num_rows` rows on a device of `num_processors`.
+
+    itemsize: bytes of a row's element. Float32 products run outside of tensor cores, in registers.
+    """
     block = packing.block
-    if num_rows <= 32:
+    if itemsize == 4:
+        tile = Tile(16 if num_rows <= 32 else 32, 32, min(block, 32), 4, 2)
+    elif num_rows <= 32:
+        if packing.bits == 8 and packing.num_groups > 1:  # its scales take registers
+            block = min(block, 64)
         tile = Tile(16 if num_rows <= 16 else 32, 64, block, 4, 4)
+    elif packing.is_mixed:  # a scale for each weight: more registers
+        tile = Tile(64, 64, min(block, 32), 4, 3)
     elif num_rows <= 64:
         tile = Tile(64, 64, min(block, 64), 4, 4)
     else:
