@@ -13,8 +13,15 @@ import msgspec
 # Reasons why a token of a prompt has no keys and values, or has lost them.
 Cause = Literal["not_computed_yet", "evicted", "other_namespace", "never_seen"]
 EvictionReason = Literal["capacity", "flushed"]
-LEAST_TOKENS = 16  # that a cause explains, unless fewer are missing: a shared header is none
 ENGINE_ANSWER_S = 15.0  # default limit; a step of a long prompt comes first
+
+
+def least_explained(missing: int) -> int:
+    """Return the number of missing tokens that a cause must account for: half of them.
+
+    Prompts of one chat template begin alike; a lost or foreign header is not the cause.
+    """
+    return (missing + 1) // 2
 
 
 class ExplainPrompt(msgspec.Struct, frozen=True, tag=True):

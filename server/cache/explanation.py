@@ -31,8 +31,8 @@ def document_of(
     last = found.num_tokens - 1
     place = None if found.cause is None else _divergence(prompt, found)
     cause: str | None = found.cause
-    is_changed = cause == "never_seen" and bool(changed)
-    if is_changed and prompt.field_at(min(found.num_held, last)).is_around:
+    is_doubtful = cause == "never_seen" and bool(changed)
+    if is_doubtful and prompt.field_at(min(found.num_held, last)).is_around:
         cause = "template_changed"
     return {
         "object": "cache.explanation",
@@ -42,7 +42,7 @@ def document_of(
         "reason": _REASONS[cause],
         "changed": list(changed) if cause == "template_changed" else [],
         "divergence": place,
-        "eviction": None if found.cause != "evicted" else _eviction(found),
+        "eviction": _eviction(found),
         "cached_tokens_elsewhere": min(found.num_held_elsewhere, last),
     }
 

@@ -181,7 +181,7 @@ class UsageExplanation(Documented):
     """With the cause `template_changed`: the parts that the last turn had otherwise."""
     divergence: Divergence | None
     eviction: EvictedTokens | None
-    """With the cause `evicted`."""
+    """Null if the first missing token was never evicted, or that is forgotten."""
     cached_tokens_elsewhere: int
     """Leading tokens that another namespace of the same key holds."""
 

@@ -13,7 +13,7 @@ from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.explain import explain
 from yaie.kvcache.node import Cursor, Node
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.queries import LEAST_TOKENS, Explanation
+from yaie.queries import Explanation
 
 Prefix = tuple[int, ...]
 
@@ -79,7 +79,8 @@ class Record:
         if held < goal:
             best = max(reaches.values())
             cause = next(name for name, length in reaches.items() if length == best)
-            if min(best, goal) - held < min(LEAST_TOKENS, goal - held):
+            missing = goal - held
+            if 2 * (min(best, goal) - held) < missing:
                 cause = "never_seen"
         assert found.cause == cause
         self._check_branches(namespace, prompt[:known], found)
@@ -173,12 +174,11 @@ def test_an_eviction_is_told_with_its_time_and_reason() -> None:
 def test_a_shared_header_is_no_cause() -> None:
     tree = RadixTree(200)
     hold(tree, list(range(100)), "other")
-    few, many = LEAST_TOKENS - 1, LEAST_TOKENS
-    assert explain(tree, "", [*range(few), *[7] * 50], elsewhere=["other"]).cause == "never_seen"
-    found = explain(tree, "", [*range(many), *[7] * 50], elsewhere=["other"])
-    assert found.cause == "other_namespace"
-    assert explain(tree, "", range(few), elsewhere=["other"]).cause == "other_namespace"
-    assert explain(tree, "", range(few)).cause == "never_seen"  # without leave to look there
+    assert explain(tree, "", [*range(24), *[7] * 26], elsewhere=["other"]).cause == "never_seen"
+    found = explain(tree, "", [*range(25), *[7] * 25], elsewhere=["other"])
+    assert (found.cause, found.num_held_elsewhere) == ("other_namespace", 25)
+    assert explain(tree, "", range(9), elsewhere=["other"]).cause == "other_namespace"
+    assert explain(tree, "", range(9)).cause == "never_seen"  # without leave to look there
 
 
 def test_held_continuations_are_shown_by_latest_use() -> None:

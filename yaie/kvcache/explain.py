@@ -1,8 +1,7 @@
 """Explanation of a look-up: how far a prompt is held, what is held instead, and why. Pure.
 
-The cause is that of the first missing token. It must account for at least `LEAST_TOKENS` tokens,
-or for all that are missing: prompts of one chat template share their first tokens anyway. Of
-several such causes the one that reaches furthest is named.
+The cause is that of the first missing token. It must account for some of the tokens behind it, see
+`least_explained`. Of several such causes the one that reaches furthest is named.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from yaie.kvcache.match import Match
 from yaie.kvcache.node import Node, as_tokens
 from yaie.kvcache.radix_tree import RadixTree
-from yaie.queries import LEAST_TOKENS, Cause, Eviction, Explanation, HeldBranch
+from yaie.queries import Cause, Eviction, Explanation, HeldBranch, least_explained
 
 _MOST_BRANCHES = 4  # of an answer
 
@@ -46,7 +45,7 @@ def explain(
     if held < goal:
         furthest = max(reaches, key=lambda each: reaches[each])  # the first of equal ones
         gained = min(reaches[furthest], goal) - held
-        cause = furthest if gained >= min(LEAST_TOKENS, goal - held) else "never_seen"
+        cause = furthest if gained >= least_explained(goal - held) else "never_seen"
     return Explanation(
         num_tokens=len(tokens),
         num_held=held,
