@@ -75,6 +75,15 @@ def test_the_branches_are_listed(run: Run) -> None:
     assert len(json.loads(run("ls", "--json"))["branches"]) == 1
 
 
+def test_the_cache_is_warmed(run: Run, tmp_path: Path) -> None:
+    lines = [json.dumps(each) for each in (CHAT, OTHER, {"prompt": "A plan of the tree"})]
+    (tmp_path / "all.jsonl").write_text("\n\n".join(lines))
+    assert run("warm", "all.jsonl").startswith("3 prompts, ")
+    assert "cached: every token" in run("explain", "b.json")
+    (tmp_path / "all.jsonl").write_text(f"{lines[0]}\n[]")
+    assert "line 2 of all.jsonl is not a request" in run("warm", "all.jsonl", code=2)
+
+
 def test_the_cache_is_cleared(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "admin key" in run("clear", code=2)
     monkeypatch.setenv("YAIE_ADMIN_KEY", "root")

@@ -94,6 +94,31 @@ def explain(
         _show_comparison(found["comparison"], body.name, other.name)
 
 
+@app.command("warm")
+def warm(
+    file: Annotated[
+        Path, typer.Argument(help="requests as JSON, one a line; - is stdin", metavar="FILE.jsonl")
+    ],
+    *,
+    model: ModelName = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Compute the prompts of requests into the cache, in their order."""
+    bodies = _read_lines(file)
+    server = _open(url, api_key, model)
+    prompt = cached = 0
+    for body in bodies:
+        route = "/v1/chat/completions" if "messages" in body else "/v1/completions"
+        fields = body | _with(model=model) | {"max_tokens": 1, "stream": False}
+        fields.pop("max_completion_tokens", None)
+        usage = server.post(route, fields)["usage"]
+        prompt += usage["prompt_tokens"]
+        cached += usage["prompt_tokens_details"]["cached_tokens"]
+    computed = prompt - cached
+    print(f"{len(bodies):,} prompts, {computed:,} tokens computed, {cached:,} were cached")
+
+
 @app.command("clear")
 def clear(
     *,
@@ -145,21 +170,34 @@ def _with(**fields: Any) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; `-` is standard input. Raises a usage error."""
+    return _object(_text(path), str(path))
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the JSON object in each line that is not blank. Raises a usage error."""
+    lines = enumerate(_text(path).splitlines(), 1)
+    return [_object(line, f"line {number} of {path}") for number, line in lines if line.strip()]
+
+
+def _text(path: Path) -> str:
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-        value = json.loads(text)
+        return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise usage_error(
-            f"{path} is not a request as JSON", why=reason, advice='{"messages": [...]}'
-        ) from None
+        raise _no_request(str(path), getattr(error, "strerror", None) or str(error)) from None
+
+
+def _object(text: str, place: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise _no_request(place, str(error)) from None
     if not isinstance(value, dict):
-        raise usage_error(
-            f"{path} is not a request as JSON",
-            why="it holds no JSON object",
-            advice='{"messages": [...]}',
-        )
+        raise _no_request(place, "it holds no JSON object")
     return value
+
+
+def _no_request(place: str, why: str) -> CommandFailed:
+    return usage_error(f"{place} is not a request as JSON", why=why, advice='{"messages": [...]}')
 
 
 def _show_comparison(found: dict[str, Any], name: str, other: str) -> None:
