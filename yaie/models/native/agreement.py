@@ -55,8 +55,9 @@ def comparison_plan(loaded: LoadedModel) -> StepPlan:
 def far_plan(loaded: LoadedModel) -> StepPlan | None:
     """Plan the same tokens, those after the common prefix at the end of the context.
 
-    A model may compute far positions in its own way, by another rope table or scaled queries. None
-    without room, or for a context that short sequences fill.
+    A model may compute far positions in its own way, by another rope table or scaled queries. The
+    paths have a gap, which the CPU's attention allows. None without room, or for a context that
+    short sequences fill.
     """
     first = loaded.max_model_len - _OWN
     if not has_room_to_compare(loaded) or first <= _SHARED:
