@@ -128,6 +128,7 @@ def _branches(found: Branches, tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
+@router.head("/v1/cache/stats", include_in_schema=False)
 @router.get("/v1/cache/stats", responses={200: {"model": CacheStats}})
 async def get_cache_stats(request: Request) -> Response:
     """Return numbers of tokens, nodes and namespaces of every loaded model."""
