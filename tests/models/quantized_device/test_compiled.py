@@ -32,10 +32,10 @@ class Case:
 
 CASES = {
     "int4 in groups of 64": Case(Layer("int4", 256, 4096, 64, has_points=True)),
-    "int8": Case(Layer("int8", 256, 4096, scale_dtype=FP32)),
-    "fp8 in blocks": Case(Layer("fp8", 256, 4096, 32, scale_dtype=FP32)),
 }
 MORE_CASES = {
+    "int8": Case(Layer("int8", 256, 4096, scale_dtype=FP32)),
+    "fp8 in blocks": Case(Layer("fp8", 256, 4096, 32, scale_dtype=FP32)),
     **{
         f"int4 in groups of {group}, {dtype}": Case(
             Layer("int4", 256, 4096, 4096 // group, True, FP16), dtype, (1, 20, 48, 300)
