@@ -28,6 +28,7 @@ from yaie.models.folder import names_repository, open_folder
 from yaie.models.folder_process import find_folder
 from yaie.stats import EngineStats
 from yaie.text.abilities import TemplateAbilities, abilities_of
+from yaie.text.template_setting import set_chat_template
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import EngineInfo, EngineState
 
@@ -194,6 +195,7 @@ class ServedModel:
         await self._client.start()
         if self._tokenizer is None:
             tokenizer = await self._run_in_thread(load_tokenizer, path)
+            set_chat_template(tokenizer, self._config.chat_template)
             self.abilities = await self._run_in_thread(
                 abilities_of, tokenizer, self._config.tool_call_parser
             )

@@ -22,6 +22,7 @@ FLOORS = {
     "yaie.types": 0,
     "yaie.config": 0,
     "yaie.default_sampling": 0,
+    "yaie.old_names": 0,
     "yaie.server_config": 0,
     "yaie.setting": 0,
     "yaie.sampling_fields": 0,

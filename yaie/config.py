@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from yaie.errors import ConfigError, nearest_name_hint
+from yaie.old_names import advice_on, old_variables
 from yaie.server_config import ServerConfig
 from yaie.setting import ENV_PREFIX, LARGEST_COUNT, LARGEST_SIZE, About, settings_of
 from yaie.tenants import check_names, parse_weights
@@ -132,6 +133,10 @@ class EngineConfig:
         ToolCallParser,
         About("form of the model's tool calls", unset="as the chat template shows"),
     ] = "auto"
+    chat_template: Annotated[
+        str | None,
+        About("file with a chat template, or plain for a model without one", unset="the model's"),
+    ] = None
     prefix_cache: Annotated[bool, About("share the KV of common prefixes between requests")] = True
     threads: Annotated[
         int | None,
@@ -230,9 +235,9 @@ def load_settings(**overrides: object) -> Settings:
     """
     for name in overrides:
         if name not in SETTINGS:
-            raise ConfigError(
-                f"{name} is not a setting{nearest_name_hint(name, SETTINGS)}", param=name
-            )
+            hint = f"; {advice}" if (advice := advice_on(name)) else ""
+            hint = hint or nearest_name_hint(name, SETTINGS)
+            raise ConfigError(f"{name} is not a setting{hint}", param=name)
     values, problems = {}, []
     for name, each in SETTINGS.items():
         given, source = overrides.get(name), each.flag
@@ -295,7 +300,6 @@ def unknown_variables(environment: dict[str, str] | None = None) -> list[str]:
         if name.upper() in known:
             warnings.append(f"{name} was ignored; write {name.upper()}")
         elif name.startswith(ENV_PREFIX):
-            warnings.append(
-                f"{name} is not a setting and was ignored{nearest_name_hint(name, known)}"
-            )
-    return warnings
+            hint = f"; {advice}" if (advice := advice_on(name)) else nearest_name_hint(name, known)
+            warnings.append(f"{name} is not a setting and was ignored{hint}")
+    return warnings + old_variables(environment)

@@ -170,6 +170,8 @@ def test_refused_fields_are_refused_unless_unused(
 ) -> None:
     http, _ = app
     for value in (True, 17, "x", ["x"], {"x": 1}):
+        if value in field.harmless:  # the usual answer
+            continue
         refusal(http.post(path, json={**GOOD[path], field.name: value}), path, field.name)
     for value in (None, *field.harmless):
         assert effects(app, path, {field.name: value}) == effects(app, path, {})

@@ -27,6 +27,7 @@ from yaie.cli import (
     version,
 )
 from yaie.cli.dispatch import STORAGE_COMMANDS, edit_distance, with_command
+from yaie.old_names import advice_on
 
 _GLOBAL_FLAGS = ("--debug", "--quiet", "-q")
 _NEAR = 2  # edits between an unknown flag and one that is suggested
@@ -134,7 +135,8 @@ def _as_usage_error(error: typer.TyperException) -> failures.CommandFailed:
         typed = getattr(error, "option_name", "")
         near = [flag for flag in possible if edit_distance(typed, flag) <= _NEAR]
         error.possibilities = near  # type: ignore[attr-defined]
-    return failures.usage_error(error.format_message(), advice=f"{path} --help")
+    why = advice_on(getattr(error, "option_name", None) or "")
+    return failures.usage_error(error.format_message(), why=why, advice=f"{path} --help")
 
 
 def _discard_output() -> None:

@@ -22,6 +22,7 @@ from yaie.client.submission import Submission
 from yaie.config import BUILTIN_MODEL, ENGINE_SETTINGS, EngineConfig
 from yaie.errors import ConfigError, EngineUnavailable, RequestFailed, nearest_name_hint
 from yaie.models.folder import open_folder
+from yaie.old_names import advice_on
 from yaie.outputs import RequestOutput, StreamPiece, make_output, take_piece
 from yaie.progress import progress_bar
 from yaie.prompts import ReadPrompt, naming_index
@@ -32,6 +33,7 @@ from yaie.python.warm_up import WarmupConfig
 from yaie.setting import LARGEST_COUNT
 from yaie.stats import EngineStats
 from yaie.text.answer import Answer
+from yaie.text.template_setting import set_chat_template
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import EngineInfo, GenerationRequest, Grammar, SamplingParams, TokenDelta
 
@@ -72,6 +74,7 @@ class LocalEngine(Described):
         if not isinstance(tokenizer, Tokenizer):  # first: it fails sooner than the weights
             folder = open_folder(config.model)  # a refused model may lack a tokenizer
             tokenizer = load_tokenizer(Path(tokenizer or folder.path))
+        set_chat_template(tokenizer, config.chat_template)
         self._config = config
         self._warm_ups: list[WarmupConfig] = []
         core = load_engine_core(config)
@@ -282,7 +285,8 @@ def engine_config(
     """
     for name in settings:
         if name not in ENGINE_SETTINGS:
-            hint = nearest_name_hint(name, ENGINE_SETTINGS)
+            hint = f"; {advice}" if (advice := advice_on(name)) else ""
+            hint = hint or nearest_name_hint(name, ENGINE_SETTINGS)
             raise ConfigError(f"{name} is not a setting of the engine{hint}", param=name)
     if config is not None and not isinstance(config, EngineConfig):
         raise ConfigError(

@@ -115,7 +115,7 @@ class ChatTemplate:
         if (fault := self._tokenizer.chat_template_fault) is not None:
             raise InvalidRequest(
                 f"this model has {fault}; give it a prompt instead of messages "
-                "(/v1/completions, LLM.generate, yaie run --raw)",
+                "(/v1/completions, LLM.generate, yaie run --raw), or set --chat-template plain",
                 param="messages",
             )
         _check_shapes(tools, template_kwargs)
