@@ -13,28 +13,26 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
-from itertools import chain
 from os import PathLike
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 
 from server.drain import draining_signals
+from server.endpoints import EndpointConfig, make_router, open_paths, standard_endpoints
 from server.errors import MethodNotAllowed, NotFound, error_response
 from server.logs import configure_logs
 from server.metrics_listener import metrics_listener
 from server.middleware import (
-    METRICS,
-    OPEN_PATHS,
     ApiKeys,
     BodyLimit,
     RequestContext,
@@ -42,21 +40,7 @@ from server.middleware import (
 )
 from server.openapi import describe
 from server.operator_tools import OperatorTool
-from server.routes import (
-    about,
-    cache,
-    completions,
-    docs,
-    health,
-    messages,
-    models,
-    operator_tools,
-    render,
-    requests,
-    responses,
-    tokens,
-)
-from server.service import Service
+from server.service import Hook, Service
 from yaie.client.base import EngineClient
 from yaie.client.process import ProcessClient
 from yaie.config import (
@@ -70,32 +54,9 @@ from yaie.errors import ConfigError, InvalidRequest, YaieError
 
 logger = logging.getLogger(__name__)
 
+HOOK_S = 30.0  # limit of the hook at the end
 EXIT_S = 1.0  # far more than the event loop needs to end
 
-_ROUTERS = (
-    completions.router,
-    responses.router,
-    messages.router,
-    render.router,
-    requests.router,
-    tokens.router,
-    operator_tools.router,
-    cache.router,
-    models.router,
-    health.router,
-    about.router,
-    docs.router,
-)
-_ROUTES = tuple(chain.from_iterable(router.routes for router in _ROUTERS))
-# Paths that generate text.
-_GENERATING = [
-    route.path
-    for route in chain(completions.router.routes, responses.router.routes, messages.router.routes)
-    if isinstance(route, APIRoute)
-    and route.methods == {"POST"}
-    and "{" not in route.path
-    and not route.path.endswith(("_tokens", "/compact"))
-]
 # Endpoints of other servers, expected by clients, and not of this one.
 _NOT_SERVED = {
     *("assistants", "audio", "batches", "classify", "files", "fine_tuning", "images"),
@@ -121,18 +82,28 @@ def create_app(
     on_fatal: Callable[[YaieError], None] | None = None,
     *,
     tools: Sequence[OperatorTool | Callable[..., Any]] = (),
+    endpoints: Iterable[EndpointConfig] | None = None,
+    on_startup: Hook | None = None,
+    on_shutdown: Hook | None = None,
 ) -> FastAPI:
     """Build the application; the engine starts with its lifespan.
 
     `settings`: None reads `YAIE_*`; the name or the folder of a model reads the other settings
     there; an `EngineConfig` leaves the server's at their defaults. `make_client`: None runs the
     engine in a child process. `on_fatal` gets the error if an engine cannot start; None logs it,
-    stops the server as SIGTERM would, and ends the process with the error's exit code. `tools`:
-    functions that `/v1/tools` lists. Raises `ConfigError`.
+    stops the server as SIGTERM would, and ends the process with the error's exit code.
+
+    `tools`: functions that `/v1/tools` lists. `endpoints`: None serves the standard ones
+    (`server.endpoints`). `on_startup` runs before the engine starts, while the port is bound; its
+    error is that of a failed start. `on_shutdown` runs once, after the requests have ended and
+    before the engine stops. Raises `ConfigError`.
     """
     warnings = [] if isinstance(settings, EngineConfig) else unknown_variables()
-    settings = _settings_of(settings)
-    service = Service(settings, make_client or _process_client(settings), on_fatal or _stop, tools)
+    settings = settings_of(settings)
+    service = Service(settings, make_client or process_client(settings), on_fatal or _stop, tools)
+    registry = standard_endpoints() if endpoints is None else tuple(endpoints)
+    router = make_router(registry)
+    routes = tuple(router.routes)
     app = FastAPI(
         title=settings.server_name,
         description=settings.server_description,
@@ -142,24 +113,24 @@ def create_app(
         docs_url=None,  # FastAPI's page loads its scripts from another host; see routes/docs.py
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
-        middleware=_layers(settings, service),
+        middleware=_layers(settings, service, registry, routes),
     )
+    app.state.endpoints = registry
+    app.state.routes = routes
+    app.state.hooks = (on_startup, on_shutdown)
     app.state.service = service
     app.state.warnings = warnings
     app.state.ends_process = on_fatal is None
-    document = functools.cache(lambda: describe(app, settings))
+    document = functools.cache(lambda: describe(app, open_paths(registry, settings), settings))
     app.openapi = document  # type: ignore[method-assign]
-    for router in _ROUTERS:
-        app.include_router(router)
+    app.include_router(router)
     app.add_exception_handler(YaieError, _answer_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     return app
 
 
-def _settings_of(
-    given: AppSettings | None,
-) -> Settings:
+def settings_of(given: object) -> Settings:
     """Return the settings of an application. Raises `ConfigError`."""
     if isinstance(given, Settings):
         return given
@@ -189,7 +160,8 @@ def check_no_tls(settings: Settings) -> None:
         )
 
 
-def _process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
+def process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
+    """Return the maker of clients that run an engine in a child process."""
     return lambda config: ProcessClient(config, stall_s=settings.stall_s)
 
 
@@ -199,8 +171,13 @@ def _stop(error: YaieError) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _layers(settings: Settings, service: Service) -> list[Middleware]:
-    layers = [Middleware(RequestContext, service.metrics, _ROUTES, settings.root_path)]
+def _layers(
+    settings: Settings,
+    service: Service,
+    endpoints: Sequence[EndpointConfig],
+    routes: Sequence[BaseRoute],
+) -> list[Middleware]:
+    layers = [Middleware(RequestContext, service.metrics, routes, settings.root_path)]
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     if origins:
         layers.append(
@@ -212,9 +189,9 @@ def _layers(settings: Settings, service: Service) -> list[Middleware]:
                 expose_headers=EXPOSED_HEADERS,
             )
         )
-    open_paths = OPEN_PATHS - ({METRICS} if settings.metrics_auth else set())
+    open_to_all = open_paths(endpoints, settings)
     layers.append(
-        Middleware(ApiKeys, settings.api_keys, open_paths, service.metrics.refused_keys.inc)
+        Middleware(ApiKeys, settings.api_keys, open_to_all, service.metrics.refused_keys.inc)
     )
     layers.append(Middleware(BodyLimit, max_bytes=settings.max_body_bytes))
     return layers
@@ -227,13 +204,24 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     for warning in app.state.warnings:
         logger.warning("%s", warning)
     with draining_signals(service), metrics_listener(service):
-        service.start()
+        on_startup, on_shutdown = app.state.hooks
+        service.start(on_startup)
         try:
             yield
         finally:
-            await asyncio.shield(service.stop())
+            await asyncio.shield(_end(service, on_shutdown))
         if app.state.ends_process and service.failure is not None:
             await _exit(service.failure.exit_code)
+
+
+async def _end(service: Service, on_shutdown: Hook | None) -> None:
+    """Run the hook, then stop the engines, also if the hook fails or takes too long."""
+    try:
+        if on_shutdown is not None:
+            await asyncio.wait_for(on_shutdown(), HOOK_S)
+    except Exception as error:
+        logger.exception("the on_shutdown hook failed: %s", str(error) or type(error).__name__)
+    await service.stop()
 
 
 async def _exit(code: int) -> None:
@@ -266,7 +254,7 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
             request.scope,
         )
         response.headers.update(error.headers or {})  # Allow with the methods of one route only
-        routes = routes_at(_ROUTES, request.scope)
+        routes = routes_at(request.app.state.routes, request.scope)
         # A path of its own comes before one with a variable, as /v1/responses/{id}.
         if routes := [each for each in routes if "{" not in getattr(each, "path", "{")] or routes:
             methods = set[str]().union(*(getattr(route, "methods", ()) for route in routes))
@@ -281,10 +269,13 @@ def _advice(request: Request) -> str:
     path = request.scope["path"].removeprefix(root)
     inner = "/" + path.strip("/").removeprefix("v1/")
     for meant in (f"/v1{inner}", inner):
-        if meant != path and routes_at(_ROUTES, {**request.scope, "path": root + meant}):
+        if meant != path and routes_at(
+            request.app.state.routes, {**request.scope, "path": root + meant}
+        ):
             return f"did you mean {root[:200] + meant[:200]!r}?"
     if inner.split("/")[1] in _NOT_SERVED:
-        return f"this server generates text, at {' and '.join(_GENERATING)}"
+        generating = [each.path for each in request.app.state.endpoints if each.generates]
+        return f"this server generates text, at {' and '.join(generating)}"
     return f"see {root[:200]}/docs for the endpoints"
 
 

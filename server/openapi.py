@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from fastapi import FastAPI
@@ -19,7 +20,7 @@ from server.errors import (
     messages_error_body,
     timed_out,
 )
-from server.middleware import METRICS, OPEN_PATHS, PROBES
+from server.middleware import PROBES
 from server.schemas.operation import ErrorAnswer, MessagesErrorAnswer
 from yaie import errors
 from yaie.errors import YaieError
@@ -44,6 +45,8 @@ _TAGS = {
     "render": "Token ids of requests, for routers",
     "operation": "Probes, metrics and statistics",
     "about": "The server itself",
+    "tools": "Functions that the operator has registered",
+    "extensions": "Endpoints that the operator has added",
 }
 _KEYS = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "The API key"},
@@ -111,14 +114,18 @@ _ERRORS: dict[str, tuple[str, YaieError]] = {
 _READING = frozenset({"400", "404", "408", "413", "415", "500", "503", "504"})
 
 
-def describe(app: FastAPI, settings: ServerConfig) -> dict[str, Any]:
-    """Return the document of the application."""
+def describe(app: FastAPI, open_paths: Collection[str], settings: ServerConfig) -> dict[str, Any]:
+    """Return the document of the application; `open_paths` need no key."""
     document = get_openapi(
         title=app.title,
         version=app.version,
         description=app.description or _ABOUT,
         routes=app.routes,
-        tags=[{"name": name, "description": meaning} for name, meaning in _TAGS.items()],
+        tags=[
+            {"name": name, "description": meaning}
+            for name, meaning in _TAGS.items()
+            if any(name in getattr(route, "tags", ()) for route in app.routes)
+        ],
     )
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
@@ -130,7 +137,6 @@ def describe(app: FastAPI, settings: ServerConfig) -> dict[str, Any]:
         name: {"description": meaning, "schema": {"type": "string"}}
         for name, meaning in _HEADERS.items()
     }
-    open_paths = OPEN_PATHS - ({METRICS} if settings.metrics_auth else set())
     if settings.auth_ui:  # the page shows its Authorize button for these schemes
         components["securitySchemes"] = _KEYS
         keys: list[dict[str, list[str]]] = [{name: []} for name in _KEYS]

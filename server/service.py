@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -51,6 +51,7 @@ from yaie.types import EngineState
 logger = logging.getLogger(__name__)
 
 WRITING_THREADS = 2  # separate: requests must not wait behind large responses
+Hook = Callable[[], Awaitable[object]]
 _Body = TypeVar("_Body")
 _Result = TypeVar("_Result")
 
@@ -172,8 +173,16 @@ class Service:
         """Number of completion requests in flight."""
         return len(self._active)
 
-    def start(self) -> None:
-        """Begin to start every model, unless each is loaded at its first request; return."""
+    def start(self, before: Hook | None = None) -> None:
+        """Begin to start every model, unless each is loaded at its first request; return.
+
+        `before` runs first. Its error is that of a failed start.
+        """
+        if before is not None:
+            for model in self.models.values():
+                model.residence = Residence.STARTING
+            self._starting = [asyncio.create_task(self._start_after(before), name="yaie-hook")]
+            return
         if self.settings.lazy_load:
             return
         for model in self.models.values():
@@ -183,6 +192,17 @@ class Service:
             asyncio.create_task(self._start(model), name=f"yaie-start {model.name}")
             for model in self.models.values()
         ]
+
+    async def _start_after(self, hook: Hook) -> None:
+        try:
+            await hook()
+        except Exception as error:
+            logger.exception("the on_startup hook failed")
+            self.fail(StartupError(f"on_startup failed: {type(error).__name__}: {error}"))
+            return
+        for model in self.models.values():
+            model.residence = Residence.ABSENT
+        self.start()
 
     async def _start(self, model: ServedModel) -> None:
         try:

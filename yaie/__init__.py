@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from server.api_server import ApiServer
+    from server.endpoints import EndpointConfig
     from yaie.config import EngineConfig
     from yaie.errors import YaieError
     from yaie.llm import LLM, Engine
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LLM",
+    "ApiServer",
     "AsyncLLM",
     "Choice",
     "CompletionOutput",
+    "EndpointConfig",
     "Engine",
     "EngineAdapter",
     "EngineConfig",
@@ -52,10 +56,12 @@ __all__ = [
 
 _HOMES = {
     "LLM": "yaie.llm",
+    "ApiServer": "server.api_server",
     "AsyncLLM": "yaie.python.async_llm",
     "Choice": "yaie.python.choose",
     "CompletionOutput": "yaie.outputs",
     "Engine": "yaie.llm",
+    "EndpointConfig": "server.endpoints",
     "EngineAdapter": "yaie.python.adapter",
     "EngineConfig": "yaie.config",
     "Fork": "yaie.python.fork",

@@ -60,5 +60,5 @@ def test_the_built_in_model_is_named_as_on_the_command_line(
 
 
 def test_another_type_is_refused_with_the_forms() -> None:
-    with pytest.raises(ConfigError, match="the name of a model, an EngineConfig or Settings"):
+    with pytest.raises(ConfigError, match="an EngineConfig or Settings, not int"):
         create_app(5)  # type: ignore[arg-type]

@@ -31,9 +31,13 @@ from yaie.errors import YaieError
 from yaie.process.gc_pause import gc_paused_then_frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from fastapi import FastAPI
 
     from yaie.config import EngineConfig, Settings
+
+    MakeApp = Callable[[Settings, Callable[[YaieError], None]], FastAPI]
 
 # After the drain, for clients that have not sent or read all of their data.
 CLOSE_S = 5
@@ -217,8 +221,13 @@ def _stop_by_hangup(number: int, frame: FrameType | None) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-def run_server(settings: Settings, listener: socket.socket) -> None:
-    """Serve until a signal. Raises the error of an engine that cannot start."""
+def run_server(
+    settings: Settings, listener: socket.socket, make_app: MakeApp | None = None
+) -> None:
+    """Serve until a signal. Raises the error of an engine that cannot start.
+
+    `make_app(settings, on_fatal)` returns the application; None makes the standard one.
+    """
     with gc_paused_then_frozen():
         import uvicorn
 
@@ -232,7 +241,7 @@ def run_server(settings: Settings, listener: socket.socket) -> None:
         failures.append(error)
         server.should_exit = True
 
-    app = create_app(settings, on_fatal=stop)
+    app = make_app(settings, stop) if make_app else create_app(settings, on_fatal=stop)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
