@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = {
     "yaie.types": 0,
     "yaie.config": 0,
+    "yaie.config_file": 0,
     "yaie.default_sampling": 0,
     "yaie.old_names": 0,
     "yaie.server_config": 0,

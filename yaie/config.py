@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
+from yaie import config_file
 from yaie.errors import ConfigError, nearest_name_hint
 from yaie.old_names import advice_on, old_variables
 from yaie.server_config import ServerConfig
@@ -224,11 +226,11 @@ class Settings(ServerConfig, EngineConfig):
 SETTINGS = settings_of(Settings)
 
 
-def load_settings(**overrides: object) -> Settings:
-    """Read the settings from keyword arguments, then from the environment.
+def load_settings(config: Path | None = None, **overrides: object) -> Settings:
+    """Read the settings from keyword arguments, then the environment, then a file.
 
-    Text is parsed; choices are accepted in any case. An override of None and an empty variable
-    count as unset.
+    `config`: None takes that of `YAIE_CONFIG`, if any. Text is parsed; choices are accepted in
+    any case. An override of None and an empty variable count as unset.
 
     Raises:
         ConfigError: an override is unknown, or a value is wrong; the message names its source.
@@ -239,10 +241,13 @@ def load_settings(**overrides: object) -> Settings:
             hint = hint or nearest_name_hint(name, SETTINGS)
             raise ConfigError(f"{name} is not a setting{hint}", param=name)
     values, problems = {}, []
+    path, in_file = settings_in_file(config)
     for name, each in SETTINGS.items():
         given, source = overrides.get(name), each.flag
         if given is None:
             given, source = variable_value(each.variable), each.variable
+        if given is None:
+            given, source = in_file.get(name), f"{name} in {path}"
         if given is None:
             continue
         values[name] = each.parse(given) if isinstance(given, str) else given
@@ -253,6 +258,16 @@ def load_settings(**overrides: object) -> Settings:
     if problems:
         raise ConfigError("; ".join(problems))
     return Settings(**values)  # type: ignore[arg-type]
+
+
+def settings_in_file(path: Path | None = None) -> tuple[Path | None, dict[str, object]]:
+    """Return a settings file, by default that of `YAIE_CONFIG`, and its values by setting.
+
+    Raises `ConfigError`.
+    """
+    if path is None and (named := variable_value(config_file.VARIABLE)) is not None:
+        path = Path(named)
+    return path, {} if path is None else config_file.read_config_file(path, SETTINGS)
 
 
 def variable_value(variable: str) -> str | None:
@@ -279,8 +294,8 @@ def is_service_link(variable: str, value: str) -> bool:
     return variable.endswith("_PORT") and _SERVICE_ADDRESS.fullmatch(value) is not None
 
 
-# Read by the command line: the address of a running server, and the display of tracebacks.
-CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_DEBUG"})
+# Not settings: the address of a running server, the settings file, the display of tracebacks.
+CLIENT_VARIABLES = frozenset({"YAIE_BASE_URL", "YAIE_CONFIG", "YAIE_DEBUG"})
 # Read by the kernel library (`yaie.kernels.loader`): off, or the instruction set to use.
 LIBRARY_VARIABLES = frozenset({"YAIE_KERNELS"})
 

@@ -37,7 +37,7 @@ def test_each_setting_is_shown_with_its_source_and_no_secret(
     monkeypatch.setenv("YAIE_API_KEY", "sesame")
     monkeypatch.delenv("YAIE_EVICTION", raising=False)
     shown = {setting["name"]: setting for setting in settings_with_sources()}
-    variables = ["YAIE_BASE_URL", "YAIE_DEBUG", "YAIE_KERNELS"]
+    variables = ["YAIE_BASE_URL", "YAIE_CONFIG", "YAIE_DEBUG", "YAIE_KERNELS"]
     assert list(shown) == [*SETTINGS, *variables]
     assert shown["policy"] == {"name": "policy", "value": "lpm", "source": "YAIE_POLICY"}
     assert shown["eviction"] == {"name": "eviction", "value": "adaptive", "source": "default"}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from yaie.config import Settings
 
 Status = Literal["ok", "warning", "failed"]
-_SECRET_SETTINGS = ("api_key",)
+_SECRET_SETTINGS = ("api_key", "admin_key", "tool_key")
 _MARKS = {"ok": "ok  ", "warning": "note", "failed": "FAIL"}
 
 
@@ -72,15 +72,26 @@ def run_check(name: str, check: Callable[[], tuple[Status, str]]) -> Check:
 
 def settings_with_sources() -> list[dict[str, Any]]:
     """Return every setting and variable with its value and its source."""
-    from yaie.config import CLIENT_VARIABLES, LIBRARY_VARIABLES, SETTINGS, variable_value
+    from yaie.config import (
+        CLIENT_VARIABLES,
+        LIBRARY_VARIABLES,
+        SETTINGS,
+        settings_in_file,
+        variable_value,
+    )
 
     shown = []
+    path, in_file = settings_in_file()
     for name, setting in SETTINGS.items():
-        given = variable_value(setting.variable)
-        value = setting.default if given is None else setting.parse(given)
+        given: object = variable_value(setting.variable)
+        source = setting.variable
+        if given is None:
+            given, source = in_file.get(name), str(path)
+        value = setting.parse(given) if isinstance(given, str) else given
+        if given is None:
+            value, source = setting.default, "default"
         if name in _SECRET_SETTINGS and value:
             value = "(set)"
-        source = "default" if given is None else setting.variable
         shown.append({"name": name, "value": value, "source": source})
     for variable in sorted(CLIENT_VARIABLES | LIBRARY_VARIABLES):  # read elsewhere, as they are
         given = os.environ.get(variable) or None

@@ -15,6 +15,7 @@ from yaie.cli import (
     cache,
     chat,
     completion,
+    config,
     demo,
     doctor,
     failures,
@@ -55,14 +56,16 @@ app.command("pull")(storage.pull)
 app.command("list")(storage.list_models)
 app.command("show")(storage.show)
 app.command("rm")(storage.remove)
+app.add_typer(config.app, name="config")
 app.command("tokenize")(tokenize.tokenize)
 app.command("version")(version.version)
 COMMANDS = (
-    *("run", "chat", "serve", "demo", "bench", "cache", "doctor", "models", "tokenize", "version"),
+    *("run", "chat", "serve", "demo", "bench", "cache", "config", "doctor", "models"),
+    *("tokenize", "version"),
     *STORAGE_COMMANDS,
 )
 # Bare words that may follow a command.
-_GROUPS = (bench.app, cache.app)
+_GROUPS = (bench.app, cache.app, config.app)
 _NAMES = ("builtin", *(each.name for group in _GROUPS for each in group.registered_commands))
 
 

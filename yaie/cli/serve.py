@@ -56,6 +56,10 @@ def serve(
         ),
     ] = None,
     *,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="file of settings: YAML, TOML or JSON [YAIE_CONFIG]"),
+    ] = None,
     settings: dict[str, Any],
 ) -> None:
     """Serve a model over the OpenAI API. Every flag is also a YAIE_* variable.
@@ -65,13 +69,13 @@ def serve(
     from yaie.config import load_settings
     from yaie.model_list import engine_configs
 
-    loaded = load_settings(**name_models(name, settings))
+    loaded = load_settings(config, **name_models(name, settings))
     configs = engine_configs(loaded)
     warn_of_unknown_variables()
     check_tls(loaded)
     with bind(loaded.host, loaded.port) as listener:
-        for config in configs:
-            check_model(config.model)
+        for each in configs:
+            check_model(each.model)
         introduce(loaded, configs, listener)
         run_server(loaded, listener)
 
