@@ -76,6 +76,7 @@ class RateLimited(YaieError):
     status = 429
     type = "rate_limit_error"
     code = "rate_limit_exceeded"
+    retry_after_s = 1.0
 
 
 class WrongMediaType(errors.InvalidRequest):
