@@ -42,6 +42,7 @@ from server.openapi import describe
 from server.operator_tools import OperatorTool
 from server.service import Hook, Service
 from yaie.client.base import EngineClient
+from yaie.client.child import EngineProcess
 from yaie.client.process import ProcessClient
 from yaie.config import (
     ENGINE_SETTINGS,
@@ -162,7 +163,8 @@ def check_no_tls(settings: Settings) -> None:
 
 def process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
     """Return the maker of clients that run an engine in a child process."""
-    return lambda config: ProcessClient(config, stall_s=settings.stall_s)
+    spawn = functools.partial(EngineProcess.spawn, warms_up=settings.warmup)
+    return lambda config: ProcessClient(config, stall_s=settings.stall_s, spawn=spawn)
 
 
 def _stop(error: YaieError) -> None:

@@ -236,11 +236,17 @@ class _EngineCollector(Collector):
         share = GaugeMetricFamily(
             "yaie_kv_utilization", "Share of the slots used by live sequences", labels=names
         )
+        warm_up = GaugeMetricFamily(
+            "yaie_warm_up_seconds",
+            "Seconds of the first answer before the engine was ready; 0 without one",
+            labels=names,
+        )
         for labels, info, each in described:
+            warm_up.add_metric(labels, info.warm_up_s)
             about.add_metric([str(getattr(info, name)) for name in _INFO_LABELS], 1.0)
             slots.add_metric(labels, info.num_slots)
             share.add_metric(labels, each.stats.num_live_slots / max(1, info.num_slots))
-        yield from (about, slots, share)
+        yield from (about, slots, share, warm_up)
 
 
 def _statistic(field: str, snapshot: Snapshot) -> float:

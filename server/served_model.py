@@ -5,6 +5,7 @@ Several models may share a `Service`.
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import logging
 import time
@@ -22,12 +23,14 @@ from yaie.errors import (
     EngineDraining,
     EngineStarting,
     EngineUnavailable,
+    InvalidRequest,
     YaieError,
 )
 from yaie.models.folder import names_repository, open_folder
 from yaie.models.folder_process import find_folder
 from yaie.stats import EngineStats
 from yaie.text.abilities import TemplateAbilities, abilities_of
+from yaie.text.chat import ChatTemplate
 from yaie.text.template_setting import set_chat_template
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
 from yaie.types import EngineInfo, EngineState
@@ -199,6 +202,7 @@ class ServedModel:
             self.abilities = await self._run_in_thread(
                 abilities_of, tokenizer, self._config.tool_call_parser
             )
+            await self._run_in_thread(_render_once, tokenizer)
             self._tokenizer = tokenizer
         info = await self._client.wait_ready()
         weights = info.dtype + (f", {info.quantization}" if info.quantization else "")
@@ -240,6 +244,12 @@ class ServedModel:
         if state is EngineState.UNLOADED:
             raise EngineStarting("the model is not loaded; send the request again")
         raise EngineDied(_sentence("the engine is being restarted", reason, "retry in a moment"))
+
+
+def _render_once(tokenizer: Tokenizer) -> None:
+    """Compile the chat template while the engine loads, so that no request waits for it."""
+    with contextlib.suppress(InvalidRequest):  # no template, or one that wants more than this
+        ChatTemplate(tokenizer).render([{"role": "user", "content": "Hello"}])
 
 
 def _sentence(fact: str, reason: str, advice: str = "") -> str:

@@ -32,6 +32,9 @@ class ServerConfig:
     unload_idle_s: Annotated[
         float, About("seconds without a request after which a model is unloaded; 0: never", least=0)
     ] = 0.0
+    warmup: Annotated[
+        bool, About("compute a first answer before the server is ready, so that none waits for it")
+    ] = True
     host: Annotated[str, About("address to listen on")] = "127.0.0.1"
     port: Annotated[int, About("port to listen on; 0 takes any free one", least=0, most=65535)] = (
         8000

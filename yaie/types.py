@@ -280,6 +280,7 @@ class EngineInfo:
     graph_sizes: tuple[int, ...] = ()  # rows of captured decode steps
     graph_bytes: int = 0
     graph_capture_s: float = 0.0
+    warm_up_s: float = 0.0  # seconds of the first batch, before the engine was ready; 0: none
     vocab_size: int
     max_model_len: int  # longest prompt plus completion, in tokens
     num_slots: int

@@ -48,6 +48,7 @@ def _state_json(service: Service) -> dict[str, Any]:
         "kv_utilization": stats.num_live_slots / max(1, info.num_slots) if info else 0.0,
         "device": info.device if info else None,
         "attention_backend": info.attention_backend if info else None,
+        "warm_up_s": round(info.warm_up_s, 3) if info else None,
     }
 
 

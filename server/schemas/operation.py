@@ -39,6 +39,8 @@ class StateAnswer(Documented):
     """Part of the slots that live sequences use, 0 to 1."""
     device: str | None
     attention_backend: str | None
+    warm_up_s: float | None
+    """Seconds of the first answer before the engine was ready; 0: none."""
 
 
 class ModelState(Documented):

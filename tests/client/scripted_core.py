@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from yaie.client.worker import main
 from yaie.config import EngineConfig
-from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelNotFound
+from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelNotFound, StartupError
 from yaie.queries import Answer, DescribeCache, Explanation, FlushCache, Query
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta
@@ -51,6 +52,7 @@ class ScriptedCore:
     def __init__(self, config: EngineConfig) -> None:
         _act_at_load(config)
         self.info = INFO
+        self.model = config.model
         self.closed = False
         self.expected: list[ExpectedPrompt] = []
         self._running: dict[str, GenerationRequest] = {}
@@ -95,6 +97,11 @@ class ScriptedCore:
                         finish_reason="abort",
                     )
                 )
+
+    def warm_up(self) -> None:
+        if self.model == "cold":
+            raise StartupError("the model was loaded, but its first answer failed: as asked")
+        self.info = replace(self.info, warm_up_s=0.5)
 
     def expect(self, prompt: ExpectedPrompt) -> None:
         self.expected.append(prompt)

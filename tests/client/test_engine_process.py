@@ -63,6 +63,20 @@ async def test_a_process_answers_and_its_steps_are_shared() -> None:
         assert client.stats.num_steps < 300
 
 
+async def test_a_warm_up_comes_before_ready_and_its_fault_is_that_of_the_start() -> None:
+    spawn = partial(SPAWN, warms_up=True)
+    client = ProcessClient(EngineConfig(model="scripted"), spawn=spawn)
+    await client.start()
+    assert (await client.wait_ready(30)).warm_up_s == 0.5
+    await client.close()
+    client = ProcessClient(EngineConfig(model="cold"), spawn=spawn)
+    await client.start()
+    with pytest.raises(StartupError, match="its first answer failed: as asked"):
+        await client.wait_ready(30)
+    assert client.state is EngineState.FAILED
+    await client.close()
+
+
 @pytest.mark.parametrize("level", [0, 15, logging.WARNING])
 async def test_a_process_starts_at_any_log_level_of_its_parent(
     level: int, monkeypatch: pytest.MonkeyPatch

@@ -39,6 +39,7 @@ INFO = EngineInfo(
     kv_dtype="float32",
     device="cpu",
     attention_backend="reference",
+    warm_up_s=0.25,
     vocab_size=420,
     max_model_len=256,
     num_slots=1024,

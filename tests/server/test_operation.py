@@ -86,9 +86,11 @@ def test_ready_and_busy(make_app: MakeApp) -> None:
             "reason": "",
             "model": "tiny",
             "restarts": 0,
+            "warm_up_s": 0.25,
         }
         == found
     )
+    assert "\nyaie_warm_up_seconds 0.25\n" in http.get("/metrics").text
     engine.stats = EngineStats(num_running=2)
     response = http.get("/health")
     assert (response.status_code, response.json()["state"]) == (200, "busy")

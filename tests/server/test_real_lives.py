@@ -46,6 +46,9 @@ def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> 
     assert server.get("/liveness").status_code == 200
     assert server.post("/v1/completions", {"prompt": "x"}).status_code == 503
     server.wait_ready()
+    fresh = server.stats()
+    assert fresh["info"]["warm_up_s"] > 0
+    assert (fresh["stats"]["num_steps"], fresh["stats"]["num_nodes"]) == (0, 0)
 
     async def crowd() -> list[httpx.Response]:
         async with httpx.AsyncClient(timeout=WAIT_S) as http:
@@ -81,8 +84,9 @@ def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> 
 
 
 def test_a_second_signal_ends_requests_in_flight(start: Callable[..., Server]) -> None:
-    server = start(YAIE_DRAIN_S="300")
+    server = start(YAIE_DRAIN_S="300", YAIE_WARMUP="off")
     server.wait_ready()
+    assert server.stats()["info"]["warm_up_s"] == 0
     body = {"prompt": "the", "max_tokens": 2000, "stream": True, "ignore_eos": True}
     with server.post("/v1/completions", body, stream=True) as response:
         assert response.status_code == 200, response.text

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
+from transformers.utils.chat_template_utils import _compile_jinja_template
 
 from server.served_model import ServedModel
 from server.service import Service
@@ -16,12 +17,17 @@ from yaie.errors import StartupError
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import EngineState
 
+Pair = tuple[TestClient, Service, ScriptedClient]
+
 
 @pytest.fixture
-def pair(
-    make_app: MakeApp, tiny_model_dir: Path, tokenizer: Tokenizer
-) -> tuple[TestClient, Service, ScriptedClient]:
+def pair(make_app: MakeApp, tiny_model_dir: Path, tokenizer: Tokenizer) -> Pair:
     """Ready service with two models."""
+    return with_another(make_app, tiny_model_dir, tokenizer)
+
+
+def with_another(make_app: MakeApp, tiny_model_dir: Path, tokenizer: Tokenizer) -> Pair:
+    """Load a second model into a ready service."""
     http, _ = make_app()
     service: Service = http.app.state.service  # type: ignore[attr-defined]
     engine = ScriptedClient(tokenizer.encode("second"))
@@ -31,9 +37,6 @@ def pair(
     http.portal.call(model.load)
     service.models[model.name] = model
     return http, service, engine
-
-
-Pair = tuple[TestClient, Service, ScriptedClient]
 
 
 def test_each_model_answers_with_its_own_engine(pair: Pair) -> None:
@@ -46,6 +49,19 @@ def test_each_model_answers_with_its_own_engine(pair: Pair) -> None:
     assert text_of(model="other") == "second"
     assert text_of(model="tiny") == text_of() == text_of(model="") == "The tree 🙂 plan."
     assert len(engine.requests) == 1
+
+
+def test_no_request_waits_for_the_chat_template(
+    make_app: MakeApp, tiny_model_dir: Path, tokenizer: Tokenizer
+) -> None:
+    compiled = _compile_jinja_template.cache_info
+    _compile_jinja_template.cache_clear()
+    http, *_ = with_another(make_app, tiny_model_dir, tokenizer)
+    before = compiled().misses
+    assert before
+    body = {"model": "other", "messages": [{"role": "user", "content": "x"}]}
+    assert http.post("/v1/chat/completions", json=body).status_code == 200
+    assert compiled().misses == before
 
 
 def test_every_model_is_listed(pair: Pair) -> None:

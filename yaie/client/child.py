@@ -54,13 +54,16 @@ class EngineProcess(asyncio.Protocol):
         on_message: Callable[[ToParent], None],
         *,
         module: str = WORKER_MODULE,
+        warms_up: bool = False,
     ) -> EngineProcess:
         """Start a process to load `config`; `on_message` gets its messages, on this loop.
+
+        `warms_up`: it computes a first batch before it is ready.
 
         Raises `OSError` if the process cannot be started, and the errors of `encode` for a setting
         without a wire form.
         """
-        start = encode(Start(config, logger.getEffectiveLevel()))
+        start = encode(Start(config, logger.getEffectiveLevel(), warms_up))
         process = cls(on_message)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:

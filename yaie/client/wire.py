@@ -29,6 +29,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
 
     config: EngineConfig
     log_level: int = logging.INFO  # a number: not every level has a name
+    warms_up: bool = False
 
 
 class Submit(msgspec.Struct, frozen=True, tag=True):

@@ -107,6 +107,8 @@ def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> 
     try:
         with gc_paused_then_frozen():
             core = load(start.config)
+            if start.warms_up:
+                core.warm_up()
     except StartupError as error:
         channel.send(Failed(type(error).__name__, error.message, error.exit_code, error.param))
         return error.exit_code

@@ -32,6 +32,7 @@ from yaie.engine.sampling_state import SamplingState
 from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
+from yaie.engine.warm_up import warm_up
 from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
@@ -93,6 +94,11 @@ class EngineCore:
         self._seeds = secrets.SystemRandom() if config.seed is None else random.Random(config.seed)
         self._num_failed_steps = 0
         self._audited_at = 0
+
+    def warm_up(self) -> None:
+        """See `Core.warm_up`."""
+        patient = replace(self._config, queue_timeout_s=0.0)
+        self.info = replace(self.info, warm_up_s=warm_up(EngineCore(patient, self.executor)))
 
     # -- requests -------------------------------------------------------------------------------
 

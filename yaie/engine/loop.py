@@ -36,6 +36,12 @@ class Core(Protocol):
     def abort(self, request_id: str, index: int | None = None) -> None:
         """End a request or one of its sequences; ignore an unknown id."""
 
+    def warm_up(self) -> None:
+        """Compute a first batch, before any request, and note its seconds in `info`.
+
+        Tree and statistics stay empty. Raises `StartupError`.
+        """
+
     def use_tokenizer(self, tokenizer: Tokenizer) -> None:
         """Read grammars with `tokenizer`, before any request."""
 
