@@ -41,6 +41,7 @@ from server.middleware import (
 from server.openapi import describe
 from server.operator_tools import OperatorTool
 from server.service import Hook, Service
+from server.tracing import TracedRequests, Tracing, tracing_of
 from yaie.client.base import EngineClient
 from yaie.client.child import EngineProcess
 from yaie.client.process import ProcessClient
@@ -103,6 +104,7 @@ def create_app(
     settings = settings_of(settings)
     service = Service(settings, make_client or process_client(settings), on_fatal or _stop, tools)
     registry = standard_endpoints() if endpoints is None else tuple(endpoints)
+    tracing = tracing_of(settings)
     router = make_router(registry)
     routes = tuple(router.routes)
     app = FastAPI(
@@ -114,12 +116,13 @@ def create_app(
         docs_url=None,  # FastAPI's page loads its scripts from another host; see routes/docs.py
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
-        middleware=_layers(settings, service, registry, routes),
+        middleware=_layers(settings, service, registry, routes, tracing),
     )
     app.state.endpoints = registry
     app.state.routes = routes
     app.state.hooks = (on_startup, on_shutdown)
     app.state.service = service
+    app.state.tracing = tracing
     app.state.warnings = warnings
     app.state.ends_process = on_fatal is None
     document = functools.cache(lambda: describe(app, open_paths(registry, settings), settings))
@@ -178,8 +181,12 @@ def _layers(
     service: Service,
     endpoints: Sequence[EndpointConfig],
     routes: Sequence[BaseRoute],
+    tracing: Tracing | None,
 ) -> list[Middleware]:
     layers = [Middleware(RequestContext, service.metrics, routes, settings.root_path)]
+    if tracing is not None:
+        generating = [each.path for each in endpoints if each.generates]
+        layers.append(Middleware(TracedRequests, tracing, generating))
     origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
     if origins:
         layers.append(
@@ -211,12 +218,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await asyncio.shield(_end(service, on_shutdown))
+            await asyncio.shield(_end(service, on_shutdown, app.state.tracing))
         if app.state.ends_process and service.failure is not None:
             await _exit(service.failure.exit_code)
 
 
-async def _end(service: Service, on_shutdown: Hook | None) -> None:
+async def _end(service: Service, on_shutdown: Hook | None, tracing: Tracing | None) -> None:
     """Run the hook, then stop the engines, also if the hook fails or takes too long."""
     try:
         if on_shutdown is not None:
@@ -224,6 +231,8 @@ async def _end(service: Service, on_shutdown: Hook | None) -> None:
     except Exception as error:
         logger.exception("the on_shutdown hook failed: %s", str(error) or type(error).__name__)
     await service.stop()
+    if tracing is not None:
+        await tracing.close()
 
 
 async def _exit(code: int) -> None:

@@ -32,6 +32,7 @@ from server.streaming import (
     first_pieces,
     unless_gone,
 )
+from server.tracing import trace_of
 from server.translate import Call, Translator
 from yaie.sampling_fields import Real, Whole
 from yaie.types import SAMPLING_FIELDS
@@ -115,9 +116,10 @@ class Endpoint(Generic[Body]):
                     else:
                         call = None
                 if call is None:  # an idle engine waits for no load of another model
-                    used.enter_context(
-                        await service.use(asked.model, request.receive, asked.deadline)
-                    )
+                    with trace_of(request.scope).step("load"):
+                        used.enter_context(
+                            await service.use(asked.model, request.receive, asked.deadline)
+                        )
                     call = await self._translate(request, service, asked)
             except (ClientDisconnect, ClientGone):
                 return Response(status_code=CLIENT_CLOSED)
@@ -142,7 +144,8 @@ class Endpoint(Generic[Body]):
         return Response(written, headers=_ignored(call), media_type="application/json")
 
     async def _read(self, request: Request, service: Service) -> _Asked[Body]:
-        body = self.prepare(request, await read_body(request, self.schema))
+        with trace_of(request.scope).step("read"):
+            body = self.prepare(request, await read_body(request, self.schema))
         wanted_s = getattr(body, "request_timeout_s", None)  # checked by the translator
         timeout_s = service.settings.request_timeout_s
         if isinstance(wanted_s, int | float) and 0 < wanted_s < timeout_s:
@@ -153,6 +156,13 @@ class Endpoint(Generic[Body]):
         return _Asked(body, model, deadline, timeout_s)
 
     async def _translate(self, request: Request, service: Service, asked: _Asked[Body]) -> Call:
+        trace = trace_of(request.scope)
+        with trace.step("translate"):
+            call = await self._call(request, service, asked)
+        trace.asked(call)
+        return call
+
+    async def _call(self, request: Request, service: Service, asked: _Asked[Body]) -> Call:
         # The client may leave while its body waits for a text thread.
         work = service.translate(asked.model, self.translate, asked.body, asked.deadline)
         call = await unless_gone(request.receive, work)
@@ -182,6 +192,7 @@ class Endpoint(Generic[Body]):
         model, http_id = asked.model, request.state.request_id
         generation = service.open(model, call, http_id, asked.deadline, asked.timeout_s)
         generation.at_close.append(lambda: visit.leave(generation.usage))
+        generation.at_close.append(lambda: trace_of(request.scope).generated(generation))
         headers = {**_ignored(call), **service.response_cache.watch(generation)}
         is_handed_over = False
         try:

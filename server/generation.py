@@ -89,6 +89,7 @@ class Generation:
         self._parts: list[Part] = []  # of the answer, for the next turn
         self._token_ids: list[int] = []
         self._closed = False
+        self.outcome = ""  # in the metrics' words, once it is closed
         self.at_close: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -183,6 +184,11 @@ class Generation:
             cached_tokens=sum(usage.cached_tokens for usage in usages),
             reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
         )
+
+    @property
+    def finish_reasons(self) -> list[str]:
+        """Kinds of ends that its choices came to."""
+        return sorted(self._reasons)
 
     @property
     def seconds(self) -> float:
@@ -369,6 +375,7 @@ class Generation:
             outcome = error.code or "error"
         else:
             outcome = "disconnect"
+        self.outcome = outcome
         usage = self.usage
         total_s = time.monotonic() - self._started_at
         has_waited = isinstance(error, RequestTimedOut)

@@ -156,6 +156,13 @@ class ServerConfig:
         ),
     ] = None
     metrics_auth: Annotated[bool, About("require an API key for the metrics too")] = False
+    traces: Annotated[
+        str,
+        About(
+            "address of the OTLP/HTTP collector that traces are sent to",
+            unset="that of OTEL_EXPORTER_OTLP_ENDPOINT",
+        ),
+    ] = ""
     server_name: Annotated[str, About("name of the server, in its documents")] = "YAIE"
     server_description: Annotated[
         str, About("description of the server, in its documents", unset="that of the API")
@@ -181,6 +188,12 @@ class ServerConfig:
                 f"{given} is set without {missing}, so that the server would speak plain HTTP; "
                 "give both files for TLS, or neither",
                 param=missing,
+            )
+        if self.traces and not self.traces.startswith(("http://", "https://")):
+            raise ConfigError(
+                f"traces is {self.traces!r}, which is no address; give one such as "
+                "http://localhost:4318",
+                param="traces",
             )
         parse_default_sampling(self.default_sampling)
         if self.root_path and (self.root_path[0] != "/" or self.root_path[-1] == "/"):

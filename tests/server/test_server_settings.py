@@ -29,6 +29,7 @@ KEY = {"X-API-Key": "k"}
         ({"metrics_auth": True}, "needs a key"),
         ({"metrics_auth": True, "api_key": "k", "metrics_port": 0}, "has no keys"),
         ({"metrics_port": -2}, "at least -1"),
+        ({"traces": "localhost:4318"}, "give one such as http://localhost:4318"),
         ({"text_threads": 0}, "at least 1"),
     ],
 )
