@@ -44,6 +44,8 @@ FLOORS = {
     "yaie.llm": 7,
     "yaie.python": 7,
     "yaie.prompts": 7,
+    "yaie.prompt_kinds": 7,
+    "yaie.remote": 7,
     "yaie.request_arguments": 7,
     "yaie.outputs": 7,
     "yaie.progress": 7,
@@ -288,6 +290,8 @@ def test_names_of_yaie_are_loaded_on_first_use() -> None:
         "ours = [name for name in sys.modules if name.startswith('yaie.')]\n"
         "assert not ours, ours\n"
         "assert not {'torch', 'transformers', 'pydantic', 'numpy'} & set(sys.modules)\n"
+        "from yaie import AsyncClient, Client\n"
+        "assert not {'torch', 'transformers', 'tokenizers', 'numpy'} & set(sys.modules)\n"
         "from yaie import LLM, SamplingParams\n"
         "assert LLM.__module__ == 'yaie.llm' and SamplingParams.__module__ == 'yaie.types'\n"
         "assert 'torch' not in sys.modules\n"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from yaie.python.inference_engine import InferenceEngine
     from yaie.python.prompt_output import PromptOutput, ReturnSample
     from yaie.python.warm_up import WarmupConfig
+    from yaie.remote.async_client import AsyncClient
+    from yaie.remote.client import Client
     from yaie.text.parts import ToolCall
     from yaie.types import Grammar, SamplingParams
 
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 __all__ = [
     "LLM",
     "ApiServer",
+    "AsyncClient",
     "AsyncLLM",
     "Choice",
+    "Client",
     "CompletionOutput",
     "EndpointConfig",
     "Engine",
@@ -57,8 +61,10 @@ __all__ = [
 _HOMES = {
     "LLM": "yaie.llm",
     "ApiServer": "server.api_server",
+    "AsyncClient": "yaie.remote.async_client",
     "AsyncLLM": "yaie.python.async_llm",
     "Choice": "yaie.python.choose",
+    "Client": "yaie.remote.client",
     "CompletionOutput": "yaie.outputs",
     "Engine": "yaie.llm",
     "EndpointConfig": "server.endpoints",

@@ -14,7 +14,8 @@ from typing import Any, Self
 
 from yaie.errors import RequestFailed
 from yaie.outputs import CompletionOutput, RequestOutput, StreamPiece
-from yaie.prompts import Message, Prompt, ReadPrompt
+from yaie.prompt_kinds import Message, Prompt
+from yaie.prompts import ReadPrompt
 from yaie.python.choose import (
     Choice,
     Edge,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from yaie.text.answer import Answer
 from yaie.text.parts import ToolCall, ToolCallPart, calls_of, reasoning_of, text_of
 from yaie.types import FinishReason, Timings, TokenLogprobs, Usage
+
+if TYPE_CHECKING:  # it loads the tokenizer
+    from yaie.text.answer import Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 from yaie.errors import InvalidRequest
+from yaie.prompt_kinds import is_conversation, plain_prompt
 from yaie.text.chat import ChatTemplate
 from yaie.text.formats.output_format import detect_format
 from yaie.text.formats.tool import tools_of
 from yaie.text.parts import OutputParser, PlainText
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import Grammar
-
-Prompt = str | Sequence[int] | Mapping[str, Any]
-Message = Mapping[str, Any]
-
-_BYTES = (bytes, bytearray)  # they iterate as integers but are meant as text
 
 
 def _unchanged(grammar: Grammar) -> Grammar:
@@ -46,18 +40,10 @@ class PromptReader:
 
     def read_prompt(self, prompt: object) -> ReadPrompt:
         """Read text, token ids, or a mapping with either. Raises `InvalidRequest`."""
-        if isinstance(prompt, Mapping):
-            token_ids = prompt.get("prompt_token_ids")  # None is the same as a missing key
-            prompt = prompt.get("prompt") if token_ids is None else token_ids
-        if isinstance(prompt, str):
-            return ReadPrompt(prompt, tuple(self._tokenizer.encode(prompt)))
-        if isinstance(prompt, Iterable) and not isinstance(prompt, _BYTES):
-            return ReadPrompt(None, _as_token_ids(prompt))
-        raise InvalidRequest(
-            "a prompt must be text, a list of token ids, or a mapping with 'prompt' or"
-            f" 'prompt_token_ids', got {type(prompt).__name__}",
-            param="prompt",
-        )
+        plain = plain_prompt(prompt)
+        if isinstance(plain, str):
+            return ReadPrompt(plain, tuple(self._tokenizer.encode(plain)))
+        return ReadPrompt(None, plain)
 
     def read_conversation(
         self,
@@ -84,51 +70,3 @@ class PromptReader:
             return whole or grammar
 
         return ReadPrompt(text, token_ids, form.parser(known, thinking=thinking), shape)
-
-
-def is_conversation(value: object) -> TypeGuard[Sequence[Message]]:
-    """Return True for a list of messages, False for a prompt or several conversations."""
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        return False
-    return len(value) > 0 and all(isinstance(item, Mapping) and "role" in item for item in value)
-
-
-def list_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Any]:
-    """Return prompts in any of their forms as a list. Raises `InvalidRequest`."""
-    if isinstance(prompts, str | Mapping):
-        return [prompts]
-    if not isinstance(prompts, Iterable) or isinstance(prompts, _BYTES):
-        raise InvalidRequest(
-            f"prompts must be text, token ids, or a list of these, got {type(prompts).__name__}",
-            param="prompt",
-        )
-    listed = list(prompts)
-    if listed and all(_is_token_id(item) for item in listed):
-        return [listed]  # one prompt of token ids
-    return listed
-
-
-@contextlib.contextmanager
-def naming_index(index: int, count: int) -> Iterator[None]:
-    """Add the prompt's index to an `InvalidRequest`, if there are several prompts."""
-    try:
-        yield
-    except InvalidRequest as error:
-        if count > 1:
-            error.message = f"prompt {index}: {error.message}"
-            error.args = (error.message,)
-        raise
-
-
-def _is_token_id(item: object) -> bool:
-    """Return True for one integer. Arrays have `__index__` too, and are prompts."""
-    return hasattr(item, "__index__") and getattr(item, "ndim", 0) == 0
-
-
-def _as_token_ids(token_ids: Iterable[Any]) -> tuple[int, ...]:
-    """Return token ids as ints, also those of array libraries."""
-    with contextlib.suppress(TypeError):  # for a number, or a float of an array library
-        listed = list(token_ids)
-        if all(_is_token_id(token_id) for token_id in listed):
-            return tuple(map(operator.index, listed))
-    raise InvalidRequest("token ids must be integers", param="prompt")

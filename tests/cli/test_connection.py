@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.recording_server import RecordingServer, ask, recording_server
-from yaie.cli.connection import FoundServer, choose_key, find_server, read_url
+from yaie.cli.connection import FoundServer, choose_key, find_server, read_base
 from yaie.cli.failures import CommandFailed
 from yaie.cli.main import run_command_line
 from yaie.cli.remote import ServerAnswers
@@ -98,12 +98,12 @@ def test_an_address_of_this_machine_needs_no_scheme(host: str, server: Recording
     [
         ("[::1]:8000", "http://[::1]:8000"),
         ("localhost", "http://localhost"),
-        ("https://model.test/v1", "https://model.test/v1"),
+        ("https://model.test/v1", "https://model.test"),
         ("HTTP://model.test", "HTTP://model.test"),
     ],
 )
 def test_addresses_are_read_as_people_write_them(text: str, url: str) -> None:
-    assert read_url(text) == url
+    assert read_base(text) == url
 
 
 @pytest.mark.parametrize(

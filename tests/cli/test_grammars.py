@@ -14,8 +14,9 @@ import pytest
 
 from tests.cli.conftest import Cli
 from yaie.cli.failures import CommandFailed
-from yaie.cli.grammar_options import fields_of, grammar_of
+from yaie.cli.grammar_options import grammar_of
 from yaie.cli.main import run_command_line
+from yaie.remote.bodies import fields_of
 from yaie.types import Grammar
 
 SCHEMA = {

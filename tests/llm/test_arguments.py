@@ -22,7 +22,7 @@ from yaie.errors import (
     ModelNotFound,
     ModelUnsupported,
 )
-from yaie.prompts import list_prompts
+from yaie.prompt_kinds import list_prompts
 from yaie.text.tokenizer import load_tokenizer
 
 

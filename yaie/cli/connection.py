@@ -1,4 +1,4 @@
-"""Addresses and API keys of servers, and the search for a YAIE server on this machine.
+"""Addresses and API keys as typed, and the search for a YAIE server on this machine.
 
 Only a server that identifies itself as YAIE is used without being named.
 """
@@ -6,21 +6,21 @@ Only a server that identifies itself as YAIE is used without being named.
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import json
-import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from yaie.cli.failures import CommandFailed, usage_error
+from yaie.cli.failures import usage_error
+from yaie.remote.address import (
+    DEFAULT_PORT,
+    KEY_REFUSED,
+    WrongAddress,
+    base_url,
+    first_key,
+    key_header,
+    key_of,
+)
 
-if TYPE_CHECKING:
-    import requests
-
-DEFAULT_PORT = 8000
 PROBE_S = 0.05
-KEY_REFUSED = (http.client.UNAUTHORIZED, http.client.FORBIDDEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,85 +74,16 @@ def _get(
 
 
 def choose_key(typed: str | None, *, is_named: bool) -> str | None:
-    """Return the API key to send: --api-key, else YAIE_API_KEY, else OPENAI_API_KEY.
-
-    The last one belongs to a hosted service, so only a server that the user named gets it. Of
-    several keys, separated by commas, the first is sent.
-    """
-    if typed is not None and not _first_key(typed):
+    """Return the API key to send, that of `key_of`. Raises a usage error for an empty --api-key."""
+    if typed is not None and not first_key(typed):
         raise usage_error("--api-key holds no key", advice="--api-key KEY, or leave it out")
-    variables = ("YAIE_API_KEY", "OPENAI_API_KEY") if is_named else ("YAIE_API_KEY",)
-    candidates = (typed, *(os.environ.get(name) for name in variables))
-    return next((key for text in candidates if (key := _first_key(text or ""))), None)
+    return key_of(typed, is_named=is_named)
 
 
-def _first_key(text: str) -> str:
-    return next((key.strip() for key in text.split(",") if key.strip()), "")
-
-
-def key_header(key: str | None) -> dict[str, bytes]:
-    """Return the header with the key, in UTF-8 as the server reads it (http.client: Latin-1)."""
-    return {"Authorization": f"Bearer {key}".encode()} if key else {}
-
-
-def read_url(text: str) -> str:
-    """Return the address of a server as typed; on this machine the scheme may be left out.
-
-    Raises a usage error for other text, and for another machine without a scheme: a guess of http
-    would send the key in clear text.
-    """
-    text = text.strip()
-    has_scheme = "://" in text
-    url = text if has_scheme else f"http://{text}"
+def read_base(text: str) -> str:
+    """Return the address of a server without the `/v1` at its end. Raises a usage error."""
     try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port  # reading an impossible port raises
-    except ValueError as error:
-        raise _not_an_address(text, str(error)) from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise _not_an_address(text, "it needs http:// or https:// and a host name")
-    if not (has_scheme or _is_this_machine(host)):
-        raise usage_error(
-            f"{text} could be http or https",
-            why="without a scheme, http:// is assumed for this machine only",
-            advice=f"--url https://{text}    or --url http://{text}",
-        )
-    return url
-
-
-def _not_an_address(text: str, why: str) -> CommandFailed:
-    return usage_error(
-        f"{text!r} is not a server address",
-        why=why,
-        advice=f"--url http://127.0.0.1:{DEFAULT_PORT}",
-    )
-
-
-def open_session(url: str, key: str | None) -> requests.Session:
-    """Return a session that sends the key and uses the environment's proxy for other machines.
-
-    `trust_env` would let a login in ~/.netrc replace the key and send requests for this machine
-    to a proxy, so the wanted parts of the environment are read here.
-    """
-    import requests
-    from requests.utils import get_environ_proxies
-
-    session = requests.Session()
-    session.trust_env = False
-    session.headers.update(key_header(key))
-    if not _is_this_machine(urlsplit(url).hostname or ""):
-        session.proxies.update(get_environ_proxies(url))
-    session.verify = (
-        os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
-    )
-    return session
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False  # a name of another machine
-    return address.is_loopback or address.is_unspecified
+        return base_url(text)
+    except WrongAddress as error:
+        advice = "    or ".join(f"--url {url}" for url in error.fix.split(" or "))
+        raise usage_error(error.fact, why=error.why, advice=advice) from None

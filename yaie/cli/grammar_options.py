@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -55,18 +55,6 @@ def grammar_of(schema: Path | None, regex: str | None, choices: list[str] | None
     if choices:
         return Grammar(kind="choice", source=json.dumps(choices), param="--choice")
     return None
-
-
-def fields_of(grammar: Grammar | None) -> dict[str, Any]:
-    """Return the fields of a request to a server; those of OpenAI where it has them."""
-    if grammar is None:
-        return {}
-    if grammar.kind == "json_schema":
-        schema = json.loads(grammar.source)
-        form = {"name": "answer", "schema": schema, "strict": True}
-        return {"response_format": {"type": "json_schema", "json_schema": form}}
-    value = json.loads(grammar.source) if grammar.kind == "choice" else grammar.source
-    return {"structured_outputs": {grammar.kind: value}}
 
 
 def _of_file(path: Path) -> Grammar:

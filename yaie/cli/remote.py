@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Generator, Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from yaie.cli.answers import AnswerStream, FinishedAnswer, Question, ReasoningOnScreen
-from yaie.cli.connection import KEY_REFUSED, open_session, read_url
+from yaie.cli.connection import read_base
 from yaie.cli.failures import FAILED, SERVER_UNREACHABLE, USAGE, CommandFailed, usage_error
-from yaie.cli.grammar_options import fields_of
 from yaie.cli.sampling_options import SamplingOptions
 from yaie.errors import EngineUnavailable, InvalidRequest
+from yaie.remote.address import KEY_REFUSED, open_session
+from yaie.remote.bodies import fields_of
+from yaie.remote.replies import (
+    StreamBroke,
+    as_object,
+    context_lengths,
+    error_of,
+    events_of,
+    root_cause,
+    usage_of,
+)
 from yaie.types import Grammar, Usage
 
 if TYPE_CHECKING:
@@ -27,10 +36,6 @@ _NO_SUCH_ROUTE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatu
 _STATUSES = {kind.type: kind.status for kind in (InvalidRequest, EngineUnavailable)}
 
 
-class _StreamBroke(Exception):
-    """The connection ended in the middle of an answer."""
-
-
 class ServerAnswers:
     """A model behind an OpenAI-compatible server.
 
@@ -40,7 +45,7 @@ class ServerAnswers:
 
     def __init__(self, url: str, model: str | None = None, *, key: str | None = None) -> None:
         self.explains_cache = False  # its answers tell how far the prompt was cached
-        self.url = read_url(url).rstrip("/").removesuffix("/v1")
+        self.url = read_base(url)
         self._http = open_session(self.url, key)
         self._model = model or self._first_model()
 
@@ -78,7 +83,7 @@ class ServerAnswers:
     def post(self, route: str, body: dict[str, Any]) -> dict[str, Any]:
         """Return the JSON object with which the server answers a body."""
         try:
-            return _object(self._send("POST", route, json=body).json())
+            return as_object(self._send("POST", route, json=body).json())
         except ValueError:
             raise self._not_openai(f"its {route} answers no JSON") from None
 
@@ -108,9 +113,10 @@ class ServerAnswers:
             with self._begin(route, body, shrinks_to_fit) as reply:
                 for event in self._events(reply):
                     for choice in event.get("choices") or ():
-                        part = _object(choice) if raw else _object(_object(choice).get("delta"))
+                        whole = as_object(choice)
+                        part = whole if raw else as_object(whole.get("delta"))
                         piece = part.get("text" if raw else "content")
-                        reason = _object(choice).get("finish_reason") or reason
+                        reason = whole.get("finish_reason") or reason
                         thought = part.get("reasoning_content")
                         if (piece or thought) and first_s is None:
                             first_s = time.perf_counter() - began
@@ -121,11 +127,11 @@ class ServerAnswers:
                             text += piece
                             yield piece
                     if event.get("usage"):
-                        usage = _usage(event["usage"])
-                        explanation = _object(event["usage"]).get("cache_explanation")
+                        usage = usage_of(event["usage"])
+                        explanation = as_object(event["usage"]).get("cache_explanation")
             if not reason:
-                raise _StreamBroke("the stream ended without a finish reason")
-        except _StreamBroke as broke:
+                raise StreamBroke("the stream ended without a finish reason")
+        except StreamBroke as broke:
             raise self._unreachable(str(broke), in_answer=bool(text)) from broke.__cause__
         total_s = time.perf_counter() - began
         return FinishedAnswer(
@@ -160,28 +166,17 @@ class ServerAnswers:
             return {}
         counted = {"model": self._model, "prompt": prompt, "max_tokens": 1}
         try:
-            reply = _object(self._send("POST", "/v1/completions", json=counted).json())
+            reply = as_object(self._send("POST", "/v1/completions", json=counted).json())
         except ValueError:  # not JSON
             return {}
-        prompt_tokens = _usage(reply.get("usage")).prompt_tokens
+        prompt_tokens = usage_of(reply.get("usage")).prompt_tokens
         return {"max_tokens": longest - prompt_tokens} if prompt_tokens else {}
 
     def _events(self, reply: requests.Response) -> Iterator[dict[str, Any]]:
-        import requests
-
-        try:
-            for line in reply.iter_lines():
-                if not line.startswith(b"data:"):
-                    continue
-                data = line[len(b"data:") :].strip()
-                if data == b"[DONE]":
-                    return
-                event = _object(json.loads(data))
-                if event.get("error"):  # some servers send "error": null in every event
-                    raise self._refused(_exit_code_in_stream(event["error"]), event["error"])
-                yield event
-        except (requests.RequestException, ValueError) as error:
-            raise _StreamBroke(str(error)) from error
+        for event in events_of(reply):
+            if event.get("error"):  # some servers send "error": null in every event
+                raise self._refused(_exit_code_in_stream(event["error"]), event["error"])
+            yield event
 
     def _first_model(self) -> str:
         models = self._context_lengths()
@@ -193,9 +188,8 @@ class ServerAnswers:
         """Return each model's context length, or None if the server does not report it."""
         reply = self._send("GET", "/v1/models")
         try:
-            listed = reply.json()["data"]
-            return {str(model["id"]): _whole(model.get("max_model_len")) for model in listed}
-        except (ValueError, LookupError, TypeError, AttributeError):
+            return context_lengths(reply.json())
+        except ValueError:
             raise self._not_openai("its /v1/models is not a list of models") from None
 
     def _send(self, method: str, route: str, **options: Any) -> requests.Response:
@@ -206,13 +200,10 @@ class ServerAnswers:
                 method, self.url + route, timeout=(_CONNECT_S, None), **options
             )
         except requests.RequestException as error:
-            raise self._unreachable(_root_cause(error)) from error
+            raise self._unreachable(root_cause(error)) from error
         if reply.ok:
             return reply
-        try:
-            detail = reply.json()["error"]
-        except (ValueError, LookupError, TypeError):
-            detail = None
+        detail = error_of(reply)
         if not detail and reply.status_code in _NO_SUCH_ROUTE:
             raise self._not_openai(f"it answered {method} {route} with HTTP {reply.status_code}")
         raise self._refused(
@@ -259,40 +250,10 @@ class ServerAnswers:
 
 def _exit_code_in_stream(detail: Any) -> int:
     """Return the exit code of an error event; some servers put the status into its `code`."""
-    detail = _object(detail)
+    detail = as_object(detail)
     status = _STATUSES.get(str(detail.get("type")), detail.get("code"))
     return _exit_code(status) if isinstance(status, int) else FAILED
 
 
 def _exit_code(status: int) -> int:
     return _EXIT_CODES.get(status, USAGE if 400 <= status < 500 else FAILED)
-
-
-def _usage(usage: Any) -> Usage:
-    """Return the server's token counts; 0 for those it left out."""
-    counts = _object(usage)
-    details = _object(counts.get("prompt_tokens_details"))
-    return Usage(
-        prompt_tokens=_whole(counts.get("prompt_tokens")) or 0,
-        completion_tokens=_whole(counts.get("completion_tokens")) or 0,
-        cached_tokens=_whole(details.get("cached_tokens")) or 0,
-    )
-
-
-def _root_cause(error: BaseException) -> str:
-    """Return the operating system's message, which requests wraps several times."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, OSError) and seen.strerror:
-            return str(seen.strerror)
-        seen = seen.__cause__ or seen.__context__
-    return str(error)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    """Return a JSON object, or an empty one in place of null or another type."""
-    return value if isinstance(value, dict) else {}
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) else None

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Protocol
 
-from yaie.prompts import Message
+from yaie.prompt_kinds import Message
 from yaie.python.async_llm import AsyncLLM
 from yaie.python.prompt_forms import OnePrompt, Sampling, is_list_of_prompts, sampling_of
 from yaie.python.prompt_output import Gathered, ReturnSample

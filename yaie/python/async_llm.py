@@ -18,7 +18,8 @@ from yaie.config import BUILTIN_MODEL, EngineConfig
 from yaie.errors import EngineUnavailable, YaieError
 from yaie.models.folder import open_folder
 from yaie.outputs import RequestOutput, StreamPiece, make_output, take_piece
-from yaie.prompts import Message, Prompt, ReadPrompt, naming_index
+from yaie.prompt_kinds import Message, Prompt, naming_index
+from yaie.prompts import ReadPrompt
 from yaie.python.described import Described
 from yaie.python.local_engine import engine_config
 from yaie.python.request_maker import CallOptions, RequestMaker, Tools

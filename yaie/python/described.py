@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from yaie.config import EngineConfig
-from yaie.prompts import Message, is_conversation
+from yaie.prompt_kinds import Message, is_conversation
 from yaie.python.prompt_forms import is_tokens, kind_of
 from yaie.python.refusals import WrongType, as_builtin_errors
 from yaie.python.request_maker import RequestMaker

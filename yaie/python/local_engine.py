@@ -25,7 +25,8 @@ from yaie.models.folder import open_folder
 from yaie.old_names import advice_on
 from yaie.outputs import RequestOutput, StreamPiece, make_output, take_piece
 from yaie.progress import progress_bar
-from yaie.prompts import ReadPrompt, naming_index
+from yaie.prompt_kinds import naming_index
+from yaie.prompts import ReadPrompt
 from yaie.python.built_module import is_module, written
 from yaie.python.described import Described
 from yaie.python.request_maker import NO_OPTIONS, CallOptions, RequestMaker

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from yaie.errors import InvalidRequest
-from yaie.prompts import Message, is_conversation
+from yaie.prompt_kinds import Message, is_conversation
 from yaie.python.refusals import WrongType, as_builtin_errors
 from yaie.types import SamplingParams
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from yaie.outputs import take_piece
-from yaie.text.answer import Answer
 from yaie.types import FinishReason, Timings, Usage
+
+if TYPE_CHECKING:  # it loads the tokenizer
+    from yaie.text.answer import Answer
 
 
 class PromptOutput(BaseModel):

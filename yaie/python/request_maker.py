@@ -13,15 +13,8 @@ from typing import Any
 from yaie.config import EngineConfig
 from yaie.engine.validation import validate_request
 from yaie.errors import InvalidRequest
-from yaie.prompts import (
-    Message,
-    Prompt,
-    PromptReader,
-    ReadPrompt,
-    is_conversation,
-    list_prompts,
-    naming_index,
-)
+from yaie.prompt_kinds import Message, Prompt, is_conversation, list_prompts, naming_index
+from yaie.prompts import PromptReader, ReadPrompt
 from yaie.text.answer import Answer
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import EngineInfo, GenerationRequest, Grammar, SamplingParams

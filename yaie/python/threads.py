@@ -14,11 +14,12 @@ Item = TypeVar("Item")
 
 async def in_thread(
     make: Callable[[Callable[[], bool]], Generator[Item, None, None]],
+    on_stop: Callable[[], None] = lambda: None,
 ) -> AsyncGenerator[Item, None]:
     """Run the generator that `make(is_stopped)` returns in a thread; yield its items.
 
-    Its error is raised here. Closing this one, or cancelling its task, sets `is_stopped`, and waits
-    for the generator to end.
+    Its error is raised here. Closing this one, or cancelling its task, sets `is_stopped`, calls
+    `on_stop`, which may interrupt the generator, and waits for it to end.
     """
     loop = asyncio.get_running_loop()
     items: asyncio.Queue[Item] = asyncio.Queue()
@@ -49,4 +50,6 @@ async def in_thread(
         finally:
             stopped.set()
             if not work.done():
+                on_stop()
                 await asyncio.wait([work])
+                work.exception()  # of an interrupted generator; its caller has gone

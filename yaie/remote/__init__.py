@@ -1,0 +1,1 @@
+"""A remote server through its OpenAI API: addresses, sending, replies, and `Client`."""

@@ -1,0 +1,160 @@
+"""`AsyncClient`: `Client` for an event loop. Its requests run in threads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+from yaie.outputs import RequestOutput, StreamPiece
+from yaie.prompt_kinds import Message, Prompt
+from yaie.python.threads import in_thread
+from yaie.remote.bodies import Sampling, chat_questions, text_questions
+from yaie.remote.client import Client, Grammars, Messages, one_question
+from yaie.remote.sending import Call
+from yaie.request_arguments import GrammarLike
+
+Result = TypeVar("Result")
+
+
+class AsyncClient:
+    """A server and one of its models, for asyncio; its arguments are those of `Client`.
+
+    At most `max_concurrent` requests are sent at a time, over all calls; the others wait.
+    Cancelling a task, or closing a stream, closes the connection, which ends the request at the
+    server.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        model: str | None = None,
+        *,
+        timeout_s: float = 600.0,
+        max_retries: int = 3,
+        max_concurrent: int = 16,
+    ) -> None:
+        self._client = Client(
+            url,
+            api_key,
+            model,
+            timeout_s=timeout_s,
+            max_retries=max_retries,
+            max_concurrent=max_concurrent,
+        )
+        self.url = self._client.url
+        self._places = asyncio.Semaphore(max_concurrent)
+
+    async def generate(
+        self,
+        prompts: Prompt | Sequence[Prompt],
+        sampling_params: Sampling | Sequence[Sampling] = None,
+        *,
+        grammar: Grammars = None,
+        **fields: Any,
+    ) -> list[RequestOutput]:
+        """Continue each prompt, as `Client.generate` does."""
+        questions = text_questions(prompts, sampling_params, grammar, fields)
+        return await self._each(self._client.numbered(questions))
+
+    async def chat(
+        self,
+        messages: Messages | Sequence[Messages],
+        sampling_params: Sampling | Sequence[Sampling] = None,
+        *,
+        grammar: Grammars = None,
+        **fields: Any,
+    ) -> list[RequestOutput]:
+        """Answer a conversation, or each of a list of them, as `Client.chat` does."""
+        questions = chat_questions(messages, sampling_params, grammar, fields)
+        return await self._each(self._client.numbered(questions))
+
+    async def stream(
+        self,
+        prompt: Prompt | Sequence[Message],
+        sampling_params: Sampling = None,
+        *,
+        grammar: GrammarLike | None = None,
+        **fields: Any,
+    ) -> AsyncGenerator[StreamPiece, None]:
+        """Continue one prompt or conversation; yield its pieces. Raises as `Client.stream` does."""
+        question, call = one_question(prompt, sampling_params, grammar, fields), Call()
+
+        def run(_: Callable[[], bool]) -> Generator[StreamPiece, None, None]:
+            yield from self._client.pieces(question, call)
+
+        async with self._places:
+            pieces = in_thread(run, call.cancel)
+            try:
+                async for piece in pieces:
+                    yield piece
+            finally:
+                await pieces.aclose()
+
+    async def count_tokens(
+        self,
+        content: Messages | Prompt,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+    ) -> int:
+        """Return the number of prompt tokens that a text or a conversation has."""
+        return await self._one(
+            lambda call: self._client.count_tokens(content, tools=tools, call=call)
+        )
+
+    async def explain(
+        self,
+        content: Messages | Prompt,
+        *,
+        compare_with: Messages | Prompt | None = None,
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """Return how many tokens of a prompt are cached, as `Client.explain` does."""
+        return await self._one(
+            lambda call: self._client.explain(
+                content, compare_with=compare_with, call=call, **fields
+            )
+        )
+
+    async def models(self) -> list[str]:
+        """Return the names of the server's models."""
+        return await self._one(lambda call: self._client.models(call=call))
+
+    async def health(self) -> dict[str, Any]:
+        """Return the server's state and load, also while it refuses requests."""
+        return await self._one(lambda call: self._client.health(call=call))
+
+    async def close(self) -> None:
+        """Close the connections that are kept alive."""
+        self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _one(self, work: Callable[[Call], Result]) -> Result:
+        """Return the result of a call in a thread; cancelling the task cancels it."""
+        call = Call()
+        results: list[Result] = []
+
+        def run(_: Callable[[], bool]) -> Generator[None, None, None]:
+            results.append(work(call))
+            yield
+
+        async with self._places:
+            async for _ in in_thread(run, call.cancel):
+                pass
+        return results[0]
+
+    async def _each(self, works: Sequence[Callable[[Call], Result]]) -> list[Result]:
+        """Return the results of several calls; a failure cancels the others."""
+        tasks = [asyncio.ensure_future(self._one(work)) for work in works]
+        try:
+            return list(await asyncio.gather(*tasks))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,307 @@
+"""`Client`: a model behind a YAIE server, or another OpenAI-compatible one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Self, TypeVar
+
+from yaie.errors import ConfigError, InvalidRequest, RequestFailed
+from yaie.outputs import RequestOutput, StreamPiece
+from yaie.prompt_kinds import Message, Prompt, is_conversation, naming_index
+from yaie.python.prompt_forms import OnePrompt, is_list_of_prompts
+from yaie.python.prompt_output import PromptOutput
+from yaie.python.refusals import as_builtin_errors
+from yaie.remote.address import DEFAULT_PORT, base_url, key_of
+from yaie.remote.bodies import (
+    Question,
+    Sampling,
+    chat_questions,
+    either_body,
+    text_questions,
+)
+from yaie.remote.gathering import GatheredReply, prompt_output_of
+from yaie.remote.replies import StreamBroke, as_whole, context_lengths, events_of
+from yaie.remote.sending import Call, Sender
+from yaie.request_arguments import GrammarLike
+
+Messages = str | Sequence[Message]
+Pieces = Generator[StreamPiece, None, RequestOutput]
+Grammars = GrammarLike | Sequence[GrammarLike | None] | None
+Result = TypeVar("Result")
+
+
+class Client:
+    """A server and one of its models. Free it with `close()` or use it as a context manager.
+
+    `url` is by default that of YAIE_BASE_URL, else this machine's port 8000. `api_key` is by
+    default that of YAIE_API_KEY; a named server also gets OPENAI_API_KEY. `model` is by default the
+    first that the server lists.
+
+    `timeout_s` is the longest silence of the server within a request. Requests refused with the
+    status 429 or 503 are sent again up to `max_retries` times, after a `Retry-After` of at most
+    30 s. Lists are sent as one request for each prompt, `max_concurrent` at a time.
+
+    Any thread may call it. Methods raise the server's refusals as the errors of `LLM`, and
+    `EngineUnavailable` without a server. The constructor raises `ConfigError`.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        model: str | None = None,
+        *,
+        timeout_s: float = 600.0,
+        max_retries: int = 3,
+        max_concurrent: int = 16,
+    ) -> None:
+        if not isinstance(max_concurrent, int) or max_concurrent < 1:
+            raise ConfigError(
+                f"max_concurrent must be a whole number from 1, got {max_concurrent!r:.40}",
+                param="max_concurrent",
+            )
+        named = url or os.environ.get("YAIE_BASE_URL")
+        self.url = base_url(named or f"http://127.0.0.1:{DEFAULT_PORT}")
+        self.max_concurrent = max_concurrent
+        key = key_of(api_key, is_named=named is not None)
+        self._sender = Sender(self.url, key, timeout_s, max_retries, max_concurrent)
+        self._model = model
+
+    def generate(
+        self,
+        prompts: Prompt | Sequence[Prompt],
+        sampling_params: Sampling | Sequence[Sampling] = None,
+        *,
+        grammar: Grammars = None,
+        **fields: Any,
+    ) -> list[RequestOutput]:
+        """Continue each prompt; return one output per prompt, in order.
+
+        Prompts are as in `LLM.generate`. Parameters are `SamplingParams`, whose fields at their
+        default are left to the server apart from `max_tokens`, `temperature` and `top_p`, or a
+        mapping of fields of the body. `fields` are further ones, such as `return_token_ids=True`.
+
+        The first refusal is raised, with the index of its prompt, and the others are cut. If the
+        engine fails on a request, its output has the cause in `error`.
+        """
+        return self._answers(text_questions(prompts, sampling_params, grammar, fields))
+
+    def chat(
+        self,
+        messages: Messages | Sequence[Messages],
+        sampling_params: Sampling | Sequence[Sampling] = None,
+        *,
+        grammar: Grammars = None,
+        **fields: Any,
+    ) -> list[RequestOutput]:
+        """Answer a conversation, or each of a list of them; return one output for each.
+
+        Text is one message of the user. `fields` are those of the body, such as `tools` and
+        `chat_template_kwargs`. The other arguments, and errors, are those of `generate`.
+        """
+        return self._answers(chat_questions(messages, sampling_params, grammar, fields))
+
+    def stream(
+        self,
+        prompt: Prompt | Sequence[Message],
+        sampling_params: Sampling = None,
+        *,
+        grammar: GrammarLike | None = None,
+        **fields: Any,
+    ) -> Pieces:
+        """Continue one prompt or conversation; yield its pieces, and return the whole output.
+
+        Leaving the loop closes the connection, which ends the request. The request is sent when the
+        first piece is read; then it raises as `generate` does, and `RequestFailed` if the engine
+        fails.
+        """
+        return self.pieces(one_question(prompt, sampling_params, grammar, fields), Call())
+
+    def process_prompt(
+        self, prompt: OnePrompt | Sequence[OnePrompt], sampling_params: Sampling = None
+    ) -> Any:
+        """Answer one prompt or conversation, or each of a list of them.
+
+        A single one gives a `PromptOutput`, a list a list of them in its order. They are streamed,
+        so that their times and rates are known. A refused prompt of a list has the reason in
+        `error`. Raises `TypeError` or `ValueError` for a single prompt that is refused.
+        """
+        if not is_list_of_prompts(prompt):
+            with as_builtin_errors():
+                return self._record(prompt, sampling_params, Call())
+        works = [partial(self._record_or_refusal, each, sampling_params) for each in prompt]
+        return self.each(works) if works else []
+
+    def count_tokens(
+        self,
+        content: Messages | Prompt,
+        *,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        call: Call | None = None,
+    ) -> int:
+        """Return the number of prompt tokens that a text or a conversation has."""
+        body = either_body(content) | ({} if tools is None else {"tools": list(tools)})
+        reply = self._ask("/v1/count_tokens", body, call or Call())
+        count = as_whole(reply.get("count"))
+        if count is None:
+            raise self._sender.not_openai("its /v1/count_tokens gives no count")
+        return count
+
+    def explain(
+        self,
+        content: Messages | Prompt,
+        *,
+        compare_with: Messages | Prompt | None = None,
+        call: Call | None = None,
+        **fields: Any,
+    ) -> dict[str, Any]:
+        """Return how many tokens of a prompt are cached, and why the rest is not.
+
+        `compare_with` is another prompt, whose first difference is shown. The keys are those of
+        `/v1/cache/explain`.
+        """
+        body = either_body(content) | fields
+        if compare_with is not None:
+            body["compare_with"] = either_body(compare_with)
+        return self._ask("/v1/cache/explain", body, call or Call())
+
+    def models(self, *, call: Call | None = None) -> list[str]:
+        """Return the names of the server's models."""
+        document = self._sender.document("GET", "/v1/models", call or Call())
+        try:
+            return list(context_lengths(document))
+        except ValueError:
+            raise self._sender.not_openai("its /v1/models is not a list of models") from None
+
+    def health(self, *, call: Call | None = None) -> dict[str, Any]:
+        """Return the server's state and load, also while it refuses requests."""
+        return self._sender.document(
+            "GET", "/health", call or Call(), accepted=(HTTPStatus.SERVICE_UNAVAILABLE,)
+        )
+
+    def close(self) -> None:
+        """Close the connections that are kept alive."""
+        self._sender.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def answer(self, question: Question, call: Call) -> RequestOutput:
+        """Return the output of one request, which `call` may cancel."""
+        gathered = GatheredReply(question, is_streamed=False)
+        try:
+            reply = self._ask(question.route, question.body, call)
+        except RequestFailed as error:
+            return gathered.failed(error.message)
+        for _ in gathered.take(reply):
+            pass
+        if not gathered.is_whole:
+            raise self._sender.not_openai(f"its {question.route} has no whole choice")
+        return gathered.output()
+
+    def pieces(self, question: Question, call: Call) -> Pieces:
+        """Yield the pieces of one request, which `call` may cancel; return its output."""
+        gathered = GatheredReply(question, is_streamed=True)
+        body = self._body(question.body, call) | {
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        with self._sender.sent("POST", question.route, call, body) as reply:
+            try:
+                for event in events_of(reply):
+                    if event.get("error"):  # some servers send "error": null in every event
+                        raise self._sender.stream_error(event["error"])
+                    yield from gathered.take(event)
+            except StreamBroke as broke:
+                call.check()
+                raise self._sender.broken(str(broke)) from broke
+        if not gathered.is_whole:
+            raise self._sender.broken("it has no finish reason")
+        return gathered.output()
+
+    def each(self, works: Sequence[Callable[[Call], Result]]) -> list[Result]:
+        """Return the results of several calls, `max_concurrent` at a time; a failure cuts all."""
+        if len(works) == 1:
+            return [works[0](Call())]
+        calls = [Call() for _ in works]
+        with ThreadPoolExecutor(self.max_concurrent, thread_name_prefix="yaie-call") as threads:
+            results = [threads.submit(work, call) for work, call in zip(works, calls, strict=True)]
+            try:
+                done, _ = wait(results, return_when=FIRST_EXCEPTION)
+                for result in done:
+                    result.result()
+                return [result.result() for result in results]
+            finally:  # also for Ctrl-C
+                for call in calls:
+                    call.cancel()
+
+    def numbered(self, questions: Sequence[Question]) -> list[Callable[[Call], RequestOutput]]:
+        """Return the calls that answer the questions; their refusals name the index."""
+        return [
+            partial(self._numbered, index, len(questions), question)
+            for index, question in enumerate(questions)
+        ]
+
+    def _numbered(self, index: int, count: int, question: Question, call: Call) -> RequestOutput:
+        with naming_index(index, count):
+            return self.answer(question, call)
+
+    def _answers(self, questions: Sequence[Question]) -> list[RequestOutput]:
+        return self.each(self.numbered(questions)) if questions else []
+
+    def _streamed(self, question: Question, call: Call) -> RequestOutput:
+        pieces = self.pieces(question, call)
+        while True:
+            try:
+                next(pieces)
+            except StopIteration as end:
+                output: RequestOutput = end.value
+                return output
+
+    def _record_or_refusal(self, prompt: object, sampling: Sampling, call: Call) -> PromptOutput:
+        try:
+            return self._record(prompt, sampling, call)
+        except InvalidRequest as error:
+            return PromptOutput.refused(error.message)
+
+    def _record(self, prompt: object, sampling: Sampling, call: Call) -> PromptOutput:
+        question = one_question(prompt, sampling, None, {})
+        try:
+            return prompt_output_of(self._streamed(question, call))
+        except RequestFailed as error:
+            return PromptOutput.refused(error.message)
+
+    def _ask(self, route: str, body: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        return self._sender.document("POST", route, call, self._body(body, call))
+
+    def _body(self, body: Mapping[str, Any], call: Call) -> dict[str, Any]:
+        if self._model is None:
+            listed = self.models(call=call)
+            if not listed:
+                raise self._sender.not_openai("it serves no model")
+            self._model = listed[0]
+        return {"model": self._model, **body}
+
+
+def one_question(
+    prompt: Any, sampling: Sampling, grammar: GrammarLike | None, fields: Mapping[str, Any]
+) -> Question:
+    """Return the request of one prompt or one conversation. Raises `InvalidRequest`."""
+    if is_conversation(prompt):
+        (question,) = chat_questions(prompt, sampling, grammar, fields)
+        return question
+    if is_list_of_prompts(prompt):
+        raise InvalidRequest(
+            "stream takes one prompt or one conversation of messages with a role; for a list of "
+            "them call generate or chat",
+            param="prompt",
+        )
+    (question,) = text_questions(prompt, sampling, grammar, fields)
+    return question
