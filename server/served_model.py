@@ -131,6 +131,15 @@ class ServedModel:
         return stats
 
     @property
+    def is_full(self) -> bool:
+        """True if its waiting queue takes no more requests."""
+        if self.info is None:
+            return False
+        stats, tokens = self.stats, self.info.max_waiting_tokens
+        has_many = bool(tokens) and stats.num_waiting_tokens >= tokens
+        return has_many or stats.num_waiting >= self.info.max_waiting
+
+    @property
     def last_step_age_s(self) -> float | None:
         """Seconds since steps were last seen, by a probe or a request; None before the first."""
         if not self.stats.num_steps:

@@ -143,10 +143,7 @@ class Service:
     @property
     def is_full(self) -> bool:
         """True if a model's waiting queue takes no more requests."""
-        return any(
-            model.info is not None and model.stats.num_waiting >= model.info.max_waiting
-            for model in self.models.values()
-        )
+        return any(model.is_full for model in self.models.values())
 
     @property
     def num_waiting(self) -> int:

@@ -271,6 +271,7 @@ class Translator:
         prompts = [
             self.prompts.encoded(prompt, body, name, max_tokens) for name, prompt in given.items()
         ]
+        self._check_waiting_tokens(prompts)
         echoes: tuple[str, ...] = ()
         if body.echo:
             echoes = tuple(
@@ -351,5 +352,17 @@ class Translator:
                 f"{num_prompts} prompts with n={n} exceed this server's capacity "
                 f"(max_running={running} sequences, max_waiting={waiting} requests); send fewer "
                 "prompts in one request",
+                param="prompt",
+            )
+
+    def _check_waiting_tokens(self, prompts: list[list[int]]) -> None:
+        """Refuse a call whose prompts together are more than the waiting queue ever takes."""
+        limit, rows = self._info.max_waiting_tokens, self._info.max_step_rows
+        total = sum(map(len, prompts))
+        if limit and len(prompts) > 1 and total > limit + rows:
+            raise InvalidRequest(
+                f"{len(prompts)} prompts of {total} tokens exceed this server's queue "
+                f"(max_waiting_tokens={limit}, and max_step_rows={rows}); send fewer prompts in "
+                "one request",
                 param="prompt",
             )

@@ -113,6 +113,14 @@ class EngineConfig:
             most=LARGEST_COUNT,
         ),
     ] = 4096
+    max_waiting_tokens: Annotated[
+        int,
+        About(
+            "tokens of waiting prompts beyond those of one step; more get a 429; 0 sets no limit",
+            least=0,
+            most=LARGEST_COUNT,
+        ),
+    ] = 0
     queue_timeout_s: Annotated[
         float, About("longest wait for admission in seconds; 0 sets no limit", least=0)
     ] = 0.0

@@ -71,6 +71,7 @@ class EngineStats:
     num_expected_prompts: Annotated[
         int, _gauge("Prompts of later turns that wait for idle moments")
     ] = 0
+    num_waiting_tokens: Annotated[int, _gauge("Tokens of waiting prompts")] = 0
     num_waiting_tenants: Annotated[int, _gauge("Tenants with a waiting request")] = 0
     oldest_wait_s: Annotated[
         float, _gauge("Time that the oldest waiting request has waited for admission")

@@ -293,6 +293,7 @@ class EngineInfo:
     max_step_rows: int
     max_running: int  # live sequences
     max_waiting: int  # waiting requests beyond those that fit; more are rejected
+    max_waiting_tokens: int = 0  # of their prompts, beyond those of a step; 0: no limit
     eos_token_ids: tuple[int, ...] = ()
     # Recommendations of the model's authors (temperature, top_p, ...): defaults of requests.
     default_sampling: dict[str, int | float] = field(default_factory=dict)

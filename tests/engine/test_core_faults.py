@@ -162,6 +162,25 @@ def test_a_refusal_carries_the_time_that_the_waiting_work_takes(make_core: MakeC
     assert refused.value.retry_after_s == pytest.approx(30.0)
 
 
+def test_a_queue_full_of_tokens_refuses_at_once(make_core: MakeCore) -> None:
+    """One step takes 16 tokens and 40 may wait; the first prompt enters an empty queue."""
+    core = make_core(max_waiting_tokens=40, max_step_rows=16, max_running=1)
+    core.add(ask("long", tokens_of(0, 60)))
+    with pytest.raises(Overloaded, match="60 tokens waiting, max_waiting_tokens=40"):
+        core.add(ask("late", tokens_of(1, 1)))
+    answers = Answers()
+    answers.take(core.step())  # the long one is admitted
+    for number, length in enumerate((30, 26)):
+        core.add(ask(f"r{number}", tokens_of(2 + number, length)))
+    assert core.stats.num_waiting_tokens == 56
+    with pytest.raises(Overloaded):
+        core.add(ask("late", tokens_of(1, 1)))
+    while core.has_work:
+        answers.take(core.step())
+    assert all(len(answers.tokens(name)) == 6 for name in ("long", "r0", "r1"))
+    assert core.stats.num_waiting_tokens == 0
+
+
 def test_a_burst_with_free_places_is_not_refused(make_core: MakeCore) -> None:
     core = make_core(max_waiting=1, max_running=8)
     answers = run(core, *(ask(f"r{number}", tokens_of(number, 20)) for number in range(8)))

@@ -97,6 +97,16 @@ def test_calls_beyond_the_capacity_are_refused(make_app: MakeApp) -> None:
     assert len(engine.requests) == 9  # without those of the refused calls
 
 
+def test_prompts_beyond_the_waiting_tokens_are_refused(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    engine.info = replace(INFO, max_waiting_tokens=6, max_step_rows=4)
+    assert len(complete(http, prompt=[[5, 6, 7, 8, 9], [5, 6, 7, 8, 9]])["choices"]) == 2
+    assert len(complete(http, prompt=[[5] * 11])["choices"]) == 1  # alone: an empty queue takes it
+    error = http.post("/v1/completions", json={"prompt": [[5] * 5, [6] * 6]}).json()["error"]
+    assert error["param"] == "prompt" and "2 prompts of 11 tokens" in error["message"]
+    assert len(engine.requests) == 3
+
+
 def test_a_stream_of_several(http: TestClient) -> None:
     chunks = stream(http, prompt=["a", "b"], n=2, stream_options={"include_usage": True})
     texts = [""] * 4

@@ -30,6 +30,14 @@ def test_each_state_has_one_of_five_statuses(state: EngineState) -> None:
     assert busy is (ServerStatus.BUSY if status is ServerStatus.READY else status)
 
 
+def test_a_queue_full_of_tokens_is_busy(make_app: MakeApp) -> None:
+    http, engine = make_app()
+    engine.info = replace(INFO, max_waiting_tokens=90)
+    for tokens, status in ((89, "ready"), (90, "busy")):
+        engine.stats = EngineStats(num_waiting=1, num_waiting_tokens=tokens)
+        assert http.get("/health").json()["server_status"] == status
+
+
 def test_a_full_queue_is_busy_and_changes_are_logged(
     make_app: MakeApp, caplog: pytest.LogCaptureFixture
 ) -> None:

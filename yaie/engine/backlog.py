@@ -10,10 +10,12 @@ import heapq
 import math
 from collections.abc import Callable
 
+from yaie.config import EngineConfig
 from yaie.engine.request import Request
 from yaie.engine.waits import Waits
-from yaie.errors import QueueTimedOut
+from yaie.errors import Overloaded, QueueTimedOut
 from yaie.stats import EngineStats
+from yaie.types import GenerationRequest
 
 RETRY_AFTER_S = (1.0, 600.0)  # least and most
 MEMORY_S = 60.0  # of step time: the weight of a step falls by e in it
@@ -81,7 +83,7 @@ class Backlog:
         self._deadlines: list[tuple[float, int, Request]] = []  # a heap; may hold those that left
         self._had_overdue = False  # after the last admission
         self.num_sequences = 0
-        self._prompt_tokens = 0
+        self.num_prompt_tokens = 0
         self._most_output = 0  # tokens, if every answer gets as long as its request allows
 
     def add(self, request: Request) -> None:
@@ -103,6 +105,30 @@ class Backlog:
         if len(self._deadlines) > 64 + 2 * len(self._waiting):
             self._deadlines = [entry for entry in self._deadlines if entry[2] in self._waiting]
             heapq.heapify(self._deadlines)
+
+    def check_room(
+        self, request: GenerationRequest, config: EngineConfig, num_free_places: int
+    ) -> None:
+        """Raise `Overloaded` if a new request finds the queue full.
+
+        Between two steps all new requests wait, so those with free places do not count against
+        `max_waiting`, nor those of one step's rows against `max_waiting_tokens`. A request finds
+        room in an empty queue, however long its prompt is.
+        """
+        waiting, limit = len(self._waiting), config.max_waiting
+        if waiting >= limit and self.num_sequences >= limit + num_free_places:
+            raise self._full(f"{waiting} waiting, max_waiting={limit}")
+        tokens, limit = self.num_prompt_tokens, config.max_waiting_tokens
+        total = tokens + len(request.prompt_token_ids)
+        if limit and waiting and total > limit + config.max_step_rows:
+            raise self._full(f"prompts of {tokens} tokens waiting, max_waiting_tokens={limit}")
+
+    def _full(self, counts: str) -> Overloaded:
+        after_s = self.retry_after_s
+        return Overloaded(
+            f"the waiting queue is full ({counts}); retry in {after_s:.0f} s",
+            retry_after_s=after_s,
+        )
 
     def oldest_wait_s(self, now: float) -> float:
         """Return the wait of the oldest request until now; 0 if none waits."""
@@ -141,14 +167,14 @@ class Backlog:
     def _count(self, request: Request, sign: int) -> None:
         sequences = len(request.sequences)
         self.num_sequences += sign * sequences
-        self._prompt_tokens += sign * len(request.prompt)
+        self.num_prompt_tokens += sign * len(request.prompt)
         self._most_output += sign * sequences * request.max_new_tokens
 
     @property
     def num_rows(self) -> float:
         """Rows that the waiting requests will need: uncached prompt tokens and answers."""
         output = min(self.num_sequences * self.rate.output_len, self._most_output)
-        return self._prompt_tokens * self.rate.uncached_share + output
+        return self.num_prompt_tokens * self.rate.uncached_share + output
 
     @property
     def retry_after_s(self) -> float:

@@ -33,7 +33,7 @@ from yaie.engine.scheduler import Scheduler
 from yaie.engine.step import ScheduledStep
 from yaie.engine.validation import validate_request
 from yaie.engine.warm_up import warm_up
-from yaie.errors import InvariantViolated, Overloaded, RequestFailed, YaieError
+from yaie.errors import InvariantViolated, RequestFailed, YaieError
 from yaie.kvcache.eviction import make_eviction_policy
 from yaie.kvcache.radix_tree import RadixTree
 from yaie.models.memory import is_out_of_memory, release_unused
@@ -97,7 +97,7 @@ class EngineCore:
 
     def warm_up(self) -> None:
         """See `Core.warm_up`."""
-        patient = replace(self._config, queue_timeout_s=0.0)
+        patient = replace(self._config, queue_timeout_s=0.0, max_waiting_tokens=0)
         self.info = replace(self.info, warm_up_s=warm_up(EngineCore(patient, self.executor)))
 
     # -- requests -------------------------------------------------------------------------------
@@ -156,7 +156,8 @@ class EngineCore:
         return bool(self._pending or self._grammars) or self.scheduler.has_work
 
     def _make_request(self, request: GenerationRequest) -> Request:
-        self._refuse_if_full()
+        scheduler = self.scheduler
+        scheduler.backlog.check_room(request, self._config, scheduler.num_free_places)
         max_new_tokens = validate_request(request, self.info, self._config.max_running)
         namespace = namespace_of(request.owner, request.cache_salt)
         if not self._config.prefix_cache:
@@ -177,24 +178,6 @@ class EngineCore:
             max_new_tokens=max_new_tokens,
             samplings=[first, *others],
         )
-
-    def _refuse_if_full(self) -> None:
-        """Raise `Overloaded` if the waiting queue is full.
-
-        Between two steps all new requests wait, so requests with free places do not count against
-        `max_waiting`. If the last admission ran out of slots, every place counts as taken.
-        """
-        scheduler, limit = self.scheduler, self._config.max_waiting
-        waiting = len(scheduler.waiting)
-        if waiting < limit:
-            return
-        if scheduler.backlog.num_sequences >= limit + scheduler.num_free_places:
-            after_s = scheduler.backlog.retry_after_s
-            raise Overloaded(
-                f"the waiting queue is full ({waiting} waiting, max_waiting={limit}); "
-                f"retry in {after_s:.0f} s",
-                retry_after_s=after_s,
-            )
 
     # -- a step ---------------------------------------------------------------------------------
 
@@ -331,6 +314,7 @@ class EngineCore:
             num_evicted_nodes=tree.num_evicted_nodes,
             num_evicted_tokens=tree.num_evicted_tokens,
             num_wanted_again_tokens=tree.num_wanted_again_tokens,
+            num_waiting_tokens=backlog.num_prompt_tokens,
             num_waiting_tenants=backlog.waits.num_waiting_tenants,
             oldest_wait_s=backlog.oldest_wait_s(now),
             waits=backlog.waits.report(now),

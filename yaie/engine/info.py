@@ -38,6 +38,7 @@ def describe_engine(config: EngineConfig, executor: Executor) -> EngineInfo:
         max_step_rows=config.max_step_rows,
         max_running=config.max_running,
         max_waiting=config.max_waiting,
+        max_waiting_tokens=config.max_waiting_tokens,
         eos_token_ids=metadata.eos_token_ids,
         default_sampling=dict(metadata.default_sampling),
     )
