@@ -18,4 +18,5 @@ except ConfigError as error:  # one line instead of a traceback through uvicorn
     code = (error.code or "").replace("_", "-")  # as `yaie serve` writes it
     sys.stderr.write(f"error[{code}]: {error.message}\n")
     sys.exit(error.exit_code)
-configure_logs(app.state.service.settings.log_level)  # for lines before the lifespan
+settings = app.state.service.settings
+configure_logs(settings.log_level, settings.log_format)  # for lines before the lifespan

@@ -166,7 +166,9 @@ def check_no_tls(settings: Settings) -> None:
 
 def process_client(settings: Settings) -> Callable[[EngineConfig], EngineClient]:
     """Return the maker of clients that run an engine in a child process."""
-    spawn = functools.partial(EngineProcess.spawn, warms_up=settings.warmup)
+    spawn = functools.partial(
+        EngineProcess.spawn, warms_up=settings.warmup, log_format=settings.log_format
+    )
     return lambda config: ProcessClient(config, stall_s=settings.stall_s, spawn=spawn)
 
 
@@ -209,7 +211,7 @@ def _layers(
 @contextlib.asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
-    configure_logs(service.settings.log_level)
+    configure_logs(service.settings.log_level, service.settings.log_format)
     for warning in app.state.warnings:
         logger.warning("%s", warning)
     with draining_signals(service), metrics_listener(service):

@@ -26,6 +26,7 @@ from server.errors import (
 from server.logprob_counts import num_logprobs, num_prompt_logprobs
 from server.metrics import Metrics
 from server.next_turns import EndedTurn
+from server.request_log import log_end
 from server.translate import Call
 from yaie.client.submission import Submission, Submitter
 from yaie.errors import RequestFailed, YaieError
@@ -381,17 +382,9 @@ class Generation:
         has_waited = isinstance(error, RequestTimedOut)
         is_lost = error is not None and self._first_at is None and not has_waited
         self._metrics.count_outcome(outcome, usage, total_s, is_lost=is_lost)
-        first_s = "-" if self._first_at is None else f"{self._first_at - self._started_at:.3f}"
-        logger.info(
-            "%s outcome=%s prompt=%d cached=%d completion=%d first_token_s=%s total_s=%.3f",
-            self._name,
-            outcome,
-            usage.prompt_tokens,
-            usage.cached_tokens,
-            usage.completion_tokens,
-            first_s,
-            total_s,
-        )
+        first_s = None if self._first_at is None else self._first_at - self._started_at
+        ids = self.http_id, self.call.response_id
+        log_end(*ids, outcome, usage, first_token_s=first_s, total_s=total_s)
 
 
 def _server_fault() -> RequestFailed:

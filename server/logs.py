@@ -10,7 +10,7 @@ from uvicorn.config import LOGGING_CONFIG
 from uvicorn.logging import ColourizedFormatter
 
 from server.middleware import OPEN_PATHS
-from yaie.process.log_format import LOG_FORMAT
+from yaie.process.log_format import LogFormat, make_formatter
 
 _OURS = ("server", "yaie")
 _UVICORN = ("uvicorn", "uvicorn.access")
@@ -18,13 +18,13 @@ _ACCESS = "uvicorn.access"
 _TARGET = 2  # of the arguments of an access record: client, method, target, version, status
 
 
-def configure_logs(level: str) -> None:
+def configure_logs(level: str, log_format: LogFormat = "text") -> None:
     """Show the lines of server and client, and give uvicorn's the same format.
 
     Handlers and formatters that the operator configured stay as they are. A second call changes
     nothing.
     """
-    formatter = logging.Formatter(LOG_FORMAT)
+    formatter = make_formatter(log_format)
     if not logging.getLogger().handlers:
         handler = logging.StreamHandler()
         handler.setFormatter(formatter)
@@ -49,10 +49,10 @@ def log_probes_at_debug(record: logging.LogRecord) -> bool:
     return logging.getLogger(record.name).isEnabledFor(logging.DEBUG)
 
 
-def uvicorn_log_config() -> dict[str, Any]:
+def uvicorn_log_config(log_format: LogFormat = "text") -> dict[str, Any]:
     """Return uvicorn's log configuration with our format, all of it on standard error."""
     config: dict[str, Any] = copy.deepcopy(LOGGING_CONFIG)
     for name in config["formatters"]:
-        config["formatters"][name] = {"format": LOG_FORMAT}
+        config["formatters"][name] = {"()": make_formatter, "log_format": log_format}
     config["handlers"]["access"]["stream"] = "ext://sys.stderr"  # stdout is for answers
     return config

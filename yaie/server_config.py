@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from yaie.default_sampling import parse_default_sampling
 from yaie.errors import ConfigError
+from yaie.process.log_format import LogFormat
 from yaie.setting import LARGEST_COUNT, LARGEST_SIZE, About, settings_of
 
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -124,6 +125,7 @@ class ServerConfig:
         float, About("seconds without a step after which an engine with work is restarted", above=0)
     ] = 300.0
     log_level: Annotated[LogLevel, About("least severe messages to log")] = "info"
+    log_format: Annotated[LogFormat, About("form of log lines")] = "text"
     cors_origins: Annotated[
         str, About("origins that browsers may call from; commas separate several")
     ] = ""

@@ -194,7 +194,12 @@ answers: st.SearchStrategy[Answer] = st.one_of(
     ),
 )
 to_child: st.SearchStrategy[ToChild] = st.one_of(
-    st.builds(Start, config=configs, log_level=st.integers(0, 1000)),
+    st.builds(
+        Start,
+        config=configs,
+        log_level=st.integers(0, 1000),
+        log_format=st.sampled_from(["text", "json"]),
+    ),
     requests.map(Submit.pack),
     st.builds(Abort, request_id=text, index=st.none() | st.integers(0, 127)),
     st.builds(Ask, number=counts, query=queries),

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import logging
 import logging.config
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from uvicorn.config import LOGGING_CONFIG
 
 from server.logs import configure_logs, uvicorn_log_config
+from server.request_log import log_end
+from yaie.process.log_format import JsonFormatter
+from yaie.types import Usage
 
 LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|DEBUG) \[\d+\] [a-z._]+: .+")
 NAMES = ("", "server", "yaie", "uvicorn", "uvicorn.error", "uvicorn.access")
@@ -82,3 +88,46 @@ def test_a_configured_log_is_left_alone() -> None:
         logging.getLogger("server.service").info("one")
         logging.getLogger("uvicorn.error").warning("two")
         assert log.getvalue().splitlines() == ["mine one", "mine two"]
+
+
+def test_every_line_is_a_json_object_with_its_fields() -> None:
+    message = "two\nlines \u2028 and \ud800"
+    usage = Usage(prompt_tokens=3, cached_tokens=2, completion_tokens=1)
+    with unconfigured_log() as log:
+        logging.config.dictConfig(uvicorn_log_config("json"))
+        configure_logs("info", "json")
+        logging.getLogger("uvicorn.error").info(message, extra={"color_message": "x"})
+        access("/v1/models?a=%s", 404)
+        log_end("id-1", "cmpl-1", "stop", usage, first_token_s=None, total_s=0.25)
+        try:
+            raise KeyError("why")
+        except KeyError:
+            logging.getLogger("yaie.client.process").exception("failed: %s", Path("x"))
+        plain, accessed, request, failed = map(json.loads, log.getvalue().split("\n")[:-1])
+    assert plain.pop("time").endswith("+00:00") and plain.pop("process") == os.getpid()
+    assert plain == {"level": "INFO", "logger": "uvicorn.error", "message": message}
+    assert accessed["message"] == '127.0.0.1:9 - "GET /v1/models?a=%s HTTP/1.1" 404'
+    assert (accessed["method"], accessed["path"]) == ("GET", "/v1/models?a=%s")
+    assert (accessed["client"], accessed["http_version"], accessed["status"]) == (
+        "127.0.0.1:9", "1.1", 404,
+    )  # fmt: skip
+    fields = {"request_id", "response_id", "outcome", "prompt", "cached", "completion"}
+    assert {name: request[name] for name in fields} == {
+        "request_id": "id-1",
+        "response_id": "cmpl-1",
+        "outcome": "stop",
+        "prompt": 3,
+        "cached": 2,
+        "completion": 1,
+    }
+    assert (request["first_token_s"], request["total_s"]) == (None, 0.25)
+    assert request["message"].startswith("request id-1, cmpl-1 outcome=stop prompt=3 ")
+    assert failed["message"] == "failed: x"
+    assert failed["error"].endswith("KeyError: 'why'")
+
+
+def test_a_field_never_replaces_a_part_of_the_line() -> None:
+    record = logging.LogRecord("server", logging.INFO, "", 1, "said", (), None)
+    record.fields = {"message": "other", "level": 3, "own": 4}
+    line = json.loads(JsonFormatter().format(record))
+    assert (line["message"], line["level"], line["own"]) == ("said", "INFO", 4)

@@ -40,7 +40,7 @@ def test_an_engine_that_dies_is_replaced(server: Server) -> None:
 
 
 def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> None:
-    server = start(YAIE_MAX_RUNNING="1", YAIE_MAX_WAITING="2")
+    server = start(YAIE_MAX_RUNNING="1", YAIE_MAX_WAITING="2", YAIE_LOG_FORMAT="json")
     first = server.wait_until(lambda: server.get("/health"), "an answer")
     assert (first.status_code, first.json()["state"]) == (503, "starting")
     assert server.get("/liveness").status_code == 200
@@ -81,6 +81,9 @@ def test_a_bound_port_a_full_queue_and_a_drain(start: Callable[..., Server]) -> 
     assert text[-1] == b"data: [DONE]"
     assert json.loads(text[-2][6:])["choices"][0]["finish_reason"] == "length"
     server.process.wait(WAIT_S)
+    lines = [json.loads(line) for line in server.log.read_text().splitlines()]
+    assert {line["outcome"] for line in lines if "outcome" in line} == {"length", "overloaded"}
+    assert {line["status"] for line in lines if line["logger"] == "uvicorn.access"} >= {200, 429}
 
 
 def test_a_second_signal_ends_requests_in_flight(start: Callable[..., Server]) -> None:

@@ -252,7 +252,7 @@ def run_server(
             http=HttpProtocol,
             ws="none",
             log_level=settings.log_level,
-            log_config=uvicorn_log_config(),
+            log_config=uvicorn_log_config(settings.log_format),
             timeout_graceful_shutdown=CLOSE_S,
             server_header=False,
             forwarded_allow_ips=settings.trusted_proxies,

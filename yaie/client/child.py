@@ -27,6 +27,7 @@ from yaie.client.wire import (
     parent_reader,
 )
 from yaie.config import EngineConfig
+from yaie.process.log_format import LogFormat
 from yaie.process.spawn import module_command, module_environment
 
 logger = logging.getLogger(__name__)
@@ -55,15 +56,16 @@ class EngineProcess(asyncio.Protocol):
         *,
         module: str = WORKER_MODULE,
         warms_up: bool = False,
+        log_format: LogFormat = "text",
     ) -> EngineProcess:
         """Start a process to load `config`; `on_message` gets its messages, on this loop.
 
-        `warms_up`: it computes a first batch before it is ready.
+        `warms_up`: it computes a first batch before it is ready. `log_format`: that of its log.
 
         Raises `OSError` if the process cannot be started, and the errors of `encode` for a setting
         without a wire form.
         """
-        start = encode(Start(config, logger.getEffectiveLevel(), warms_up))
+        start = encode(Start(config, logger.getEffectiveLevel(), log_format, warms_up))
         process = cls(on_message)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:

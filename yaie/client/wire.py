@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from yaie import errors
 from yaie.config import EngineConfig
 from yaie.errors import InvalidRequest, RequestError, StartupError
+from yaie.process.log_format import LogFormat
 from yaie.queries import Answer, Query
 from yaie.stats import EngineStats
 from yaie.types import EngineInfo, ExpectedPrompt, GenerationRequest, TokenDelta, TokenLogprobs
@@ -29,6 +30,7 @@ class Start(msgspec.Struct, frozen=True, tag=True):
 
     config: EngineConfig
     log_level: int = logging.INFO  # a number: not every level has a name
+    log_format: LogFormat = "text"
     warms_up: bool = False
 
 

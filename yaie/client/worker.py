@@ -41,7 +41,7 @@ from yaie.config import EngineConfig
 from yaie.engine.loop import Core, EngineLoop
 from yaie.errors import StartupError, request_error
 from yaie.process.gc_pause import gc_paused_then_frozen
-from yaie.process.log_format import LOG_FORMAT
+from yaie.process.log_format import make_formatter
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +103,9 @@ def main(arguments: list[str], load: Callable[[EngineConfig], Core] = load_engin
 def _start_and_serve(channel: Channel, load: Callable[[EngineConfig], Core]) -> int:
     start, *early = _first_messages(channel)
     assert isinstance(start, Start)
-    logging.basicConfig(level=start.log_level, stream=sys.stderr, format=LOG_FORMAT)
+    handler = logging.StreamHandler()
+    handler.setFormatter(make_formatter(start.log_format))
+    logging.basicConfig(level=start.log_level, handlers=[handler])
     try:
         with gc_paused_then_frozen():
             core = load(start.config)

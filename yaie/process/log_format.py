@@ -1,5 +1,49 @@
-"""Format of log lines, the same in the server and in the engine process."""
+"""Formats of log lines, the same in the server and in the engine process: text, or JSON."""
 
 from __future__ import annotations
 
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+LogFormat = Literal["text", "json"]
+
 LOG_FORMAT = "%(asctime)s %(levelname)s [%(process)d] %(name)s: %(message)s"
+# Arguments of uvicorn's access records, in their order.
+_ACCESS, _ACCESS_FIELDS = "uvicorn.access", ("client", "method", "path", "http_version", "status")
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line.
+
+    `time` (UTC), `level`, `process`, `logger` and `message`; then the fields of the record, which
+    its caller gives as `extra={"fields": {...}}`; `error` holds a traceback.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "process": record.process,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for name, value in _fields_of(record).items():
+            line.setdefault(name, value)
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)  # ASCII: a line break in a field stays inside it
+
+
+def _fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    if record.name == _ACCESS and isinstance(record.args, tuple):
+        return dict(zip(_ACCESS_FIELDS, record.args, strict=False))
+    fields: dict[str, Any] = getattr(record, "fields", {})
+    return fields
+
+
+def make_formatter(log_format: LogFormat) -> logging.Formatter:
+    """Return the formatter of a format."""
+    return JsonFormatter() if log_format == "json" else logging.Formatter(LOG_FORMAT)
