@@ -28,6 +28,7 @@ from yaie.progress import progress_bar
 from yaie.prompt_kinds import naming_index
 from yaie.prompts import ReadPrompt
 from yaie.python.built_module import is_module, written
+from yaie.python.cache import PrefixCache
 from yaie.python.described import Described
 from yaie.python.request_maker import NO_OPTIONS, CallOptions, RequestMaker
 from yaie.python.warm_up import WarmupConfig
@@ -109,6 +110,12 @@ class LocalEngine(Described):
     def stats(self) -> EngineStats:
         """Counters since the start and gauges of now."""
         return self._client.stats
+
+    @property
+    def cache(self) -> PrefixCache:
+        """The prefix cache: `stats()`, `explain(prompt)` and `clear()`."""
+        self._require_open()
+        return PrefixCache(self._client.ask, self._maker)
 
     def as_client(self) -> InProcessClient:
         """Return an asynchronous client of this engine, for `AsyncLLM` or a server.
