@@ -24,7 +24,7 @@ Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 Quantization = Literal["int8", "int4"]
 KVDtype = Literal["auto", "float32", "bfloat16", "float16", "float8_e4m3fn", "int8"]
 Device = Literal["auto", "cpu", "cuda"]
-Policy = Literal["prefix-aware", "fcfs", "lpm", "priority"]
+Policy = Literal["prefix-aware", "fair", "fcfs", "lpm", "priority"]
 Eviction = Literal["adaptive", "lru"]
 AttentionBackendName = Literal["auto", "reference", "cpu", "flashinfer", "triton"]
 ToolCallParser = Literal[
@@ -125,6 +125,14 @@ class EngineConfig:
         float, About("longest wait for admission in seconds; 0 sets no limit", least=0)
     ] = 0.0
     policy: Annotated[Policy, About("order of admission")] = "prefix-aware"
+    priority_aging: Annotated[
+        int,
+        About(
+            "full steps of waiting that lower a priority number by one; 0: none does",
+            least=0,
+            most=LARGEST_COUNT,
+        ),
+    ] = 0
     tenant_weights: Annotated[
         str,
         About("shares of tenants as name=weight; commas separate several", unset="1 for each"),

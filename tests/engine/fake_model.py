@@ -165,8 +165,8 @@ class WatchedScheduler(Scheduler):
     """
 
     def number(self, sequence: Sequence) -> int:
-        """Return the priority number; the lower goes first."""
-        return sequence.request.priority if isinstance(self.waiting, ByPriority) else 0
+        """Return the priority number, aged if it ages; the lower goes first."""
+        return self.waiting.rank(sequence.request) if isinstance(self.waiting, ByPriority) else 0
 
     def first(self) -> Sequence | None:
         """Return the running sequence that must progress."""
@@ -230,6 +230,7 @@ class Bench:
         segment_overhead: int = 32,
         queue_timeout_s: float = 0.0,
         weights: dict[str, float] | None = None,
+        aging: int = 0,
     ) -> None:
         self.now = 0.0  # seconds
         self.tree = RadixTree(num_slots, make_eviction_policy(eviction, num_slots))
@@ -241,6 +242,7 @@ class Bench:
             max_running=max_running,
             clock=lambda: self.now,
             weights=weights,
+            aging=aging,
             queue_timeout_s=queue_timeout_s,
             folding=FoldingCost(segment_overhead),
         )

@@ -27,12 +27,14 @@ FAIR = ["prefix-aware", "fcfs"]
 class Queue:
     """A policy with costs set and counted by the test."""
 
-    def __init__(self, name: str, max_step_rows: int = 64, free_slots: int = 0) -> None:
+    def __init__(
+        self, name: str, max_step_rows: int = 64, free_slots: int = 0, aging: int = 0
+    ) -> None:
         self.costs: dict[str, int] = {}
         self.num_lookups = 0
         self.arrivals = itertools.count(1)
         self.policy: AdmissionPolicy = make_policy(
-            name, self._cost, max_step_rows, lambda: free_slots
+            name, self._cost, max_step_rows, lambda: free_slots, aging=aging
         )
 
     def _cost(self, request: Request) -> int:
@@ -82,6 +84,29 @@ def test_priority_is_lowest_first_then_by_arrival() -> None:
         queue.add(name, cost=1, priority=priority)
     queue.policy.remove(queue.add("gone", cost=1, priority=-9))
     assert queue.order(10) == ["d", "b", "e", "a", "c"]
+
+
+def test_a_number_ages_by_one_in_so_many_full_steps() -> None:
+    """Of 64 rows, 2 steps a number: 128 tokens."""
+    queue = Queue("priority", aging=2)
+    for name, priority, at in (("a", 1, 0), ("b", 0, 127), ("c", 0, 128), ("d", 0, 129)):
+        queue.add(name, cost=1, priority=priority, at=at)
+    queue.add("e", cost=1, priority=-1, at=1000)
+    assert queue.order(2000) == ["b", "a", "c", "d", "e"]
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 500)), max_size=40))
+def test_keys_give_the_order_of_aged_numbers(given: list[tuple[int, int]]) -> None:
+    """At any later time, by the definition: the number less the wait over the aging."""
+    queue, now, aging = Queue("priority", aging=1), 900, 64
+    requests = [
+        queue.add(f"r{number}", cost=1, priority=priority, at=at)
+        for number, (priority, at) in enumerate(sorted(given, key=lambda each: each[1]))
+    ]
+    by_age = sorted(
+        requests, key=lambda each: (each.priority - (now - each.arrived_at) / aging, each.arrival)
+    )
+    assert queue.order(now) == [each.request_id for each in by_age]
 
 
 def test_lpm_is_most_cached_first() -> None:
@@ -245,7 +270,7 @@ def test_settings_and_help_name_every_policy() -> None:
 
 
 def test_unknown_policies_are_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match="'lifo'; choose one of prefix-aware, fcfs, lpm"):
+    with pytest.raises(ConfigError, match="'lifo'; choose one of prefix-aware, fair, fcfs, lpm"):
         make_policy("lifo", lambda request: 1, 64)
 
 
@@ -336,6 +361,21 @@ def test_lpm_starves_the_long_prompt_under_this_overload() -> None:
     waited, _ = wait_of_a_long_prompt("fcfs", 1, num_slots=400, max_clock=3000)
     assert waited is not None
     assert waited < bound
+
+
+@pytest.mark.parametrize(("aging", "ends"), [(0, False), (5, True)])
+def test_aging_ends_the_wait_of_a_high_number(aging: int, ends: bool) -> None:
+    """Number 3 under an endless stream of number 0, in a pool that also preempts."""
+    bench = Bench(policy="priority", num_slots=24, max_step_rows=4, max_running=3, aging=aging)
+    names = (f"urgent {number}" for number in itertools.count())
+    low = bench.add("low", [9, 8, 7, 6], max_new=8, priority=3)
+    while bench.tree.clock < 3000 and not low.is_finished:
+        while bench.scheduler.num_waiting < 6:
+            bench.add(next(names), [1, 2, 3], max_new=6)
+        bench.step()
+    assert low.is_finished is ends
+    if ends:
+        bench.expect("low", "length")
 
 
 @pytest.mark.parametrize("name", ["prefix-aware", "lpm"])

@@ -82,6 +82,7 @@ class EngineCore:
             max_running=config.max_running,
             queue_timeout_s=config.queue_timeout_s,
             weights=config.weights,
+            aging=config.priority_aging,
         )
         self.info = describe_engine(config, executor)
         self._expected = ExpectedPrompts(

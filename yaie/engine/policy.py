@@ -75,31 +75,49 @@ class InKeyOrder(AdmissionPolicy, Generic[Key]):
 class ByPriority(InKeyOrder[int]):
     """The order of priority numbers, lowest first, then of arrival: `priority`.
 
-    High numbers may starve. They are also the first to be preempted and the last to resume.
+    High numbers are also the first to be preempted and the last to resume. They may starve, unless
+    a wait lowers them: by one for every `aging` tokens. As all age alike, the order of two requests
+    never changes, and neither do their keys: the number in tokens after the arrival.
     """
 
+    def __init__(self, aging: int = 0) -> None:
+        """`aging`: processed tokens that are worth a number; 0: numbers stay."""
+        super().__init__()
+        self._aging = aging
+
     def key(self, request: Request) -> int:
-        """Return the priority number."""
-        return request.priority
+        """Return the priority number, or the clock at which an aged number would be 0."""
+        if not self._aging:
+            return request.priority
+        return request.arrived_at + request.priority * self._aging
 
     def rank(self, request: Request) -> int:
-        """Return the priority number."""
-        return request.priority
+        """Return the key."""
+        return self.key(request)
 
     def outranks(self, suspended: Request) -> bool:
-        """Return True if the lowest waiting number is lower; among equals suspended ones resume."""
+        """Return True if the lowest waiting key is lower; among equals suspended ones resume."""
         most_urgent = self.next(0)
-        return most_urgent is not None and most_urgent.priority < suspended.priority
+        return most_urgent is not None and self.key(most_urgent) < self.key(suspended)
 
 
 Weights = Mapping[str, float] | None  # of tenants; 1 for others
 
-# Every policy by name: from a cost function, the rows of a full step, the free slots and weights.
-POLICIES: dict[str, Callable[[CostFunction, int, FreeSlots, Weights], AdmissionPolicy]] = {
-    "prefix-aware": PrefixAware,
-    "fcfs": lambda cost, rows, free, weights: FirstComeFirstServed(),
-    "lpm": lambda cost, rows, free, weights: LongestPrefixMatch(cost),
-    "priority": lambda cost, rows, free, weights: ByPriority(),
+
+def _prefix_aware(
+    cost: CostFunction, rows: int, free: FreeSlots, weights: Weights, aging: int
+) -> PrefixAware:
+    return PrefixAware(cost, rows, free, weights)
+
+
+# Every policy by name: from a cost function, the rows of a full step, the free slots, weights, and
+# the full steps that lower a priority number by one.
+POLICIES: dict[str, Callable[[CostFunction, int, FreeSlots, Weights, int], AdmissionPolicy]] = {
+    "prefix-aware": _prefix_aware,
+    "fair": _prefix_aware,  # the name that asks for its shares of tenants
+    "fcfs": lambda cost, rows, free, weights, aging: FirstComeFirstServed(),
+    "lpm": lambda cost, rows, free, weights, aging: LongestPrefixMatch(cost),
+    "priority": lambda cost, rows, free, weights, aging: ByPriority(aging * rows),
 }
 
 
@@ -109,11 +127,16 @@ def make_policy(
     max_step_rows: int,
     free_slots: FreeSlots = lambda: 0,
     weights: Weights = None,
+    *,
+    aging: int = 0,
 ) -> AdmissionPolicy:
-    """Return the policy of that name; raise `ConfigError` if it is unknown."""
+    """Return the policy of that name; raise `ConfigError` if it is unknown.
+
+    `aging`: full steps that lower a priority number by one; 0: none does.
+    """
     if name not in POLICIES:
         raise ConfigError(
             f"unknown scheduling policy {name!r}; choose one of {', '.join(POLICIES)}",
             param="policy",
         )
-    return POLICIES[name](cost, max_step_rows, free_slots, weights)
+    return POLICIES[name](cost, max_step_rows, free_slots, weights, aging)

@@ -52,6 +52,7 @@ class Scheduler:
         max_running: int = 256,
         queue_timeout_s: float = 0.0,
         weights: Mapping[str, float] | None = None,
+        aging: int = 0,
         folding: FoldingCost | None = None,
     ) -> None:
         """`clock` returns seconds: for timings of sequences and for the service rate."""
@@ -59,9 +60,9 @@ class Scheduler:
         self.max_step_rows = max_step_rows
         self.max_running = max_running
         self.stats = EngineStats()  # counters only; the core adds the gauges
-        self._matches = Matches(tree)
+        found = self._matches = Matches(tree)
         self.waiting: AdmissionPolicy = make_policy(
-            policy, self._matches.count_uncached, max_step_rows, lambda: tree.num_free, weights
+            policy, found.count_uncached, max_step_rows, lambda: tree.num_free, weights, aging=aging
         )
         self.running: list[Sequence] = []  # in order of admission
         self.suspended: list[Sequence] = []  # without a cursor; go before the waiting queue

@@ -64,7 +64,7 @@ _SAMPLE_BYTES = 4096
 _UNRELATED = {
     *("served_model_name", "model", "num_slots", "max_step_rows", "max_running", "max_waiting"),
     "max_waiting_tokens",
-    *("policy", "eviction", "prefix_cache", "threads", "audit"),
+    *("policy", "priority_aging", "eviction", "prefix_cache", "threads", "audit"),
     *("weights_cache", "weights_cache_bytes", "memory_bytes"),
     "calibrate",  # the text counts, not its place
 }
