@@ -13,6 +13,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from yaie.engine.sampling_state import SamplingState
+from yaie.errors import InvariantViolated
 from yaie.kvcache.node import Cursor, Node, Tokens, as_tokens
 from yaie.stats import EngineStats
 from yaie.types import FinishReason, GenerationRequest, SamplingParams, Timings, TokenLogprobs
@@ -27,6 +28,19 @@ class SequenceState(enum.Enum):
     RUNNING = "running"  # has a cursor
     SUSPENDED = "suspended"  # admitted, without a cursor: preempted, or just after a prompt pass
     FINISHED = "finished"
+
+
+# States that may follow each. A finished sequence stays one; none waits for a second admission.
+TRANSITIONS = {
+    SequenceState.WAITING: {
+        SequenceState.RUNNING,
+        SequenceState.SUSPENDED,
+        SequenceState.FINISHED,
+    },
+    SequenceState.RUNNING: {SequenceState.SUSPENDED, SequenceState.FINISHED},
+    SequenceState.SUSPENDED: {SequenceState.RUNNING, SequenceState.FINISHED},
+    SequenceState.FINISHED: set[SequenceState](),
+}
 
 
 class Request:
@@ -130,6 +144,15 @@ class Sequence:
         self.state = SequenceState.WAITING
         self.admitted_s: float | None = None
         self.first_token_s: float | None = None
+
+    def become(self, state: SequenceState) -> None:
+        """Change its state. Raises `InvariantViolated` if `TRANSITIONS` lacks the change."""
+        if state not in TRANSITIONS[self.state]:
+            raise InvariantViolated(
+                f"sequence {self.index} of {self.request.request_id!r} is {self.state.value} and "
+                f"cannot become {state.value}; this is a bug of YAIE"
+            )
+        self.state = state
 
     @property
     def order(self) -> tuple[int, int]:

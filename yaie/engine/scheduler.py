@@ -276,7 +276,7 @@ class Scheduler:
             self._leave_tree(sequence, close)
         elif sequence.state is SequenceState.SUSPENDED:
             self.suspended.remove(sequence)
-        sequence.state = SequenceState.FINISHED
+        sequence.become(SequenceState.FINISHED)
 
     def _leave_queue(self, request: Request, remove: Callable[[Request], None]) -> None:
         remove(request)
@@ -386,7 +386,7 @@ class Scheduler:
     def _start(self, sequence: Sequence, cursor: Cursor) -> None:
         sequence.cursor = cursor
         sequence.entered_at = self.tree.clock
-        sequence.state = SequenceState.RUNNING
+        sequence.become(SequenceState.RUNNING)
         self.running.append(sequence)
 
     def _preempt(self, sequence: Sequence) -> None:
@@ -396,5 +396,5 @@ class Scheduler:
         self._suspend(sequence)
 
     def _suspend(self, sequence: Sequence) -> None:
-        sequence.state = SequenceState.SUSPENDED
+        sequence.become(SequenceState.SUSPENDED)
         self.suspended.append(sequence)
