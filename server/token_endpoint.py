@@ -1,4 +1,4 @@
-"""Endpoints that answer about tokens from a text thread, without the engine."""
+"""Endpoints that answer about tokens from a text thread; of the engine they ask its cache."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from server.bodies import read_body
+from server.cache.asking import count_cached
 from server.endpoint import CLIENT_CLOSED, Body, as_it_is, described_body
 from server.service import Service
 from server.streaming import ClientGone, unless_gone
@@ -44,6 +45,10 @@ class TokenEndpoint(Generic[Body]):
             with await service.use(model, request.receive, deadline):
                 work = service.translate(model, self.work, body, deadline)
                 found = await unless_gone(request.receive, work)
+                if found.prompts:
+                    asked = count_cached(service, request, model, found.prompts, found.cache_salt)
+                    cached = await unless_gone(request.receive, asked)
+                    found.document["cached_tokens"] = cached
         except (ClientDisconnect, ClientGone):
             return Response(status_code=CLIENT_CLOSED)
         written = await service.write_in_thread(lambda: msgspec.json.encode(found.document))

@@ -14,7 +14,7 @@ from server.checks import check_common
 from server.prompts import given_prompts
 from server.schemas.chat import ChatBody
 from server.schemas.completions import CompletionBody
-from server.schemas.tokens import CountBody, DetokenizeBody, TokenizeBody
+from server.schemas.tokens import CountedBody, DetokenizeBody, TokenizeBody
 from server.translate import Translator
 from yaie.errors import InvalidRequest
 
@@ -27,13 +27,18 @@ class Tokens:
 
     document: dict[str, Any]
     ignored: tuple[str, ...] = ()  # names of fields without effect
+    prompts: tuple[tuple[int, ...], ...] = ()  # those whose cached tokens are asked for
+    cache_salt: str = ""
 
 
-def count_tokens(translator: Translator, body: CountBody) -> Tokens:
+def count_tokens(translator: Translator, body: CountedBody) -> Tokens:
     """Return the `prompt_tokens` that the usage of the whole request would have."""
-    prompts, ignored = _prompts(translator, body.fields)
-    count = sum(map(len, prompts))
-    return Tokens({"count": count, "max_model_len": translator.max_model_len}, ignored)
+    fields = body.fields
+    prompts, ignored = _prompts(translator, fields)
+    document = {"count": sum(map(len, prompts)), "max_model_len": translator.max_model_len}
+    if not body.return_cached_tokens:
+        return Tokens(document, ignored)
+    return Tokens(document, ignored, tuple(map(tuple, prompts)), fields.get("cache_salt") or "")
 
 
 def tokenize(translator: Translator, body: TokenizeBody) -> Tokens:

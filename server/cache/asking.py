@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -49,6 +50,23 @@ async def explain_body(
     document = await explain_prompt(service, request, model, prompt)
     del document["object"], document["comparison"]
     return document
+
+
+async def count_cached(
+    service: Service,
+    request: Request,
+    model: ServedModel,
+    prompts: Sequence[tuple[int, ...]],
+    cache_salt: str,
+) -> int:
+    """Return the number of cached tokens of prompts. Raises `EngineUnavailable`."""
+    cached = 0
+    for prompt in filter(None, prompts):
+        query = ExplainPrompt(token_ids=prompt, owner=service.owner(request), cache_salt=cache_salt)
+        found = await model.client.ask(query)
+        assert isinstance(found, Explanation)
+        cached += min(found.num_held, len(prompt) - 1)  # the last is always computed
+    return cached
 
 
 def _document(

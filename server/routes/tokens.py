@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from server.schemas.tokens import (
-    CountBody,
+    CachedTokenCount,
+    CountedBody,
     DetokenizeBody,
     DetokenizedText,
-    TokenCount,
     TokenizeBody,
     TokenList,
 )
@@ -19,7 +19,15 @@ from server.tokens import count_tokens, detokenize, tokenize
 router = APIRouter(tags=["tokens"])
 _TEXT = {"prompt": "What is a radix tree?"}
 _CHAT = {"messages": [{"role": "user", "content": "What is a radix tree?"}]}
-COUNT = TokenEndpoint(CountBody, count_tokens, {"text": _TEXT, "conversation": _CHAT})
+COUNT = TokenEndpoint(
+    CountedBody,
+    count_tokens,
+    {
+        "text": _TEXT,
+        "messages": _CHAT,
+        "conversation": {"conversation": _CHAT["messages"], "return_cached_tokens": True},
+    },
+)
 TOKENIZE = TokenEndpoint(
     TokenizeBody,
     tokenize,
@@ -31,7 +39,7 @@ DETOKENIZE = TokenEndpoint(
 
 
 @router.post(
-    "/v1/count_tokens", openapi_extra=COUNT.openapi, responses={200: {"model": TokenCount}}
+    "/v1/count_tokens", openapi_extra=COUNT.openapi, responses={200: {"model": CachedTokenCount}}
 )
 async def count_prompt_tokens(request: Request) -> Response:
     """Count the tokens of a chat or text completion's prompt."""

@@ -8,6 +8,7 @@ from pydantic import ConfigDict
 
 from server.schemas.base import RequestBody
 from server.schemas.documented import Documented
+from yaie.errors import InvalidRequest
 
 
 class CountBody(RequestBody):
@@ -25,6 +26,34 @@ class CountBody(RequestBody):
     def fields(self) -> dict[str, Any]:
         """All fields that the client sent."""
         return self.model_dump(exclude_unset=True)
+
+
+class CountedBody(CountBody):
+    """Body to count; `conversation` is another name of its prompt or messages."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": [name]} for name in ("prompt", "messages", "conversation")]
+        }
+    )
+
+    conversation: str | list[Any] | None = None  # text, or messages
+    return_cached_tokens: bool | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """All fields of the counted body. Raises `InvalidRequest` for two prompts."""
+        own = {"conversation", "return_cached_tokens"}
+        fields = self.model_dump(exclude_unset=True, exclude=own)
+        if self.conversation is None:
+            return fields
+        if self.prompt is not None or self.messages is not None:
+            raise InvalidRequest(
+                "conversation stands for prompt or messages; send one of the three",
+                param="conversation",
+            )
+        name = "prompt" if isinstance(self.conversation, str) else "messages"
+        return fields | {name: self.conversation}
 
 
 class TokenizeBody(CountBody):
@@ -46,6 +75,13 @@ class TokenCount(Documented):
     """The `prompt_tokens` of the real request's usage."""
     max_model_len: int
     """Longest prompt plus answer."""
+
+
+class CachedTokenCount(TokenCount):
+    """Number of tokens of prompts, and of the cached ones."""
+
+    cached_tokens: int | None = None
+    """Tokens that need no computing now, with `return_cached_tokens`."""
 
 
 class TokenList(TokenCount):

@@ -198,3 +198,19 @@ def test_another_model_and_a_dead_engine(make_app: MakeApp) -> None:
         assert response.status_code == 404, path
     engine.state = EngineState.DEAD
     assert http.post("/tokenize", json={"prompt": "x"}).status_code == 503
+
+
+def test_a_conversation_is_counted_with_what_is_cached(make_app: MakeApp) -> None:
+    http, _ = make_app()
+    path, wanted = "/v1/count_tokens", {"return_cached_tokens": True}
+    count = post(http, path, {"messages": MESSAGES})["count"]
+    cold = post(http, path, {"conversation": MESSAGES} | wanted)
+    assert (cold["count"], cold["cached_tokens"]) == (count, 0)
+    post(http, "/v1/chat/completions", {"messages": MESSAGES, "cache_salt": "a", "max_tokens": 1})
+    warm = {"conversation": MESSAGES, "cache_salt": "a"} | wanted
+    assert post(http, path, warm)["cached_tokens"] == count - 1
+    assert post(http, path, warm | {"cache_salt": "b"})["cached_tokens"] == 0
+    text = post(http, path, {"conversation": "the plan"})
+    assert text == post(http, path, {"prompt": "the plan"})
+    both = http.post(path, json={"conversation": "the plan", "prompt": "the plan"})
+    assert both.status_code == 400 and "one of the three" in both.text
