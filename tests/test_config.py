@@ -182,7 +182,7 @@ def test_text_of_variables_becomes_values(
         ("threads", 1.5, "a whole number"),
         ("exact", "yes", "true or false"),
         ("model", 7, "text"),
-        ("policy", None, "one of prefix-aware, fcfs, lpm, priority"),
+        ("policy", None, "one of prefix-aware, fair, fcfs, lpm, priority"),
         ("port", 65536, "at most 65535"),
         ("request_timeout_s", "10", "a number"),
         ("stall_s", 0, "greater than 0"),

@@ -105,7 +105,8 @@ def test_top_p_is_a_share(value: float) -> None:
     "name", [name for name, each in ENGINE_SETTINGS.items() if each.kind is int]
 )
 def test_whole_settings_of_the_engine_have_bounds(name: str) -> None:
-    least = {"num_slots": LEAST_CONTEXT, "max_model_len": LEAST_CONTEXT, "seed": 0}.get(name, 1)
+    zero = ("seed", "max_waiting_tokens", "priority_aging")
+    least = LEAST_CONTEXT if name in ("num_slots", "max_model_len") else int(name not in zero)
     for too_small in {min(0, least - 1), least - 1}:
         said = f"{name} is {too_small}; it must be at least {least}"
         with pytest.raises(ConfigError, match=said):

@@ -28,8 +28,8 @@ def complete(
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [
-        ("yaie serve --policy ", ["prefix-aware", "fcfs", "lpm", "priority"]),
-        ("yaie serve --policy f", ["fcfs"]),
+        ("yaie serve --policy ", ["prefix-aware", "fair", "fcfs", "lpm", "priority"]),
+        ("yaie serve --policy f", ["fair", "fcfs"]),
         ("yaie run --quantization ", ["int8", "int4"]),
         ("yaie serve --log-level w", ["warning"]),
         ("yaie run -m buil", ["builtin"]),
