@@ -42,7 +42,7 @@ def draining_signals(service: Service) -> Iterator[None]:
     def handle(number: int, frame: FrameType | None) -> None:
         nonlocal signals
         signals += 1
-        if service.is_draining and signals == 2 and service.num_active:
+        if service.is_draining and signals == 2 and service.active:
             loop.call_soon_threadsafe(service.end_all)
         elif service.is_draining:
             previous[number](number, frame)

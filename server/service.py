@@ -19,6 +19,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import Receive
 
 from server.accounts import Accounts
+from server.active_calls import ActiveCalls
 from server.cache.digests import RecentDigests
 from server.decode_turns import DecodeTurns
 from server.errors import timed_out
@@ -89,11 +90,9 @@ class Service:
         ServiceCollector(self._facts, self.rate).register(registry)
         self._on_fatal = on_fatal
         self._starting: list[asyncio.Task[None]] = []
-        self._active: set[Generation] = set()
+        self.active = ActiveCalls()
         self._later: set[asyncio.Task[None]] = set()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self.next_turns = NextTurns(self._idle.is_set, is_on=settings.prepare_turns)
+        self.next_turns = NextTurns(lambda: self.active.is_idle, is_on=settings.prepare_turns)
         self._threads = ThreadPoolExecutor(settings.text_threads, thread_name_prefix="yaie-text")
         self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
         served = [
@@ -165,11 +164,6 @@ class Service:
         """Live sequences of all models."""
         return sum(model.stats.num_running for model in self.models.values())
 
-    @property
-    def num_active(self) -> int:
-        """Number of completion requests in flight."""
-        return len(self._active)
-
     def start(self, before: Hook | None = None) -> None:
         """Begin to start every model, unless each is loaded at its first request; return.
 
@@ -228,8 +222,7 @@ class Service:
         """End every request; stop the engines and the threads."""
         self.is_draining = True
         self.next_turns.stop()
-        for generation in list(self._active):
-            generation.fail(EngineDraining("the server was stopped"))
+        self.active.fail(EngineDraining("the server was stopped"))
         for task in self._starting:
             task.cancel()
         await asyncio.gather(*self._starting, *self._later, return_exceptions=True)
@@ -243,21 +236,20 @@ class Service:
         """Refuse new requests and wait for those in flight, at most `drain_s` seconds."""
         self.is_draining = True
         _ = self.status
-        if self._active:
-            logger.info("draining: %s in flight", _requests(len(self._active)))
+        if self.active:
+            logger.info("draining: %s in flight", _requests(len(self.active)))
         try:
-            await asyncio.wait_for(self._idle.wait(), self.settings.drain_s)
+            await self.active.wait_idle(self.settings.drain_s)
         except TimeoutError:
             self.end_all()
 
     def end_all(self) -> None:
         """End the requests in flight with an error: the drain timed out or was cut short."""
-        if self._active:
-            logger.warning("the shutdown ends %s in flight", _requests(len(self._active)))
-        for generation in list(self._active):
-            generation.fail(
-                EngineDraining("the server is shutting down, and did not wait for the whole answer")
-            )
+        if self.active:
+            logger.warning("the shutdown ends %s in flight", _requests(len(self.active)))
+        self.active.fail(
+            EngineDraining("the server is shutting down, and did not wait for the whole answer")
+        )
 
     @contextlib.contextmanager
     def expect_request(self) -> Iterator[None]:
@@ -353,25 +345,8 @@ class Service:
             self.recent.add(call.response_id, (request.owner, request.cache_salt), call.digest)
         self.residency.enter(model)
         generation.at_close.append(partial(self.residency.leave, model))
-        self._active.add(generation)
-        self._idle.clear()
+        self.active.add(generation)
         return generation
-
-    def abort(self, name: str, tenant: str | None) -> int:
-        """End the generations with this id of response or HTTP request; return their number.
-
-        `tenant`: only its own generations; None without API keys.
-        """
-        found = [
-            each
-            for each in self._active
-            if each.is_named(name)
-            and each.is_running
-            and tenant in (None, each.call.requests[0].tenant)
-        ]
-        for generation in found:
-            generation.abort()
-        return len(found)
 
     def run_later(self, work: Coroutine[Any, Any, None]) -> None:
         """Run work without a waiting client. `stop` waits for its end."""
@@ -388,10 +363,9 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._writers, write)
 
     def _forget(self, client: EngineClient, generation: Generation) -> None:
-        self._active.discard(generation)
+        self.active.discard(generation)
         self.next_turns.add(client, generation.ended_turn)
-        if not self._active:
-            self._idle.set()
+        if self.active.is_idle:
             self.next_turns.resume()
 
     @property

@@ -41,7 +41,7 @@ def _state_json(service: Service) -> dict[str, Any]:
         "restarts": service.num_restarts,
         "version": version("yaie"),
         "uptime_s": int(service.rate.uptime_s),
-        "active_requests": service.num_active,
+        "active_requests": len(service.active),
         "num_running": service.num_running,
         "num_waiting": service.num_waiting,
         "last_step_age_s": None if age_s is None else round(age_s, 3),

@@ -29,7 +29,7 @@ async def abort_request(request: Request, request_id: str) -> Response:
     The id is that of the response, or the X-Request-ID of its HTTP request.
     """
     service: Service = request.app.state.service
-    if not service.abort(request_id, getattr(request.state, "tenant", None)):
+    if not service.active.abort(request_id, getattr(request.state, "tenant", None)):
         raise NotFound(
             f"no request with the id {request_id[:100]!r} is running; send the id of its response "
             "or its X-Request-ID"

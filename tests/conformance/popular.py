@@ -52,7 +52,7 @@ class Popular:
 
     @property
     def state(self) -> str:
-        """What YAIE makes of it, for the table."""
+        """Cell of the table: served or refused, and how."""
         if self.refusal:
             return f"refused: {self.refusal}"
         widened = "" if self.form == "plain" else f", from {self.form}"

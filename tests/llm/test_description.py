@@ -1,4 +1,4 @@
-"""What an `LLM` tells of itself: names, counts, limits and numbers."""
+"""Description of an `LLM` by itself: names, counts, limits and numbers."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_a_client_that_reads_nothing_is_given_up(
     ask_with(http, send, stream=stream)
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert len(engine.ended) == 1
-    assert app.state.service.num_active == 0
+    assert len(app.state.service.active) == 0
 
 
 def test_a_slow_reader_gets_all_of_a_large_event(

@@ -218,7 +218,7 @@ def test_a_failing_call_harms_no_other(make_app: MakeApp) -> None:
     engine.script = base
     assert http.post("/v1/completions", json=BODY).status_code == 200
     app: Any = http.app
-    assert app.state.service.num_active == 0
+    assert len(app.state.service.active) == 0
 
 
 def test_a_bug_in_a_route_is_a_plain_500(

@@ -1,4 +1,4 @@
-"""What the operator decides for requests: defaults, tools, timeouts, and the cuts of streams."""
+"""Operator's decisions for requests: defaults, tools, timeouts, and the cuts of streams."""
 
 from __future__ import annotations
 
