@@ -11,7 +11,29 @@ from tests.device.device_model import MAX_ROWS, config_of, device_executor
 from tests.device.strict import device, on_host
 from tests.device.test_decode_graphs import decode_plan
 from tests.models.fused.test_decoder import fuse
+from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.models.fused.plain import PlainOperations
+
+
+def check_captured_steps(
+    executor: TransformersExecutor,
+    original: TransformersExecutor,
+    queue: DelayedQueue,
+    tolerance: float,
+) -> None:
+    """Fuse and capture an executor; each of four replayed plans gives the original's logits."""
+    fuse(executor, PlainOperations())
+    assert executor.name == "fused"
+    for tensor in executor.pool.tensors():  # the comparison wrote there
+        tensor.zero_()
+    executor.capture_decoding(queue, MAX_ROWS)
+    for seed, lengths in enumerate([[5], [3, 9], [7, 1, 4], [2, 8, 30, 6]]):
+        plan = decode_plan(seed, lengths)
+        with device.forbid_waits():
+            launched = executor.execute(plan)
+        found, expected = on_host(launched), on_host(original.execute(plan))
+        torch.testing.assert_close(found, expected, atol=tolerance, rtol=tolerance)
+    assert executor._graphs is not None and executor._graphs.num_replayed == 4
 
 
 def test_a_captured_fused_step_is_the_original_one(tiny_model_dir: Path) -> None:
@@ -19,15 +41,4 @@ def test_a_captured_fused_step_is_the_original_one(tiny_model_dir: Path) -> None
     config = config_of(tiny_model_dir)
     original = device_executor(config, queue, max_rows=0)
     fused = device_executor(config, queue, max_rows=0)
-    fuse(fused, PlainOperations())
-    assert fused.name == "fused"
-    for tensor in fused.pool.tensors():  # the comparison wrote there
-        tensor.zero_()
-    fused.capture_decoding(queue, MAX_ROWS)
-    for seed, lengths in enumerate([[5], [3, 9], [7, 1, 4], [2, 8, 30, 6]]):
-        plan = decode_plan(seed, lengths)
-        with device.forbid_waits():
-            launched = fused.execute(plan)
-        found, expected = on_host(launched), on_host(original.execute(plan))
-        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
-    assert fused._graphs is not None and fused._graphs.num_replayed == 4
+    check_captured_steps(fused, original, queue, tolerance=1e-5)
