@@ -27,7 +27,11 @@ def answers(folder: Path) -> dict[str, str]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize(
-    ("number", "batch"), [(100, 50), pytest.param(10_000, 500, marks=pytest.mark.slow)]
+    ("number", "batch"),
+    [
+        (100, 50),
+        pytest.param(10_000, 500, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    ],
 )
 def test_requests_alternate_between_two_models(
     number: int, batch: int, start: Callable[..., Server], tmp_path: Path
