@@ -16,7 +16,9 @@ from yaie.cli.failures import CommandFailed
 from yaie.cli.serve import check_tls
 from yaie.config import Settings
 
-NEEDS_OPENSSL = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
+NEEDS_OPENSSL = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="needs the program openssl, which makes the certificate"
+)
 
 
 @pytest.fixture(scope="module")

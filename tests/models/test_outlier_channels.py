@@ -32,7 +32,9 @@ SHARE = 8.0  # of the channel in the results, over that of another
 CHANNEL = 37
 TEXT = Path(__file__).resolve().parents[2] / "docs" / "architecture.md"
 TOKENS = 200
-needs_library = pytest.mark.skipif(load() is None, reason="no kernel library")
+needs_library = pytest.mark.skipif(
+    load() is None, reason="needs the kernel library: a compiler, or a wheel with kernels"
+)
 
 
 @pytest.fixture(params=[*X86_64, PORTABLE])

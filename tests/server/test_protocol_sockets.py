@@ -104,7 +104,7 @@ def test_an_endless_head_is_refused_while_it_is_sent(connection: socket.socket) 
     assert b" 431 " in received
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs the program curl")
 def test_curl_shows_why_http_2_is_refused(port: int) -> None:
     command = ["curl", "-s", "-m", str(WAIT_S), "--http2-prior-knowledge"]
     run = subprocess.run(

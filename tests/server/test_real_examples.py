@@ -19,7 +19,9 @@ COMMANDS = re.findall(r"^```\n(curl .+?)^```", PAGE.read_text(encoding="utf-8"),
 CHAT = {"model": "tiny", "messages": [{"role": "user", "content": "the plan?"}], "max_tokens": 8}
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl")
+@pytest.mark.skipif(
+    shutil.which("curl") is None, reason="needs the program curl, whose commands the page shows"
+)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_of_the_page_work(server: Server, command: str) -> None:
     command = command.replace("http://127.0.0.1:8000", server.url).replace("builtin", "tiny")
