@@ -26,7 +26,9 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("Cohere2MoeForCausalLM", "cohere2_moe", "Command A+"),
     SupportedArchitecture("CohereForCausalLM", "cohere", "Command R, Aya"),
     SupportedArchitecture("DeepseekV2ForCausalLM", "deepseek_v2", "DeepSeek V2 and V2-Lite"),
-    SupportedArchitecture("DeepseekV3ForCausalLM", "deepseek_v3", "Moonlight; DeepSeek V3, R1"),
+    SupportedArchitecture(
+        "DeepseekV3ForCausalLM", "deepseek_v3", "DeepSeek V3, R1; Kimi K2; Moonlight"
+    ),
     SupportedArchitecture("Dots1ForCausalLM", "dots1", "dots.llm1"),
     SupportedArchitecture(
         "Ernie4_5_MoeForCausalLM", "ernie4_5_moe", "ERNIE 4.5 21B-A3B, 300B-A47B"

@@ -71,8 +71,8 @@ def open_folder(model: str) -> ModelFolder:
     config = read_config(path)
     check_supported(config)
     checkpoint, wrapper = read_checkpoint(path), wrapper_of(config)
+    config = text_config(config)
     if wrapper is not None:
-        config = text_config(config)
         checkpoint = text_checkpoint(path, checkpoint, config)
     return ModelFolder(path, config, checkpoint, wrapper)
 

@@ -14,12 +14,13 @@ import torch
 from yaie.errors import ModelUnsupported, StartupError, first_line
 from yaie.models.architectures import OF_WRAPPERS
 from yaie.models.attention_hook import IMPLEMENTATION, register
+from yaie.models.checkpoint import read_json
 from yaie.models.folder import ModelFolder
 from yaie.models.loading_report import check_report
 from yaie.models.quantization.layout import QuantizedLayout
 from yaie.models.quantization.reading import TensorFiles
 from yaie.models.support import check_supported
-from yaie.models.wrappers import TIES, Wrapper, as_twin
+from yaie.models.wrappers import TIES, Wrapper, as_twin, is_renamed, text_config
 
 _SUMMED_AT_ONCE = 2**24  # numbers
 
@@ -32,9 +33,14 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
     import transformers
 
     try:
-        config = transformers.AutoConfig.from_pretrained(
-            path, trust_remote_code=False, local_files_only=True
-        )
+        stored = read_json(path / "config.json")
+        if is_renamed(stored):
+            settings = text_config(stored)
+            config = _class_named(check_supported(settings).architecture).config_class(**settings)
+        else:
+            config = transformers.AutoConfig.from_pretrained(
+                path, trust_remote_code=False, local_files_only=True
+            )
         if wrapper is not None:
             config = _text_class_config(config, wrapper)
     except Exception as error:  # transformers validates configs with errors of many types

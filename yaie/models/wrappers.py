@@ -126,6 +126,9 @@ TWINS: dict[str, Twin] = {
     "qwen3_vl_moe_text": Twin("Qwen3MoeForCausalLM", "qwen3_moe", {"norm_topk_prob": True}),
 }
 
+# Of plain text models in published files, whose class transformers has under another model type.
+RENAMED = frozenset({"kimi_k2"})
+
 _BY_ARCHITECTURE = {
     name: wrapper for wrapper in WRAPPERS for name in (wrapper.architecture, *wrapper.other_names)
 }
@@ -155,11 +158,12 @@ def wrapper_of(config: Mapping[str, Any]) -> Wrapper | None:
 def text_config(config: dict[str, Any]) -> dict[str, Any]:
     """Return the config of a wrapper's text part, and that of other models unchanged.
 
-    It lacks the defaults of its class. Raises `ModelUnsupported` for a damaged one.
+    That of a renamed model has transformers' names. It lacks the defaults of its class. Raises
+    `ModelUnsupported` for a damaged one.
     """
     wrapper = wrapper_of(config)
     if wrapper is None:
-        return config
+        return config | _names_of(TWINS[config["model_type"]]) if is_renamed(config) else config
     found = _of_thinker(config, wrapper).get("text_config")
     if found is None:  # early configs hold the text part's settings themselves
         own = ("model_type", "architectures", "vision_config", "audio_config")
@@ -177,6 +181,18 @@ def text_config(config: dict[str, Any]) -> dict[str, Any]:
     return text
 
 
+def is_renamed(config: Mapping[str, Any]) -> bool:
+    """Return True if transformers has the class of a text model under another model type."""
+    model_type, named = config.get("model_type"), config.get("architectures")
+    if not isinstance(model_type, str) or model_type not in RENAMED:
+        return False
+    return not named or list(named) == [TWINS[model_type].architecture]
+
+
+def _names_of(twin: Twin) -> dict[str, Any]:
+    return {"model_type": twin.model_type, "architectures": [twin.architecture]}
+
+
 def _of_thinker(config: dict[str, Any], wrapper: Wrapper) -> dict[str, Any]:
     found = config.get(wrapper.thinker) if wrapper.thinker else None
     return found if isinstance(found, dict) else config
@@ -190,8 +206,7 @@ def as_twin(settings: Mapping[str, Any], wrapper: Wrapper) -> dict[str, Any]:
     text.pop("architectures", None)
     if text_type in TWINS:
         twin = TWINS[text_type]
-        text |= {"model_type": twin.model_type, "architectures": [twin.architecture]}
-        text |= twin.settings
+        text |= {**_names_of(twin), **twin.settings}
     if text_type == MLLAMA:
         text |= _without_cross_attention(text)
     for name in ("rope_parameters", "rope_scaling"):
