@@ -242,7 +242,7 @@ def test_damaged_weights_are_named(change: Any, reason: str, tmp_path: Path) -> 
     ("settings", "reason"),
     [
         (MXFP4, "names no quantization for .*F8_E4M3"),
-        (MODELOPT | {"quant_algo": "NVFP4"}, "the ModelOpt algorithm NVFP4 is not served"),
+        (MODELOPT | {"quant_algo": "NVFP4"}, "names no quantization for .*F8_E4M3"),
         (blocks_of(128, 128) | {"weight_block_size": [0, 1]}, "damaged: the block of a scale"),
         (compressed("channel", num_bits=4), "float with 4 bits"),
         (compressed("attn_head"), "scaled by attn_head"),

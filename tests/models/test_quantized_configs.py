@@ -17,7 +17,7 @@ STATIC = {"num_bits": 8, "type": "int", "strategy": "tensor", "dynamic": False}
 FP8 = {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True}
 UNSERVED = [
     ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "the method bitsandbytes"),
-    ({"quant_method": "fbgemm_fp8"}, "the method fbgemm-fp8"),
+    ({"quant_method": "fp_quant"}, "the method fp-quant"),
     ({"quant_method": "auto-round", "bits": 4}, "a GPTQ export"),
     ({"quant_method": "intel/auto-round", "bits": 4}, "a GPTQ export"),
     ({"load_in_8bit": True}, "names no quant_method"),
@@ -35,7 +35,7 @@ UNSERVED = [
     (with_group(CT, type="float"), "of group_0 are float with 4 bits"),
     (with_group(CT, strategy="block"), "scaled by block"),
     (with_group(CT, dynamic=True), "quantized again at run time"),
-    (with_group(CT, format="nvfp4-pack-quantized"), "format nvfp4-pack-quantized"),
+    (with_group(CT, format="mxfp4-pack-quantized"), "format mxfp4-pack-quantized"),
     (CT.config() | {"format": "marlin-24"}, "format marlin-24"),
     (CT.config() | {"format": "dense"}, "format dense"),
     (CT.config() | {"sparsity_config": {"format": "sparse-24-bitmask"}}, "stored sparse"),

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
+from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import StoredTensor
 from yaie.models.quantization.shapes import damaged
 
+FloatLayout = Literal["float8", "mxfp4", "nvfp4"]
 FLOAT8_KINDS = ("F8_E4M3", "F8_E5M2")
 USUAL_BLOCK = (128, 128)  # outputs and inputs of a scale
 BLOCKS = "_blocks"  # suffix of mxfp4 weights
 VALUES_PER_SCALE = 32  # of mxfp4
+VALUES_PER_NVFP4_SCALE = 16
+_PACKED = ".weight_packed"  # suffix of nvfp4 weights, as compressed-tensors writes them
 _SCALES = ("_scale_inv", "_scale")  # suffixes of a weight's name; both are factors of the values
-_UNUSED = ("input_scale", "activation_scale")
+_UNUSED = ("input_scale", "activation_scale", "input_scale_ub")
 _SCALE_KINDS = ("F32", "BF16", "F16", "F8_E8M0", "U8")  # the last two hold exponents of two
 _Tensors = Mapping[str, StoredTensor]
 
@@ -33,29 +37,38 @@ class FloatWeights:
     num_outputs: int
     num_inputs: int
     num_scales: int
-    tensors: Mapping[str, StoredTensor]  # "values", "scales", and unused ones
+    tensors: Mapping[str, StoredTensor]  # "values", "scales", "divisor" or "factor", unused ones
 
     def scales_of_row(self, block: tuple[int, int] | None) -> int | None:
         """Return the number of scales of a row of fp8, each for equally many inputs.
 
         None if the last one has fewer.
         """
-        shape = self.tensors["scales"].shape
+        shape = _flat(self.tensors["scales"].shape)
         if self.num_scales == 1 or (block is None and shape[0] == self.num_outputs):
             return 1
         count, size = shape[-1], (block or USUAL_BLOCK)[1]
         return count if count == 1 or count * size == self.num_inputs else None
 
 
-def is_float_weight(tensor: StoredTensor) -> bool:
-    """Return True for the values of weights in fp8 or mxfp4."""
-    is_mxfp4 = tensor.name.endswith(BLOCKS) and tensor.kind == "U8"
-    return is_mxfp4 or (tensor.kind in FLOAT8_KINDS and not tensor.name.endswith(_SCALES))
+def float_layout(tensor: StoredTensor) -> FloatLayout | None:
+    """Return the layout of a weight's values in floating point; None for other tensors."""
+    if tensor.kind == "U8":
+        if tensor.name.endswith(BLOCKS):
+            return "mxfp4"
+        return "nvfp4" if tensor.name.endswith((_PACKED, ".weight")) else None
+    is_float8 = tensor.kind in FLOAT8_KINDS and not tensor.name.endswith(_SCALES)
+    return "float8" if is_float8 else None
 
 
 def module_of(weight: str) -> str:
     """Return the module of a weight; for experts in one tensor, the name of the weight."""
-    return weight.removesuffix(BLOCKS).removesuffix(".weight")
+    return weight.removesuffix(BLOCKS).removesuffix(_PACKED).removesuffix(".weight")
+
+
+def _flat(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the grid of scales that ModelOpt writes as [rows, 1, columns, 1]."""
+    return shape[::2] if len(shape) == 4 and shape[1] == shape[3] == 1 else shape
 
 
 def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWeights:
@@ -74,12 +87,8 @@ def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWei
     grids = _grids(outputs, inputs, block)
     shape = scales[0].shape
     allowed = {grid if num_matrices is None else (num_matrices, *grid) for grid in grids}
-    if scales[0].kind not in _SCALE_KINDS or shape not in allowed:
-        raise damaged(
-            module,
-            f"its scales are of type {scales[0].kind} and shape {list(shape)}, for {outputs} "
-            f"outputs and {inputs} inputs",
-        )
+    if scales[0].kind not in _SCALE_KINDS or _flat(shape) not in allowed:
+        raise _unfit(module, scales[0], outputs, inputs)
     owner = module if values.name.endswith(".weight") else module.rpartition(".")[0]
     unused = (f"{owner}.{part}" for part in _UNUSED)
     also = [*unused, *(f"{values.name}_{part}" for part in _UNUSED)]
@@ -94,6 +103,14 @@ def find_float8(values: StoredTensor, tensors: _Tensors, block: Any) -> FloatWei
             "scales": scales[0],
             **{name: tensors[name] for name in also if name in tensors},
         },
+    )
+
+
+def _unfit(module: str, scales: StoredTensor, outputs: int, inputs: int) -> ModelUnsupported:
+    return damaged(
+        module,
+        f"its scales are of type {scales.kind} and shape {list(scales.shape)}, for {outputs} "
+        f"outputs and {inputs} inputs",
     )
 
 
@@ -134,4 +151,42 @@ def find_mxfp4(values: StoredTensor, tensors: _Tensors) -> FloatWeights:
         num_inputs=shape[2] * VALUES_PER_SCALE,
         num_scales=prod(scales.shape),
         tensors={"values": values, "scales": scales},
+    )
+
+
+def find_nvfp4(values: StoredTensor, tensors: _Tensors) -> FloatWeights:
+    """Describe a weight in nvfp4: two values a byte, a scale in e4m3 for each 16 inputs.
+
+    One more scale for the whole tensor divides these (compressed-tensors) or multiplies them
+    (ModelOpt). Raises `ModelUnsupported` if a scale is missing or of another shape.
+    """
+    module = module_of(values.name)
+    if len(values.shape) != 2:
+        raise damaged(module, f"they have the shape {list(values.shape)}")
+    of_all = "divisor" if values.name.endswith(_PACKED) else "factor"
+    whole = f"{module}.weight_{'global_scale' if of_all == 'divisor' else 'scale_2'}"
+    name = f"{module}.weight_scale"
+    missing = [each for each in (name, whole) if each not in tensors]
+    if missing:
+        raise damaged(module, f"{missing[0]} is missing")
+    outputs, inputs = values.shape[0], 2 * values.shape[1]
+    scales = tensors[name]
+    grid = grid_of(outputs, inputs, (1, VALUES_PER_NVFP4_SCALE))
+    if scales.kind != "F8_E4M3" or scales.shape != grid or inputs % VALUES_PER_NVFP4_SCALE:
+        raise _unfit(module, scales, outputs, inputs)
+    if tensors[whole].kind != "F32" or prod(tensors[whole].shape) != 1:
+        raise _unfit(module, tensors[whole], outputs, inputs)
+    unused = (f"{module}.{part}" for part in ("input_scale", "input_global_scale"))
+    return FloatWeights(
+        weight_name=f"{module}.weight",
+        num_matrices=None,
+        num_outputs=outputs,
+        num_inputs=inputs,
+        num_scales=prod(grid),
+        tensors={
+            "values": values,
+            "scales": scales,
+            of_all: tensors[whole],
+            **{each: tensors[each] for each in unused if each in tensors},
+        },
     )

@@ -14,12 +14,15 @@ from typing import Any, Literal
 
 from yaie.errors import ModelUnsupported
 
-Layout = Literal["int-quantized", "pack-quantized", "gptq", "gptq_v2", "awq", "float8", "mxfp4"]
+Layout = Literal[
+    "int-quantized", "pack-quantized", "gptq", "gptq_v2", "awq", "float8", "mxfp4", "nvfp4"
+]
 
 SERVED = (
     "compressed-tensors (int-quantized with dynamic activations, pack-quantized), GPTQ (gptq, "
-    "gptq_v2) and AWQ (gemm), each with weights of 4 or 8 bits; fp8 (fp8, compressed-tensors "
-    "float-quantized, ModelOpt) and mxfp4"
+    "gptq_v2) and AWQ (gemm), each with weights of 4 or 8 bits; fp8 (fp8, fbgemm_fp8, "
+    "compressed-tensors float-quantized, ModelOpt), nvfp4 (compressed-tensors "
+    "nvfp4-pack-quantized, ModelOpt) and mxfp4"
 )
 _BITS = (4, 8)
 _REGEX = "re:"
@@ -39,8 +42,8 @@ class LayerFormat:
 
     @property
     def kind(self) -> str:
-        """Its short name: int4, int8, fp8 or mxfp4."""
-        names = {"float8": "fp8", "mxfp4": "mxfp4"}
+        """Its short name: int4, int8, fp8, mxfp4 or nvfp4."""
+        names = {"float8": "fp8", "mxfp4": "mxfp4", "nvfp4": "nvfp4"}
         return names.get(self.layout, f"int{self.bits}")
 
 
@@ -48,7 +51,7 @@ class LayerFormat:
 class StoredQuantization:
     """The quantization of a checkpoint."""
 
-    method: str  # "compressed-tensors", "gptq", "awq", "fp8", "modelopt" or "mxfp4"
+    method: str  # as `quant_method` names it: "compressed-tensors", "gptq", "awq", "fp8", ...
     targets: tuple[tuple[str, LayerFormat], ...]  # name, "re:" and a pattern, or "Linear"
     has_kv_scales: bool = False  # for a quantized KV cache; unused
 
@@ -179,6 +182,8 @@ def _group_format(name: str, group: Mapping[str, Any], shared: object) -> LayerF
     layout = str(group.get("format") or shared)
     if weights.get("type") == "float" and layout in ("float-quantized", "naive-quantized"):
         return _float8_group(name, group, weights)
+    if layout == "nvfp4-pack-quantized":
+        return _nvfp4_group(name, weights)
     if layout not in ("int-quantized", "pack-quantized"):
         raise _refused(f"the format {layout} of {name} is not served")
     kind = weights.get("type", "int")
@@ -216,18 +221,42 @@ def _float8_group(name: str, group: Mapping[str, Any], weights: Mapping[str, Any
     return _float8(None)
 
 
+def _nvfp4_group(name: str, weights: Mapping[str, Any]) -> LayerFormat:
+    size = weights.get("group_size")
+    if size not in (None, _NVFP4.group_size):
+        raise _refused(f"nvfp4 of {name} has groups of {size} inputs; those of 16 are served")
+    return _NVFP4
+
+
 def _read_fp8(settings: Mapping[str, Any]) -> StoredQuantization:
     return StoredQuantization("fp8", ((_ALL, _float8(settings.get("weight_block_size"))),))
+
+
+def _read_fbgemm(_: Mapping[str, Any]) -> StoredQuantization:
+    return StoredQuantization("fbgemm_fp8", ((_ALL, _float8(None)),))
 
 
 def _read_modelopt(settings: Mapping[str, Any]) -> StoredQuantization:
     nested = settings.get("quantization")  # as in hf_quant_config.json
     inner = nested if isinstance(nested, Mapping) else settings
     algorithm = str(inner.get("quant_algo"))
-    if algorithm not in ("FP8", "FP8_PER_CHANNEL_PER_TOKEN"):
-        raise _refused(f"the ModelOpt algorithm {algorithm} is not served")
+    if algorithm == "MIXED_PRECISION":
+        layers = inner.get("quantized_layers")
+        if not isinstance(layers, Mapping) or not layers:
+            raise _unreadable("quantized_layers", layers)
+        targets = tuple((str(name), _of_modelopt(layer)) for name, layer in layers.items())
+    else:
+        targets = ((_ALL, _of_modelopt(inner)),)
     has_kv_scales = bool(inner.get("kv_cache_quant_algo") or inner.get("kv_cache_scheme"))
-    return StoredQuantization("modelopt", ((_ALL, _float8(None)),), has_kv_scales)
+    return StoredQuantization("modelopt", targets, has_kv_scales)
+
+
+def _of_modelopt(settings: object) -> LayerFormat:
+    algorithm = str(settings.get("quant_algo") if isinstance(settings, Mapping) else settings)
+    found = _OF_MODELOPT.get(algorithm)
+    if found is None:
+        raise _refused(f"the ModelOpt algorithm {algorithm} is not served")
+    return found
 
 
 def _read_mxfp4(settings: Mapping[str, Any]) -> StoredQuantization:
@@ -241,6 +270,16 @@ def _float8(block: object) -> LayerFormat:
     if len(sizes) != 2 or not all(type(size) is int and size > 0 for size in sizes):
         raise _unreadable("the block of a scale", block)
     return LayerFormat("float8", 8, None, True, block=(sizes[0], sizes[1]))
+
+
+_NVFP4 = LayerFormat("nvfp4", 4, 16, True)
+_OF_MODELOPT = {
+    "FP8": _float8(None),
+    "FP8_PER_CHANNEL_PER_TOKEN": _float8(None),
+    "FP8_PB_WO": _float8([128, 128]),
+    "MXFP8": _float8([1, 32]),
+    "NVFP4": _NVFP4,
+}
 
 
 def _check_activations(name: str, group: Mapping[str, Any]) -> None:
@@ -266,6 +305,7 @@ _METHODS = {
     "gptq": _read_gptq,
     "awq": _read_awq,
     "fp8": _read_fp8,
+    "fbgemm-fp8": _read_fbgemm,
     "modelopt": _read_modelopt,
     "mxfp4": _read_mxfp4,
 }

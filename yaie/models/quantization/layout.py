@@ -22,7 +22,8 @@ from yaie.models.quantization.float_formats import (
     FloatWeights,
     find_float8,
     find_mxfp4,
-    is_float_weight,
+    find_nvfp4,
+    float_layout,
     module_of,
 )
 from yaie.models.quantization.formats import (
@@ -254,7 +255,7 @@ def read_layout(
     layers = []
     used: set[str] = set()
     for name, tensor in checkpoint.tensors.items():
-        if is_float_weight(tensor):
+        if float_layout(tensor) is not None:
             layers.append(_float_layer(checkpoint, quantization, tensor, on_gpu=on_gpu))
             used |= {each.name for each in layers[-1].tensors.values()}
             continue
@@ -286,15 +287,16 @@ def _float_layer(
     *,
     on_gpu: bool,
 ) -> QuantizedLayer:
-    """Describe weights in fp8 or mxfp4."""
+    """Describe weights in fp8, mxfp4 or nvfp4."""
     module = module_of(values.name)
     found = quantization.format_of(module, module_of(values.name_in_file))
-    is_mxfp4 = values.kind == "U8"
-    if found is None or found.layout != ("mxfp4" if is_mxfp4 else "float8"):
+    if found is None or found.layout != float_layout(values):
         raise damaged(module, f"the config names no quantization for {values.name} ({values.kind})")
     weights: FloatWeights
-    if is_mxfp4:
+    if found.layout == "mxfp4":
         weights = find_mxfp4(values, checkpoint.tensors)
+    elif found.layout == "nvfp4":
+        weights = find_nvfp4(values, checkpoint.tensors)
     else:
         weights = find_float8(values, checkpoint.tensors, found.block)
     because = why_widened(module, found, weights, on_gpu=on_gpu)

@@ -19,7 +19,12 @@ from yaie.models.checkpoint import StoredTensor
 from yaie.models.quantization.layout import QuantizedLayer
 from yaie.models.quantization.shapes import damaged
 from yaie.models.quantization.weights import QuantizedWeight
-from yaie.models.quantization.widening import scales_by_output, widen_float8, widen_mxfp4
+from yaie.models.quantization.widening import (
+    scales_by_output,
+    widen_float8,
+    widen_mxfp4,
+    widen_nvfp4,
+)
 
 # AWQ stores eight outputs in a word in the order 0, 2, 4, 6, 1, 3, 5, 7. The index of each output:
 _AWQ_PLACES = [0, 4, 1, 5, 2, 6, 3, 7]
@@ -113,10 +118,12 @@ def read_dequantized(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dty
 
     Experts in one tensor: [experts, outputs, inputs], and [experts, inputs, outputs] from mxfp4.
     """
-    if layer.format.layout in ("float8", "mxfp4"):
+    if layer.format.layout in ("float8", "mxfp4", "nvfp4"):
         values, scales = (files.read(layer.tensors[part]) for part in ("values", "scales"))
         if layer.format.layout == "mxfp4":
             return widen_mxfp4(layer.name, values, scales, dtype)
+        if layer.format.layout == "nvfp4":
+            return _read_nvfp4(layer, files, values, scales, dtype)
         return widen_float8(layer.name, values, scales, layer.format.block, dtype)
     weight = read_quantized(layer, files)
     if layer.group_of_input is None:
@@ -126,6 +133,20 @@ def read_dequantized(layer: QuantizedLayer, files: TensorFiles, dtype: torch.dty
     if weight.zero_points is not None:
         values -= weight.zero_points[:, group]
     return (values * weight.scales[:, group]).to(dtype)
+
+
+def _read_nvfp4(
+    layer: QuantizedLayer,
+    files: TensorFiles,
+    values: torch.Tensor,
+    scales: torch.Tensor,
+    dtype: torch.dtype,
+) -> torch.Tensor:
+    divisor = layer.tensors.get("divisor")
+    of_all = files.read(divisor or layer.tensors["factor"])
+    if divisor is None:
+        return widen_nvfp4(layer.name, values, scales, of_all, dtype)
+    return widen_nvfp4(layer.name, values, scales.float() / of_all, torch.ones(()), dtype)
 
 
 _Parts = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]  # values, scales, zero points

@@ -1,13 +1,18 @@
-"""Weights in fp8 or mxfp4, widened to the model's dtype: each value times its scale, rounded once.
+"""Weights in fp8, mxfp4 or nvfp4, widened to the model's dtype.
 
-Values and scales are multiplied in float32. Called by `reading`.
+Each value is multiplied by its scale in float32, and rounded once. Called by `reading`.
 """
 
 from __future__ import annotations
 
 import torch
 
-from yaie.models.quantization.float_formats import USUAL_BLOCK, VALUES_PER_SCALE, grid_of
+from yaie.models.quantization.float_formats import (
+    USUAL_BLOCK,
+    VALUES_PER_NVFP4_SCALE,
+    VALUES_PER_SCALE,
+    grid_of,
+)
 from yaie.models.quantization.shapes import damaged
 
 # The positive values of e2m1; the sign is the highest of its four bits.
@@ -79,6 +84,8 @@ def _factors(name: str, scales: torch.Tensor) -> torch.Tensor:
     if scales.dtype is torch.uint8:
         scales = scales.view(torch.float8_e8m0fnu)
     factors = scales.float()
+    if factors.dim() == 4:  # [rows, 1, columns, 1]
+        factors = factors[:, 0, :, 0]
     if not bool(torch.isfinite(factors).all()):
         raise damaged(name, "its scales are not finite")
     return factors
@@ -108,6 +115,32 @@ def widen_mxfp4(
             values = words.view(compute).view(-1, groups, VALUES_PER_SCALE)
             factors = torch.exp2(exponent[part].float() - _BIAS).to(compute)
             expert[:, part] = values.mul_(factors[..., None]).flatten(1).T
+    return wide
+
+
+def widen_nvfp4(
+    name: str,
+    packed: torch.Tensor,
+    scales: torch.Tensor,
+    factor: torch.Tensor,
+    dtype: torch.dtype,
+) -> torch.Tensor:
+    """Return weights [outputs, inputs].
+
+    `packed`: uint8 [outputs, inputs / 2], the first of two values in the lower half; `scales`:
+    e4m3 [outputs, inputs / 16], all multiplied by `factor`. Raises `ModelUnsupported` for scales
+    that are not finite.
+    """
+    factors = _factors(name, scales.float() * factor)
+    outputs, half = packed.shape
+    pairs = _pairs(torch.float32)
+    wide = torch.empty((outputs, 2 * half), dtype=dtype)
+    step = max(1, _SLICE_VALUES // (2 * half))
+    for first in range(0, outputs, step):
+        part = slice(first, first + step)
+        words = pairs.index_select(0, packed[part].flatten().int())
+        values = words.view(torch.float32).view(-1, factors.shape[1], VALUES_PER_NVFP4_SCALE)
+        wide[part] = values.mul_(factors[part, :, None]).flatten(1)
     return wide
 
 
