@@ -71,7 +71,7 @@ class ServedModel:
     ) -> None:
         self.name = config.model_name
         self.names = config.model_names  # in requests, the first one included
-        self.root = config.model  # the repository or folder that the settings name
+        self.root = config.source  # the repository or folder that the settings name
         self.created = int(time.time())  # unix time, seconds
         self.abilities: TemplateAbilities | None = None  # once the tokenizer is loaded
         self.failure: YaieError | None = None  # final: the engine cannot start
@@ -193,12 +193,12 @@ class ServedModel:
 
     async def start(self, memory_bytes: int | None = None) -> None:
         """Find the model, start its engine and wait until it is ready. Raises `YaieError`."""
-        if names_repository(self._config.model):
-            path = await find_folder(self._config.model)
+        if names_repository(self._config.source):
+            path = await find_folder(self._config.source)
         else:
-            path = (await self._run_in_thread(open_folder, self._config.model)).path
+            path = (await self._run_in_thread(open_folder, self._config.source)).path
         # The engine process gets the folder: the name is resolved only once.
-        config = replace(self._config, model=str(path), served_model_name=self.name)
+        config = replace(self._config, model=str(path), revision=None, served_model_name=self.name)
         if memory_bytes is not None:
             config = replace(config, memory_bytes=memory_bytes)
         if self._last_info is not None:  # an automatic pool keeps its size

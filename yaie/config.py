@@ -51,6 +51,10 @@ class EngineConfig:
     model: Annotated[
         str, About("'builtin', a folder, a GGUF file, or a Hugging Face repository id", short="-m")
     ] = BUILTIN_MODEL
+    revision: Annotated[
+        str | None,
+        About("branch, tag or commit of the repository, also written name@revision", unset="main"),
+    ] = None
     served_model_name: Annotated[
         str | None,
         About(
@@ -208,6 +212,11 @@ class EngineConfig:
     def weights(self) -> dict[str, float]:
         """The weights of tenants by name."""
         return parse_weights(self.tenant_weights)
+
+    @property
+    def source(self) -> str:
+        """The model with its revision, as `name@revision`."""
+        return self.model if self.revision is None else f"{self.model}@{self.revision}"
 
     @property
     def model_name(self) -> str:

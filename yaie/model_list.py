@@ -55,7 +55,7 @@ def engine_configs(settings: Settings) -> tuple[EngineConfig, ...]:
     is_default = settings.model == BUILTIN_MODEL and settings.served_model_name is None
     configs = [] if listed and is_default else [EngineConfig(**shared)]
     for each in listed:
-        own = {"served_model_name": each.name, "model": each.model}
+        own = {"served_model_name": each.name, "model": each.model, "revision": None}
         configs.append(EngineConfig(**shared | own | _own_settings(each)))
     names = [name for config in configs for name in config.model_names]
     for name in names:

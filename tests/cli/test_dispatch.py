@@ -52,6 +52,11 @@ def test_a_command_is_left_alone(command: str) -> None:
     assert dispatched(command, "--help") == [command, "--help"]
 
 
+def test_the_value_of_a_flag_is_no_word_of_a_prompt() -> None:
+    typed = ["pull", "org/name", "--revision", "v1"]
+    assert dispatched(*typed) == typed
+
+
 def test_the_list_of_commands_is_complete() -> None:
     named = {command.name for command in app.registered_commands}
     assert named | {group.name for group in app.registered_groups} == set(COMMANDS)

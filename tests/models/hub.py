@@ -13,10 +13,20 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class LocalHub:
-    """A hub that serves the folders of `repositories`; a context manager."""
+    """A hub that serves the folders of `repositories`; a context manager.
 
-    def __init__(self, repositories: dict[str, Path]) -> None:
+    `revisions`: of a repository, commit and folder by name; the folder above is that of main.
+    """
+
+    def __init__(
+        self,
+        repositories: dict[str, Path],
+        revisions: dict[str, dict[str, tuple[str, Path]]] | None = None,
+    ) -> None:
         self.repositories = repositories
+        self.revisions = {name: {"main": (COMMIT, path)} for name, path in repositories.items()}
+        for name, others in (revisions or {}).items():
+            self.revisions[name] |= others
         self.downloaded: list[str] = []  # names of files whose content was sent
         hub = self
 
@@ -44,16 +54,20 @@ class LocalHub:
     def answer(self, request: BaseHTTPRequestHandler, *, with_body: bool) -> None:
         path = unquote(urlsplit(request.path).path).strip("/")
         if path.startswith("api/models/"):
-            repository = "/".join(path.removeprefix("api/models/").split("/")[:2])
-            body = self._describe(repository, as_tree="/tree/" in path)
+            parts = path.removeprefix("api/models/").split("/", 3)
+            repository, asked = "/".join(parts[:2]), parts[3] if len(parts) > 3 else "main"
+            body = self._describe(repository, asked, as_tree="/tree/" in path)
             headers = {"Content-Type": "application/json"}
         else:
             repository, _, rest = path.partition("/resolve/")
-            body, headers = self._file(repository, rest.partition("/")[2])
+            asked, _, name = rest.partition("/")
+            body, headers = self._file(repository, asked, name)
         if body is None:
-            known = repository in self.repositories
+            code = "EntryNotFound" if self._revision(repository, asked) else "RevisionNotFound"
             request.send_response(404)
-            request.send_header("X-Error-Code", "EntryNotFound" if known else "RepoNotFound")
+            request.send_header(
+                "X-Error-Code", code if repository in self.repositories else "RepoNotFound"
+            )
             request.send_header("Content-Length", "0")
             request.end_headers()
             return
@@ -67,10 +81,18 @@ class LocalHub:
                 self.downloaded.append(path.rpartition("/")[2])
             request.wfile.write(body)
 
-    def _describe(self, repository: str, *, as_tree: bool) -> bytes | None:
-        folder = self.repositories.get(repository)
-        if folder is None:
+    def _revision(self, repository: str, asked: str) -> tuple[str, Path] | None:
+        """Return commit and folder of a revision, which a commit names too."""
+        revisions = self.revisions.get(repository, {})
+        return {commit: (commit, path) for commit, path in revisions.values()}.get(
+            asked, revisions.get(asked)
+        )
+
+    def _describe(self, repository: str, asked: str, *, as_tree: bool) -> bytes | None:
+        found = self._revision(repository, asked)
+        if found is None:
             return None
+        commit, folder = found
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         if as_tree:
             return json.dumps(
@@ -86,13 +108,14 @@ class LocalHub:
             ).encode()
         siblings = [{"rfilename": path.relative_to(folder).as_posix()} for path in files]
         return json.dumps(
-            {"id": repository, "modelId": repository, "sha": COMMIT, "siblings": siblings}
+            {"id": repository, "modelId": repository, "sha": commit, "siblings": siblings}
         ).encode()
 
-    def _file(self, repository: str, name: str) -> tuple[bytes | None, dict[str, str]]:
-        folder = self.repositories.get(repository)
-        if folder is None or not (folder / name).is_file():
+    def _file(self, repository: str, asked: str, name: str) -> tuple[bytes | None, dict[str, str]]:
+        found = self._revision(repository, asked)
+        if found is None or not (found[1] / name).is_file():
             return None, {}
+        commit, folder = found
         body = (folder / name).read_bytes()
         digest = hashlib.sha256(body).hexdigest()
-        return body, {"ETag": f'"{digest}"', "X-Repo-Commit": COMMIT}
+        return body, {"ETag": f'"{digest}"', "X-Repo-Commit": commit}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
+from itertools import pairwise
 
 from yaie.cli import terminal
 from yaie.cli.failures import CommandFailed, usage_error
@@ -21,6 +22,7 @@ from yaie.cli.failures import CommandFailed, usage_error
 ROOT_FLAGS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 _HELP = ("help", "--help", "-h")
 
+_WITH_VALUE = ("--revision",)  # flags of the commands below whose next word is a value
 STORAGE_COMMANDS = ("pull", "list", "show", "rm")  # words that also begin prompts
 
 _START = "`yaie pull NAME` downloads a model, as its first use does"
@@ -61,7 +63,11 @@ def with_command(
     first, *rest = arguments
     if first in _HELP and (not rest or rest[0] in commands):
         return [*rest, "--help"]
-    words = [word for word in rest if not word.startswith("-")]
+    words = [
+        word
+        for before, word in pairwise(arguments)
+        if not word.startswith("-") and before not in _WITH_VALUE
+    ]
     is_prompt = first in STORAGE_COMMANDS and len(words) > 1
     is_prompt |= first == "cache" and len(words) > 1 and words[0] not in names
     if (first in commands and not is_prompt) or first.split("=")[0] in ROOT_FLAGS:

@@ -33,7 +33,7 @@ def load_model(settings: dict[str, Any]) -> LLM:
     hint = (
         " (a small demonstration model; -m names another)" if config.model == BUILTIN_MODEL else ""
     )
-    terminal.note(f"loading {config.model}{hint} …")
+    terminal.note(f"loading {config.source}{hint} …")
     with gc_paused_then_frozen(), compilation_shown():
         from yaie.llm import LLM
 

@@ -27,6 +27,17 @@ _MULTIPLIERS = {
 }
 
 
+Revision = Annotated[
+    str | None,
+    typer.Option(
+        ENGINE_SETTINGS["revision"].flag,
+        help=ENGINE_SETTINGS["revision"].help,
+        metavar="TEXT",
+        show_default=False,
+    ),
+]
+
+
 def parse_count(text: str) -> int:
     """Parse a count: 8000, 8k (8,000), 8K or 8Ki (8,192), 10MiB.
 

@@ -75,7 +75,7 @@ def serve(
     check_tls(loaded)
     with bind(loaded.host, loaded.port) as listener:
         for each in configs:
-            check_model(each.model)
+            check_model(each.source)
         introduce(loaded, configs, listener)
         run_server(loaded, listener)
 

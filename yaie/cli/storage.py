@@ -13,6 +13,7 @@ from yaie.cli import terminal
 from yaie.cli.completion import complete_model
 from yaie.cli.failures import CommandFailed
 from yaie.cli.models import LocalModel, describe, inspect_model, local_folders
+from yaie.cli.options import Revision
 from yaie.config import BUILTIN_MODEL
 
 MODEL_EXIT_CODE = 3
@@ -21,10 +22,12 @@ Name = Annotated[
 ]
 
 
-def pull(name: Name) -> None:
+def pull(name: Name, revision: Revision = None) -> None:
     """Download a model: a short name such as smollm2, or a Hugging Face repository."""
     from yaie.models.folder import open_folder
 
+    if revision is not None:
+        name = f"{name}@{revision}"
     folder = open_folder(name)
     size = folder.checkpoint.nbytes / 1e6
     place = folder.checkpoint.files[0].parent
@@ -71,7 +74,11 @@ def remove(name: Name) -> None:
 def _find(name: str) -> Path:
     """Return the folder of a model on this machine; downloads nothing."""
     from yaie.models.folder import resolve_model_path
+    from yaie.models.revisions import cached_commit, split_revision
 
+    repository, revision = split_revision(name)
+    if revision is not None and cached_commit(repository, revision) is not None:
+        return resolve_model_path(name)
     found = dict(local_folders()).get(name)
     if found is not None:
         return found
@@ -108,11 +115,14 @@ def _cannot_remove(name: str) -> CommandFailed:
 def _facts(model: LocalModel, folder: Path) -> dict[str, Any]:
     from yaie.models.catalogue import CATALOGUE
     from yaie.models.checkpoint import read_config, read_json
+    from yaie.models.revisions import cached_revisions, split_revision
     from yaie.models.support import longest_context
     from yaie.models.wrappers import text_config, wrapper_of
     from yaie.text.files import PROCESSOR_FILES
 
     facts: dict[str, Any] = {"name": model.name, "folder": model.folder}
+    if revisions := cached_revisions(split_revision(model.name)[0]):
+        facts["revisions"] = ", ".join(revisions)
     if model.refused:
         return facts | {"not_supported": model.refused}
     config = read_config(folder)

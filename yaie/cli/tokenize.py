@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from yaie.cli.failures import usage_error
+from yaie.cli.options import Revision
 from yaie.cli.run import System, conversation, read_prompt
 from yaie.config import BUILTIN_MODEL
 
@@ -28,6 +29,7 @@ def tokenize(
     model: Annotated[
         str | None, typer.Option("--model", "-m", help=f"the model [{BUILTIN_MODEL}]")
     ] = None,
+    revision: Revision = None,
     as_chat: Annotated[
         bool, typer.Option("--chat", help="the prompt of a chat, by the model's template")
     ] = False,
@@ -43,7 +45,9 @@ def tokenize(
         raise usage_error("--system belongs to a chat", advice="yaie tokenize --chat -s TEXT ...")
     if count and as_json:
         raise usage_error("--count and --json exclude each other", advice="one of them")
-    ids, pieces = _tokens(model, read_prompt(text or [], file or []), system, as_chat=as_chat)
+    ids, pieces = _tokens(
+        model, revision, read_prompt(text or [], file or []), system, as_chat=as_chat
+    )
     if as_json:
         print(json.dumps({"count": len(ids), "tokens": ids, "texts": pieces}))
     elif count:
@@ -56,7 +60,7 @@ def tokenize(
 
 
 def _tokens(
-    model: str | None, text: str, system: str | None, *, as_chat: bool
+    model: str | None, revision: str | None, text: str, system: str | None, *, as_chat: bool
 ) -> tuple[list[int], list[str]]:
     """Return the ids and their texts; bytes of a split character are shown as in hexadecimal."""
     from yaie.config import load_settings
@@ -64,7 +68,7 @@ def _tokens(
     from yaie.text.chat import ChatTemplate
     from yaie.text.tokenizer import load_tokenizer
 
-    name = load_settings(model=model).model
+    name = load_settings(model=model, revision=revision).source
     tokenizer = load_tokenizer(resolve_model_path(name, with_weights=False))
     if as_chat:
         ids = ChatTemplate(tokenizer).render(conversation(system, text))

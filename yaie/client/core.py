@@ -17,7 +17,7 @@ def load_engine_core(config: EngineConfig) -> Core:
     """
     from yaie.models.folder import open_folder
 
-    open_folder(config.model)
+    open_folder(config.source)
 
     if "torch" not in sys.modules:
         # OpenMP reads this once, when it is loaded. By default its threads spin for milliseconds

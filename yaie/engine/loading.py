@@ -93,7 +93,7 @@ def _find_slot(config: EngineConfig) -> CacheSlot | None:
 
 
 def _key(config: EngineConfig, kernels: Library) -> str:
-    return cache_key(config, resolve_model_path(config.model), kernels.instruction_set)
+    return cache_key(config, resolve_model_path(config.source), kernels.instruction_set)
 
 
 def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
@@ -102,7 +102,7 @@ def _restore(config: EngineConfig, slot: CacheSlot) -> Executor | None:
         return None
     try:
         metadata = ModelMetadata.from_json(entry.header["metadata"])
-        loaded = restore_model(config, resolve_model_path(config.model), metadata)
+        loaded = restore_model(config, resolve_model_path(config.source), metadata)
         if loaded.max_model_len > entry.header["num_positions"]:
             return None  # it was packed for a smaller pool
         if not has_room_to_compare(loaded):

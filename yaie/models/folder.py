@@ -1,7 +1,7 @@
 """The folder of a model: found by name, then checked.
 
-A name is "builtin", a short name of the catalogue, a path or a repository id. A GGUF file has
-a folder in the cache, made from its header.
+A name is "builtin", a short name of the catalogue, a path or a repository id; the last may have
+a revision, as in `org/name@v2`. A GGUF file has a folder in the cache, made from its header.
 
 Torch-free and quick: servers and commands open the folder before an engine exists. Repositories
 come from the Hugging Face cache, else from the hub. The config is downloaded first, so an
@@ -24,6 +24,7 @@ from huggingface_hub.errors import (
     HFValidationError,
     LocalEntryNotFoundError,
     RepositoryNotFoundError,
+    RevisionNotFoundError,
 )
 from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # documented
 
@@ -32,6 +33,7 @@ from yaie.errors import ModelNotFound, ModelUnsupported, StartupError, first_lin
 from yaie.models.catalogue import CATALOGUE, ListedModel
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, read_json
 from yaie.models.pull import pull_wheel, pulled_file
+from yaie.models.revisions import DEFAULT, cached_commit, split_revision, unknown_revision
 from yaie.models.support import check_supported
 from yaie.models.text_part import text_checkpoint
 from yaie.models.wrappers import Wrapper, text_config, wrapper_of
@@ -79,6 +81,7 @@ def open_folder(model: str) -> ModelFolder:
 
 def names_repository(model: str) -> bool:
     """Return True if the name is a repository id, and neither a folder nor the built-in model."""
+    model, _ = split_revision(model)
     looks_like_path = model.startswith((".", "/", "~")) or model.count("/") > 1
     looks_like_path = looks_like_path or model.lower().endswith(GGUF)
     if _is_listed(model):
@@ -110,6 +113,13 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
     places searched and the nearest name, `ModelUnsupported` if the model cannot be served or is
     damaged.
     """
+    name, revision = split_revision(model)
+    if revision is None:
+        return _newest(model, with_weights=with_weights)
+    return _at_revision(name, revision, with_weights=with_weights)
+
+
+def _newest(model: str, *, with_weights: bool) -> Path:
     if model == BUILTIN_MODEL:
         return _builtin_folder()
     folder = Path(model).expanduser()
@@ -137,6 +147,20 @@ def resolve_model_path(model: str, *, with_weights: bool = True) -> Path:
     if not names_repository(model):
         raise _not_found(model, [str(folder)])
     return _from_hub(model, with_weights=with_weights)
+
+
+def _at_revision(name: str, revision: str, *, with_weights: bool) -> Path:
+    """Return the folder of a repository at a revision."""
+    if not names_repository(name):
+        if name != BUILTIN_MODEL and not Path(name).expanduser().exists():
+            raise _not_found(f"{name}@{revision}", [name])
+        raise ModelNotFound(
+            f"{name} has no revisions; leave {revision!r} out, or name a repository of the hub"
+        )
+    repository = CATALOGUE[name].repository if _is_listed(name) else name
+    if not revision.strip():
+        raise ModelNotFound(f"the revision of {name} is empty; name one, or leave it out")
+    return _from_hub(repository, revision, with_weights=with_weights)
 
 
 def _only_gguf(folder: Path) -> Path | None:
@@ -179,54 +203,73 @@ def _listed(model: ListedModel, *, with_weights: bool) -> Path:
         )
 
 
-def _from_hub(repository: str, *, with_weights: bool) -> Path:
+def _from_hub(repository: str, revision: str | None = None, *, with_weights: bool) -> Path:
     looked_in = [f"./{repository}", str(constants.HF_HUB_CACHE)]
-    cached = _in_cache(repository)
+    commit = None if revision is None else cached_commit(repository, revision)
+    wanted = commit or revision
+    cached = _in_cache(repository, wanted)
     if cached is not None and (constants.HF_HUB_OFFLINE or _has_tokenizer(cached)):
         return cached
     if constants.HF_HUB_OFFLINE:
         looked_in.append(f"{constants.ENDPOINT} (skipped: HF_HUB_OFFLINE is set)")
-        raise _not_found(repository, looked_in)
+        raise _absent(repository, revision, looked_in)
     looked_in.append(constants.ENDPOINT)
     try:
-        # A single request without retries: an unreachable hub is reported at once.
-        HfApi().model_info(repository, timeout=_HUB_TIMEOUT_S)
-        config = hf_hub_download(repository, "config.json", etag_timeout=_HUB_TIMEOUT_S)
-        check_supported(read_json(Path(config)))
-        if not with_weights:
-            return Path(config).parent
-        folder = snapshot_download(
-            repository,
-            allow_patterns=_WANTED,
-            ignore_patterns=_UNWANTED,
-            etag_timeout=_HUB_TIMEOUT_S,
-        )
-    except GatedRepoError:
-        if cached is not None:
-            return cached
-        raise ModelNotFound(
-            f"{repository} is open only to those who accepted its terms; accept them on "
-            f"{constants.ENDPOINT}/{repository} and set HF_TOKEN"
-        ) from None
-    except RepositoryNotFoundError:
-        if cached is not None:
-            return cached
-        raise _not_found(repository, looked_in) from None
+        return _downloaded(repository, wanted, with_weights=with_weights)
     except StartupError:
         raise
     except Exception as error:  # from the hub library or its HTTP library
+        is_answer = isinstance(error, RepositoryNotFoundError | RevisionNotFoundError)
         if cached is not None:
-            log.warning("%s lacks a tokenizer, and the hub is unreachable", cached)
+            if not is_answer:
+                log.warning("%s lacks a tokenizer, and the hub is unreachable", cached)
             return cached
-        looked_in[-1] += f" ({first_line(error)})"
-        raise _not_found(repository, looked_in) from error
+        if isinstance(error, GatedRepoError):
+            raise ModelNotFound(
+                f"{repository} is open only to those who accepted its terms; accept them on "
+                f"{constants.ENDPOINT}/{repository} and set HF_TOKEN"
+            ) from None
+        if isinstance(error, RevisionNotFoundError):
+            raise unknown_revision(repository, revision or DEFAULT, looked_in[-1]) from None
+        if not is_answer:
+            looked_in[-1] += f" ({first_line(error)})"
+        raise _absent(repository, revision, looked_in) from (None if is_answer else error)
+
+
+def _downloaded(repository: str, revision: str | None, *, with_weights: bool) -> Path:
+    """Return the folder of a repository that the hub completes, or that of its config alone."""
+    # A single request without retries: an unreachable hub is reported at once.
+    HfApi().model_info(repository, revision=revision, timeout=_HUB_TIMEOUT_S)
+    config = hf_hub_download(
+        repository, "config.json", revision=revision, etag_timeout=_HUB_TIMEOUT_S
+    )
+    check_supported(read_json(Path(config)))
+    if not with_weights:
+        return Path(config).parent
+    folder = snapshot_download(
+        repository,
+        revision=revision,
+        allow_patterns=_WANTED,
+        ignore_patterns=_UNWANTED,
+        etag_timeout=_HUB_TIMEOUT_S,
+    )
     return _complete(Path(folder))
 
 
-def _in_cache(repository: str) -> Path | None:
+def _absent(repository: str, revision: str | None, looked_in: list[str]) -> ModelNotFound:
+    """Return the error for a repository, or for a revision where others of it are here."""
+    asked = revision or DEFAULT
+    if repository in cached_repositories() and cached_commit(repository, asked) is None:
+        return unknown_revision(repository, asked, looked_in[-1])
+    name = repository if revision is None else f"{repository}@{revision}"
+    return _not_found(name, looked_in)
+
+
+def _in_cache(repository: str, revision: str | None) -> Path | None:
     """Return the cached folder of a repository, if config and weights are complete."""
     try:
-        return _complete(Path(snapshot_download(repository, local_files_only=True)))
+        found = snapshot_download(repository, revision=revision, local_files_only=True)
+        return _complete(Path(found))
     except LocalEntryNotFoundError:
         return None
     except ModelNotFound:  # some of its files are missing

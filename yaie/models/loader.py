@@ -182,7 +182,7 @@ def restore_model(config: EngineConfig, path: Path, metadata: ModelMetadata) -> 
 
 
 def _open(config: EngineConfig) -> _Source:
-    folder = open_folder(config.model)
+    folder = open_folder(config.source)
     on_gpu = is_gpu(resolve_device(config.device))
     layout = read_stored_layout(folder.config, folder.checkpoint, on_gpu=on_gpu)
     hf_config = read_hf_config(folder.path, folder.wrapper)

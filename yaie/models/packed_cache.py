@@ -62,8 +62,8 @@ _SAMPLES = 64  # samples of a weight file in its identity
 _SAMPLE_BYTES = 4096
 # Settings without an effect on packed weights; any other, also a new one, makes another file.
 _UNRELATED = {
-    *("served_model_name", "model", "num_slots", "max_step_rows", "max_running", "max_waiting"),
-    "max_waiting_tokens",
+    *("served_model_name", "model", "revision", "num_slots", "max_step_rows", "max_running"),
+    *("max_waiting", "max_waiting_tokens"),
     *("policy", "priority_aging", "eviction", "prefix_cache", "threads", "audit"),
     *("weights_cache", "weights_cache_bytes", "memory_bytes"),
     "calibrate",  # the text counts, not its place

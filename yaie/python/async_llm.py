@@ -101,7 +101,7 @@ class AsyncLLM(Described):
     async def _start(self) -> None:
         tokenizer = self._given_tokenizer
         if not isinstance(tokenizer, Tokenizer):  # a model that is missing is found here first
-            folder = (await asyncio.to_thread(open_folder, self._config.model)).path
+            folder = (await asyncio.to_thread(open_folder, self._config.source)).path
             tokenizer = await asyncio.to_thread(load_tokenizer, Path(tokenizer or folder))
         await self._client.start()
         self._info = await self._client.wait_ready()

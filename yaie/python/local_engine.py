@@ -74,7 +74,7 @@ class LocalEngine(Described):
 
     def _load(self, config: EngineConfig, tokenizer: Any) -> None:
         if not isinstance(tokenizer, Tokenizer):  # first: it fails sooner than the weights
-            folder = open_folder(config.model)  # a refused model may lack a tokenizer
+            folder = open_folder(config.source)  # a refused model may lack a tokenizer
             tokenizer = load_tokenizer(Path(tokenizer or folder.path))
         set_chat_template(tokenizer, config.chat_template)
         self._config = config
