@@ -18,6 +18,7 @@ import torch
 
 from tests.engine.asking import Answers
 from tests.engine.watched_executor import Execute, WatchedExecutor
+from tests.flashinfer.comparison import Comparison
 from tests.flashinfer.fake_device import FakeRuntime
 from tests.flashinfer.models import VOCAB_SIZE, write_model
 from tests.flashinfer.repeating_queue import RepeatingQueue
@@ -65,16 +66,13 @@ SUBJECTS = {
 
 @dataclass
 class Twins:
-    """Two executors of one model, and what their comparison has seen."""
+    """Two executors of one model, and their comparison."""
 
     device: FakeRuntime
     folder: Path
     subject: Subject
-    num_steps: int = 0
-    num_tokens: int = 0  # compared
-    num_near_ties: int = 0
+    seen: Comparison
     num_replayed: int = 0
-    largest_error: float = 0.0
     launches: dict[str, int] = field(default_factory=dict)
 
     def core(self, *, captures: bool, **settings: object) -> EngineCore:
@@ -109,21 +107,10 @@ class Twins:
             self.num_replayed += is_replayed
             windows = [spec.sliding_window for spec in loaded.specs]
             self.count_launches(plan, windows, is_replayed=is_replayed)
-            self.compare(got, plain.execute(plan))
+            self.seen.add(got, plain.execute(plan))
             return got
 
         return EngineCore(config, WatchedExecutor(subject, step))
-
-    def compare(self, got: torch.Tensor, expected: torch.Tensor) -> None:
-        self.num_steps += 1
-        torch.testing.assert_close(got, expected, rtol=0, atol=self.subject.tolerance)
-        if len(got):
-            self.largest_error = max(self.largest_error, float((got - expected).abs().max()))
-        best = expected.topk(2, dim=-1).values
-        is_clear = best[:, 0] - best[:, 1] > 2 * self.subject.tolerance
-        assert torch.equal(got.argmax(-1)[is_clear], expected.argmax(-1)[is_clear])
-        self.num_tokens += int(is_clear.sum())
-        self.num_near_ties += int((~is_clear).sum())
 
     def count_launches(
         self, plan: StepPlan, windows: list[int | None], *, is_replayed: bool
@@ -159,7 +146,7 @@ def twins(
         num_heads=subject.num_heads,
         num_kv_heads=subject.num_kv_heads,
     )
-    found = Twins(device, folder, subject)
+    found = Twins(device, folder, subject, Comparison(subject.tolerance))
     yield found
     print(f"\n{request.param}: {found}")
 
@@ -209,8 +196,8 @@ def test_schedules(twins: Twins) -> None:
     assert sum(stat.num_evicted_tokens for stat in stats) > 0
     assert sum(stat.num_preemptions for stat in stats) > 0
     assert sum(stat.cached_tokens for stat in stats) > 0
-    assert 2 * twins.num_tokens > twins.num_near_ties
-    assert 8 * twins.num_replayed > twins.num_steps
+    assert 2 * twins.seen.num_tokens > twins.seen.num_near_ties
+    assert 8 * twins.num_replayed > twins.seen.num_steps
     assert set(twins.launches) >= {"prefill causal", "prefill full"}
 
 
