@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
+import transformers
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
-from tests.conformance.case import save
+from tests.conformance.case import COMMON, random_model, save
 from tests.conformance.zoo import CASES
 from tests.models.float_files import BLOCK, write_twins
 from tests.models.folders import edit_json
@@ -15,8 +18,10 @@ from tests.models.test_wrappers import same_logits
 from yaie.cli.models import inspect_model
 from yaie.config import EngineConfig
 from yaie.errors import ModelUnsupported
+from yaie.models.architectures import SUPPORTED
 from yaie.models.loader import load_model
 from yaie.models.support import check_supported
+from yaie.models.wrappers import RENAMED
 
 DEEPSEEK = next(case for case in CASES if case.name == "deepseek-v3")
 KIMI_K2 = {
@@ -33,6 +38,36 @@ def test_kimi_k2_is_deepseek_v3(tmp_path: Path) -> None:
     assert same_logits(tmp_path, oracle)
     found = inspect_model("x", tmp_path)
     assert (found.architecture, found.refused) == ("DeepseekV3ForCausalLM", "")
+
+
+@pytest.mark.parametrize(
+    ("config_class", "named"),
+    [("InternLM3Config", "InternLM3ForCausalLM"), ("IQuestCoderConfig", "IQuestCoderForCausalLM")],
+)
+def test_llamas_of_another_model_type(config_class: str, named: str, tmp_path: Path) -> None:
+    """transformers reads their configs by classes of their own, with defaults of their own."""
+    settings = {key: value for key, value in COMMON.items() if key != "pad_token_id"}
+    config = getattr(transformers, config_class)(**settings)
+    oracle = random_model("LlamaForCausalLM", config)
+    oracle.save_pretrained(tmp_path)  # type: ignore[operator]
+    assert json.loads((tmp_path / "config.json").read_text())["model_type"] == config.model_type
+    for names in ([named], ["LlamaForCausalLM"], None):
+        edit_json(tmp_path / "config.json", architectures=names)
+        assert same_logits(tmp_path, oracle)
+
+
+def test_every_renamed_model_is_served() -> None:
+    """Also those that transformers maps to a supported class."""
+    mapped = {
+        model_type
+        for model_type, name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()
+        for entry in SUPPORTED
+        if name == entry.architecture and model_type != entry.model_type
+    }
+    assert mapped - {"gpt-sw3"} <= set(RENAMED)  # that one is published as gpt2
+    for model_type, (twin, name) in RENAMED.items():
+        config = {"model_type": model_type, "architectures": [name]}
+        assert check_supported(config).architecture == twin.architecture
 
 
 @pytest.mark.integration

@@ -66,7 +66,9 @@ SUPPORTED: tuple[SupportedArchitecture, ...] = (
     SupportedArchitecture("HunYuanMoEV1ForCausalLM", "hunyuan_v1_moe", "Hunyuan A13B"),
     SupportedArchitecture("HYV3ForCausalLM", "hy_v3", "Hy3"),
     SupportedArchitecture("LagunaForCausalLM", "laguna", "Laguna"),
-    SupportedArchitecture("LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi"),
+    SupportedArchitecture(
+        "LlamaForCausalLM", "llama", "Llama 2 and 3, SmolLM2, TinyLlama, Yi, IQuest-Coder"
+    ),
     SupportedArchitecture("MellumForCausalLM", "mellum", "Mellum 2"),
     SupportedArchitecture("MiniMaxM2ForCausalLM", "minimax_m2", "MiniMax-M2, M2.5"),
     SupportedArchitecture("MiMoV2FlashForCausalLM", "mimo_v2_flash", "MiMo-V2-Flash"),
@@ -107,7 +109,7 @@ RUNNING_STATE = (
     "a running state (linear attention or state space) belongs to a position and cannot be shared "
     "through the tree yet"
 )
-_LINEAR = f"it mixes attention with other layers, and {RUNNING_STATE}"
+LINEAR = f"it mixes attention with other layers, and {RUNNING_STATE}"
 _STATE = "it has no attention layers: its state cannot be shared through the tree"
 _CHUNKED = (
     "its chunked attention is expressed in a mask only, and its attention temperature is taken "
@@ -115,33 +117,34 @@ _CHUNKED = (
 )
 _MASK = "its attention (ALiBi, or its own layout) bypasses transformers' attention interface"
 ENCODER_DECODER = "it is an encoder-decoder: its decoder also attends to the encoder's output"
-_INDEXED = (
+INDEXED = (
     "its layers choose their keys by an index of their own (sparse attention), which the pool does "
     "not hold yet"
 )
 _BIDIRECTIONAL = "its attention is bidirectional, and it does not generate text"
-_IMAGES = "it takes images or audio, and its text is not in the conformance suite"
+IMAGES = "it takes images or audio, and its text is not in the conformance suite"
+NO_TEXT = "it does not generate text"
 _PREFIX = "its attention is bidirectional over the prompt"
 
 # Popular model types that would be computed wrongly or cannot run, with the reason.
 REFUSED: dict[str, str] = {
-    "bamba": _LINEAR,
-    "falcon_h1": _LINEAR,
-    "jamba": _LINEAR,
-    "kimi_linear": _LINEAR,
-    "lfm2": _LINEAR,
-    "lfm2_moe": _LINEAR,
-    "minimax": _LINEAR,
-    "nemotron_h": _LINEAR,
-    "olmo_hybrid": _LINEAR,
-    "qwen3_5": _LINEAR,
-    "qwen3_5_text": _LINEAR,
-    "qwen3_5_moe": _LINEAR,
-    "qwen3_5_moe_text": _LINEAR,
-    "qwen3_next": _LINEAR,
-    "recurrent_gemma": _LINEAR,
-    "zamba": _LINEAR,
-    "zamba2": _LINEAR,
+    "bamba": LINEAR,
+    "falcon_h1": LINEAR,
+    "jamba": LINEAR,
+    "kimi_linear": LINEAR,
+    "lfm2": LINEAR,
+    "lfm2_moe": LINEAR,
+    "minimax": LINEAR,
+    "nemotron_h": LINEAR,
+    "olmo_hybrid": LINEAR,
+    "qwen3_5": LINEAR,
+    "qwen3_5_text": LINEAR,
+    "qwen3_5_moe": LINEAR,
+    "qwen3_5_moe_text": LINEAR,
+    "qwen3_next": LINEAR,
+    "recurrent_gemma": LINEAR,
+    "zamba": LINEAR,
+    "zamba2": LINEAR,
     "mamba": _STATE,
     "mamba2": _STATE,
     "falcon_mamba": _STATE,
@@ -164,9 +167,10 @@ REFUSED: dict[str, str] = {
     "nomic_bert": _BIDIRECTIONAL,
     "roberta": _BIDIRECTIONAL,
     "xlm-roberta": _BIDIRECTIONAL,
-    "deepseek_v32": _INDEXED,
-    "deepseek_v4": _INDEXED,
-    "glm_moe_dsa": _INDEXED,
+    "deepseek_v32": INDEXED,
+    "deepseek_v4": INDEXED,
+    "glm_moe_dsa": INDEXED,
     "paligemma": _PREFIX,
-    "phi4_multimodal": _IMAGES,
+    "phi4_multimodal": IMAGES,
+    "phi4mm": IMAGES,
 }

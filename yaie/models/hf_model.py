@@ -20,7 +20,7 @@ from yaie.models.loading_report import check_report
 from yaie.models.quantization.layout import QuantizedLayout
 from yaie.models.quantization.reading import TensorFiles
 from yaie.models.support import check_supported
-from yaie.models.wrappers import TIES, Wrapper, as_twin, is_renamed, text_config
+from yaie.models.wrappers import TIES, Wrapper, as_renamed, as_twin, is_renamed
 
 _SUMMED_AT_ONCE = 2**24  # numbers
 
@@ -34,13 +34,14 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
 
     try:
         stored = read_json(path / "config.json")
-        if is_renamed(stored):
-            settings = text_config(stored)
-            config = _class_named(check_supported(settings).architecture).config_class(**settings)
+        if is_renamed(stored) and stored["model_type"] not in transformers.CONFIG_MAPPING:
+            config = _renamed_config(stored)
         else:
             config = transformers.AutoConfig.from_pretrained(
                 path, trust_remote_code=False, local_files_only=True
             )
+            if is_renamed(stored):
+                config = _renamed_config({**config.to_dict(), "architectures": None})
         if wrapper is not None:
             config = _text_class_config(config, wrapper)
     except Exception as error:  # transformers validates configs with errors of many types
@@ -52,6 +53,12 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
         del config.quantization_config  # transformers would require the library that wrote it
     config.return_dict = True  # the file may ask for a forward that returns tuples
     return config
+
+
+def _renamed_config(settings: dict[str, Any]) -> Any:
+    """Return the config of a renamed model as that of its class."""
+    settings = as_renamed(settings)
+    return _class_named(check_supported(settings).architecture).config_class(**settings)
 
 
 def _text_class_config(config: Any, wrapper: Wrapper) -> Any:

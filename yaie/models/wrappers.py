@@ -126,8 +126,12 @@ TWINS: dict[str, Twin] = {
     "qwen3_vl_moe_text": Twin("Qwen3MoeForCausalLM", "qwen3_moe", {"norm_topk_prob": True}),
 }
 
-# Of plain text models in published files, whose class transformers has under another model type.
-RENAMED = frozenset({"kimi_k2"})
+# By the model type of a text model whose class has another one: the class, and its name in files.
+RENAMED: dict[str, tuple[Twin, str]] = {
+    "internlm3": (Twin("LlamaForCausalLM", "llama"), "InternLM3ForCausalLM"),
+    "iquestcoder": (Twin("LlamaForCausalLM", "llama"), "IQuestCoderForCausalLM"),
+    "kimi_k2": (TWINS["kimi_k2"], "DeepseekV3ForCausalLM"),
+}
 
 _BY_ARCHITECTURE = {
     name: wrapper for wrapper in WRAPPERS for name in (wrapper.architecture, *wrapper.other_names)
@@ -163,7 +167,7 @@ def text_config(config: dict[str, Any]) -> dict[str, Any]:
     """
     wrapper = wrapper_of(config)
     if wrapper is None:
-        return config | _names_of(TWINS[config["model_type"]]) if is_renamed(config) else config
+        return as_renamed(config) if is_renamed(config) else config
     found = _of_thinker(config, wrapper).get("text_config")
     if found is None:  # early configs hold the text part's settings themselves
         own = ("model_type", "architectures", "vision_config", "audio_config")
@@ -182,11 +186,17 @@ def text_config(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_renamed(config: Mapping[str, Any]) -> bool:
-    """Return True if transformers has the class of a text model under another model type."""
+    """Return True if the class of a text model has another model type than its config."""
     model_type, named = config.get("model_type"), config.get("architectures")
     if not isinstance(model_type, str) or model_type not in RENAMED:
         return False
-    return not named or list(named) == [TWINS[model_type].architecture]
+    twin, name = RENAMED[model_type]
+    return not named or named in ([twin.architecture], [name])
+
+
+def as_renamed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config of a renamed model by the names of its class."""
+    return {**config, **_names_of(RENAMED[config["model_type"]][0])}
 
 
 def _names_of(twin: Twin) -> dict[str, Any]:
