@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from yaie.errors import ModelUnsupported
-from yaie.models.architectures import REFUSED, SUPPORTED
+from yaie.models.architectures import (
+    ENCODER_DECODER,
+    IMAGES,
+    INDEXED,
+    LINEAR,
+    NO_TEXT,
+    REFUSED,
+    SUPPORTED,
+)
 from yaie.models.hf_model import read_hf_config
 from yaie.models.support import (
     check_supported,
@@ -109,6 +117,37 @@ def test_transformers_reads_the_layer_types_of_granite_as_full_attention(tmp_pat
     config = {**GRANITE, "num_hidden_layers": 2, "layer_types": ["attention", "attention"]}
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
     assert read_hf_config(tmp_path).layer_types == ["full_attention", "full_attention"]
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "capability"),
+    [
+        ("InternVLChatModel", {"vision_config": {}, "llm_config": {"a": 1}}, "not cover it"),
+        ("InternVLChatModel", {"vision_config": {"a": 1}}, IMAGES),
+        ("MiniCPMV", {"vision_config": {"a": 1}, "auto_map": {"AutoConfig": "a.B"}}, IMAGES),
+        ("VoxtralForConditionalGeneration", {"audio_config": {"a": 1}}, IMAGES),
+        ("LlavaQwenForCausalLM", {"mm_vision_tower": "google/siglip"}, IMAGES),
+        ("Phi3VForCausalLM", {"img_processor": {"name": "clip"}}, IMAGES),
+        ("Phi4MMForCausalLM", {"model_type": "phi4mm"}, IMAGES),
+        ("Lfm3ForCausalLM", {"layer_types": ["conv", "full_attention"]}, LINEAR),
+        (
+            "Qwen4ForConditionalGeneration",
+            {"text_config": {"layer_types": ["linear_attention"]}, "vision_config": {"a": 1}},
+            LINEAR,
+        ),
+        ("HYV4ForCausalLM", {"layer_types": ["indexed_attention"]}, INDEXED),
+        ("NewForConditionalGeneration", {"is_encoder_decoder": True}, ENCODER_DECODER),
+        ("DebertaForSequenceClassification", {"model_type": "deberta"}, NO_TEXT),
+        ("ModernForMaskedLM", {"model_type": "modern"}, NO_TEXT),
+    ],
+)
+def test_unknown_classes_are_refused_for_what_their_config_shows(
+    name: str, config: dict[str, Any], capability: str
+) -> None:
+    with pytest.raises(ModelUnsupported, match="cannot be served") as refusal:
+        check_supported({"architectures": [name], "model_type": "new", **config})
+    assert capability in refusal.value.message
+    assert refusal.value.message.isprintable()  # one line
 
 
 def test_every_refusal_is_one_line() -> None:

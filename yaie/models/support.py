@@ -15,6 +15,10 @@ from typing import Any
 from yaie.errors import ModelUnsupported
 from yaie.models.architectures import (
     ENCODER_DECODER,
+    IMAGES,
+    INDEXED,
+    LINEAR,
+    NO_TEXT,
     OF_WRAPPERS,
     REFUSED,
     RUNNING_STATE,
@@ -32,7 +36,19 @@ HOW_TO_ASK = (
 _BY_ARCHITECTURE = {entry.architecture: entry for entry in (*SUPPORTED, *OF_WRAPPERS)}
 _BY_MODEL_TYPE = {entry.model_type: entry for entry in (*SUPPORTED, *OF_WRAPPERS)}
 _ATTENTION_LAYERS = frozenset({"full_attention", "sliding_attention"})
-_STATEFUL_LAYERS = frozenset({"linear_attention", "mamba", "conv", "recurrent"})
+_STATEFUL_LAYERS = frozenset(
+    {"linear_attention", "mamba", "conv", "recurrent", "hybrid", "hybrid_sliding"}
+)
+_INDEXED_LAYERS = frozenset({"indexed_attention", "compressed_attention"})
+# Settings of a part for images or audio, in configs of many years.
+_PARTS_OF_WRAPPERS = (
+    *("vision_config", "audio_config", "vision_tower", "mm_vision_tower", "img_processor"),
+    *("vision_model_config", "vit_config", "audio_processor", "thinker_config"),
+)
+_WITHOUT_TEXT = (
+    *("ForMaskedLM", "ForSequenceClassification", "ForTokenClassification"),
+    *("ForQuestionAnswering", "ForEmbedding"),
+)
 _BIDIRECTIONAL_IMAGES = frozenset({"gemma4_text", "gemma4_unified_text"})
 _HUNYUAN = frozenset({"hunyuan_v1_dense", "hunyuan_v1_moe"})
 # Rope tables that depend on the position alone. The others depend on the longest row of a batch, so
@@ -161,6 +177,8 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
             "config.json has neither architectures nor model_type: it is not a transformers model"
         )
     name = named[0] if named else model_type
+    if capability := _missing_capability(config, name):
+        raise ModelUnsupported(f"{name} cannot be served: {capability}")
     why = "the conformance suite does not cover it, and untested models are not served"
     near = difflib.get_close_matches(name, _BY_ARCHITECTURE, n=1, cutoff=0.8)
     if config.get("auto_map") and not _is_in_transformers(model_type):
@@ -170,6 +188,28 @@ def _find(config: dict[str, Any]) -> SupportedArchitecture:
         why = f"only {_BY_MODEL_TYPE[model_type].architecture} of that family generates text"
     hint = f" The nearest that is served: {near[0]}." if near else ""
     raise ModelUnsupported(f"{name} cannot be served: {why}.{hint} {HOW_TO_ASK.capitalize()}")
+
+
+def _missing_capability(config: dict[str, Any], name: str) -> str:
+    """Return the capability that an unknown class lacks, as its config shows it; else empty."""
+    layers = {*_layer_types(config), *_layer_types(_inner(config))}
+    if layers & _STATEFUL_LAYERS:
+        return LINEAR
+    if layers & _INDEXED_LAYERS:
+        return INDEXED
+    if config.get("is_encoder_decoder"):
+        return ENCODER_DECODER
+    if any(config.get(part) for part in _PARTS_OF_WRAPPERS):
+        return IMAGES
+    known = config.get("model_type") in _BY_MODEL_TYPE  # another reason names the right class
+    return NO_TEXT if name.endswith(_WITHOUT_TEXT) and not known else ""
+
+
+def _inner(config: dict[str, Any]) -> dict[str, Any]:
+    found = config.get("text_config") or config.get("llm_config")
+    if not isinstance(found, dict) or not isinstance(found.get("layer_types") or [], list):
+        return {}
+    return found
 
 
 def _is_in_transformers(model_type: str) -> bool:
