@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.conformance.case import VOCAB_SIZE
 from tests.conformance.wrapped import WRAPPED, WrapperCase
+from tests.models.folders import edit_json
 from yaie.config import EngineConfig
 from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import SINGLE
@@ -40,11 +41,6 @@ def rewrite(folder: Path, rename: Callable[[str], str]) -> None:
     """Save the weights again, under other names."""
     weights = load_file(folder / SINGLE)
     save_file({rename(name): weight for name, weight in weights.items()}, folder / SINGLE)
-
-
-def edit_config(folder: Path, **changes: object) -> None:
-    path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 @torch.inference_mode()
@@ -154,6 +150,44 @@ def test_the_head_is_tied_as_the_wrapper_says(
     oracle.save_pretrained(tmp_path)  # type: ignore[operator]
     assert ("lm_head.weight" in load_file(tmp_path / SINGLE)) is not whole
     assert same_logits(tmp_path, oracle)
+
+
+@pytest.mark.parametrize("whole", [False, None])
+def test_a_head_that_the_file_leaves_out_is_tied(whole: bool | None, tmp_path: Path) -> None:
+    """Also if only the text part says so, as after a conversion that lost the whole's setting."""
+    case = BY_NAME["smolvlm"]
+    settings = {**case.settings, "tie_word_embeddings": True}
+    parts = {**case.parts, "tie_word_embeddings": True}
+    oracle = WrapperCase(case.name, case.architecture, "", settings, parts=parts).build()
+    oracle.save_pretrained(tmp_path)  # type: ignore[operator]
+    edit_json(tmp_path / "config.json", tie_word_embeddings=whole)
+    assert same_logits(tmp_path, oracle)
+
+
+@pytest.mark.parametrize("is_added", [False, True])
+def test_tensors_that_do_not_fit(
+    is_added: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A missing one is refused, and no random numbers take its place; one too many is logged."""
+    oracle = BY_NAME["qwen2.5-vl"].build()
+    oracle.save_pretrained(tmp_path, max_shard_size="100KB")  # type: ignore[operator]
+    shards = sorted(tmp_path.glob("model-*.safetensors"))
+    assert len(shards) > 2
+    for shard in shards:
+        weights = load_file(shard)
+        for name in [name for name in weights if name.endswith("layers.1.mlp.up_proj.weight")]:
+            if is_added:
+                weights["model.language_model.rotary.inv_freq"] = torch.ones(4)
+            else:
+                del weights[name]
+            save_file(weights, shard, metadata={"format": "pt"})
+    if is_added:
+        assert same_logits(tmp_path, oracle)
+        assert "1 tensors of" in caplog.text
+        assert "rotary.inv_freq" in caplog.text
+        return
+    with pytest.raises(ModelUnsupported, match=r"lack 1 tensors .* model.layers.1.mlp.up_proj"):
+        same_logits(tmp_path, oracle)
 
 
 def test_the_first_qwen2_5_vl_checkpoints(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, rea
 from yaie.models.pull import pull_wheel, pulled_file
 from yaie.models.revisions import DEFAULT, cached_commit, split_revision, unknown_revision
 from yaie.models.support import check_supported
-from yaie.models.text_part import text_checkpoint
+from yaie.models.text_part import HEAD, text_checkpoint
 from yaie.models.wrappers import Wrapper, text_config, wrapper_of
 from yaie.text.files import OLDER_FORMS, TOKENIZER
 
@@ -62,6 +62,12 @@ class ModelFolder:
     def architecture(self) -> str:
         """The class that config.json names, or the one of its model type."""
         return (self.wrapper or check_supported(self.config)).architecture
+
+    @property
+    def lacks_its_head(self) -> bool:
+        """True for a wrapper's text part whose files hold the embedding alone."""
+        names = self.checkpoint.tensors
+        return self.wrapper is not None and not any(each.startswith(HEAD) for each in names)
 
 
 def open_folder(model: str) -> ModelFolder:

@@ -61,6 +61,7 @@ from yaie.models.weight_sizes import (
     estimate_weights,
     is_gpu,
 )
+from yaie.models.wrappers import TIES
 from yaie.setting import LARGEST_SIZE
 
 log = logging.getLogger(__name__)
@@ -186,6 +187,8 @@ def _open(config: EngineConfig) -> _Source:
     on_gpu = is_gpu(resolve_device(config.device))
     layout = read_stored_layout(folder.config, folder.checkpoint, on_gpu=on_gpu)
     hf_config = read_hf_config(folder.path, folder.wrapper)
+    if folder.lacks_its_head and folder.config.get(TIES):
+        hf_config.tie_word_embeddings = True  # the text part counts where the whole says nothing
     settings = hf_config.to_dict()
     architecture = check_supported(settings).architecture
     if folder.wrapper is not None:

@@ -19,7 +19,7 @@ _TEXT = re.compile(
     r"(?:(?:model\.)?(?:language_model|text_model)\.(?:model\.)?(?P<inner>.+)"
     r"|(?P<own>lm_head\..+|model\.(?:embed_tokens|layers|norm)\..+))"
 )
-_HEAD = "lm_head."
+HEAD = "lm_head."
 _BLOCKS = "blocks."
 _EMBEDDING = "model.embed_tokens.weight"
 _LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
@@ -61,7 +61,7 @@ def text_name(stored: str) -> str | None:
         return found["own"]
     if inner.startswith(_BLOCKS):  # Kimi K2.5, saved by transformers
         inner = f"layers.{inner.removeprefix(_BLOCKS)}"
-    return inner if inner.startswith(_HEAD) else f"model.{inner}"
+    return inner if inner.startswith(HEAD) else f"model.{inner}"
 
 
 def _renumbered(name: str, cross: list[int]) -> str | None:
