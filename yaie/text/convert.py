@@ -9,6 +9,9 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from typing import Any
+
+from yaie.text.files import TEKKEN
 
 # Packages that read each form, by module name and by distribution name. YAIE does not require them.
 _SENTENCEPIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
@@ -22,12 +25,8 @@ _READERS = {
 def main() -> int:
     """Convert; on failure the last line on stderr is the reason."""
     source, target = sys.argv[1:3]
-    from transformers import AutoTokenizer
-
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            source, local_files_only=True, trust_remote_code=False, use_fast=True
-        )
+        tokenizer = _read(Path(source))
         tokenizer.save_pretrained(target)
     except Exception as error:  # any error of a converter is the reason to report
         # transformers tries several readers and names the last.
@@ -37,6 +36,34 @@ def main() -> int:
         print(f"{type(tokenizer).__name__} has no fast form", file=sys.stderr)
         return 1
     return 0
+
+
+def _read(folder: Path) -> Any:
+    """Return transformers' tokenizer of a folder."""
+    from transformers import AutoTokenizer
+
+    if (folder / TEKKEN).is_file():
+        return _read_tekken(folder / TEKKEN)
+    return AutoTokenizer.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False, use_fast=True
+    )
+
+
+def _read_tekken(path: Path) -> Any:
+    """Return the tokenizer of Mistral's own file; a text begins with its first token."""
+    from tokenizers.processors import ByteLevel, Sequence, TemplateProcessing
+    from transformers.integrations.mistral.tokenizer import convert_tekken_tokenizer
+
+    tokenizer = convert_tekken_tokenizer(str(path))
+    begin = [(tokenizer.bos_token, tokenizer.bos_token_id)]
+    inner = tokenizer.backend_tokenizer
+    inner.post_processor = Sequence(
+        [
+            ByteLevel(trim_offsets=False),
+            TemplateProcessing(single=f"{tokenizer.bos_token} $A", special_tokens=begin),
+        ]
+    )
+    return tokenizer
 
 
 def _missing_packages_hint(folder: Path) -> str:
