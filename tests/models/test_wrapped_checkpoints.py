@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.conformance.wrapped import WRAPPED
 from tests.models.float_files import FORMS, Float8, blocks_of, write_twins
-from tests.models.quantized import CT, LLAMA, write_pair
+from tests.models.quantized import AWQ, CT, GPTQ, LLAMA, Kind, write_pair
 from tests.text.small_tokenizers import write_byte_level
 from yaie import LLM, SamplingParams
 from yaie.config import EngineConfig
@@ -292,9 +292,25 @@ def test_targets_of_a_quantization(target: str, tmp_path: Path) -> None:
     assert len(layout.layers) == 7 * 4
 
 
-def test_quantized_weights(tmp_path: Path) -> None:
-    quantized, _ = write_pair(LLAMA, CT, tmp_path)
-    assert torch.equal(logits_of(wrap(quantized, tmp_path / "wrapped")), logits_of(quantized))
+# What each tool writes of modules that it leaves plain, by the names of the wrapper.
+LEFT_OUT: dict[str, dict[str, Any]] = {
+    "pack-quantized": {"ignore": ["re:.*vision_tower.*", "re:.*projector.*", "lm_head"]},
+    "awq": {"modules_to_not_convert": ["vision_tower", "multi_modal_projector"]},
+    "gptq": {"dynamic": {"-:.*vision_tower.*": {}, r"-:.*projector.*": {}}},
+}
+
+
+@pytest.mark.parametrize("kind", [CT, AWQ, GPTQ], ids=str)
+def test_quantized_weights(kind: Kind, tmp_path: Path) -> None:
+    quantized, _ = write_pair(LLAMA, kind, tmp_path)
+    config = kind.config() | LEFT_OUT[kind.layout]
+    folder = wrap(quantized, tmp_path / "wrapped", quantization_config=config)
+    opened = open_folder(str(folder))
+    layout = read_stored_layout(opened.config, opened.checkpoint)
+    assert layout is not None
+    assert len(layout.layers) == 7 * 4
+    assert not layout.is_widened
+    assert torch.equal(logits_of(folder), logits_of(quantized))
 
 
 @pytest.mark.integration
@@ -309,9 +325,11 @@ def test_a_quantization_in_the_text_config(tmp_path: Path) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("form", FORMS[1:6:4], ids=str)
 def test_fp8(form: Float8, tmp_path: Path) -> None:
-    """Widened as of the text-only checkpoint."""
+    """Widened as of the text-only checkpoint; modules for images are left out by their names."""
     quantized, _ = write_twins(LLAMA, form.write, form.config, tmp_path)
-    folder = wrap(quantized, tmp_path / "wrapped")
+    left_out = ["model.vision_tower", "model.multi_modal_projector", "lm_head"]
+    config = form.config | {"modules_to_not_convert": left_out}
+    folder = wrap(quantized, tmp_path / "wrapped", quantization_config=config)
     assert torch.equal(logits_of(folder), logits_of(quantized))
 
 
