@@ -77,8 +77,9 @@ $(CLIENTS_STAMP): $(NEWEST_LOCK) $(OPENAI_2_LOCK) tests/clients/js/package-lock.
 test-training: setup  ## the tests of the built-in model's training text (several minutes)
 	$(BIN)/python -m pytest training $(WORKERS)
 
-test-flashinfer: setup  ## the engine on FlashInfer's planner and wrappers, without a GPU (nvcc; compiles for 7 minutes once, tests for 4)
+test-flashinfer: setup  ## the engine on FlashInfer's planner and wrappers, without a GPU (nvcc; compiles for 20 minutes once, tests for 5)
 	$(BIN)/python -m tests.flashinfer
+	$(BIN)/python -m tests.flashinfer --whole-modules
 
 test-triton: setup  ## the Triton kernels without a GPU: interpreted, compiled for four architectures, as PTX; sets of CI and full ones
 	$(BIN)/python -c 'import triton' || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps '$(TRITON)'

@@ -1,5 +1,6 @@
 """`python -m tests.flashinfer [PYTEST ARGUMENTS]`: build the modules, then run the marked tests.
 
+With `--whole-modules`, build FlashInfer's modules with their device kernels, and run their tests.
 With `--say`, print in one line whether they could run here.
 """
 
@@ -8,7 +9,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.flashinfer.modules import build, environment, missing
+from tests.flashinfer import whole_modules
+from tests.flashinfer.modules import build, environment, folder, missing
+
+_WHOLE = "tests/flashinfer/test_whole_modules.py"
 
 
 def main(arguments: list[str]) -> int:
@@ -22,8 +26,13 @@ def main(arguments: list[str]) -> int:
     if reason is not None:
         print(f"skipped: {reason}")
         return 0
-    command = [sys.executable, "-m", "pytest", "-m", "flashinfer", "tests/flashinfer", *arguments]
-    return subprocess.run(command, env=environment(build()), check=False).returncode
+    if "--whole-modules" in arguments:
+        arguments = [each for each in arguments if each != "--whole-modules"]
+        chosen, variables = [_WHOLE], whole_modules.build(folder())
+    else:
+        chosen, variables = ["tests/flashinfer", "--ignore", _WHOLE], environment(build())
+    command = [sys.executable, "-m", "pytest", "-m", "flashinfer", *chosen, *arguments]
+    return subprocess.run(command, env=variables, check=False).returncode
 
 
 if __name__ == "__main__":

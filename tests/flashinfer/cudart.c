@@ -2,6 +2,7 @@
 //
 // It has the symbols that FlashInfer's attention modules and tvm-ffi use. A kernel of the device
 // does not run: the host kernels (host_*.cu) compute in its place and note their launches here.
+// For whole modules (test_whole_modules.py) launches of device kernels are checked and recorded.
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,37 +10,76 @@
 
 enum { NUM_SMS = 132, SHARED_OPTIN = 232448, SHARED_PER_SM = 233472, MAX_LAUNCHES = 1 << 16 };
 
-static const char *launches[MAX_LAUNCHES];
+typedef struct {
+  const char *name;
+  unsigned grid[3], block[3], shared;
+} Launch;
+static Launch launches[MAX_LAUNCHES];
 static int num_launches = 0;
 
-void yaie_note_launch(const char *name) {
-  if (num_launches < MAX_LAUNCHES) launches[num_launches++] = name;
+static void note(Launch launch) {
+  if (num_launches < MAX_LAUNCHES) launches[num_launches++] = launch;
 }
+void yaie_note_launch(const char *name) { note((Launch){name}); }  // of a host kernel
 int yaie_num_launches(void) { return num_launches; }
-const char *yaie_launch(int i) { return launches[i]; }
+Launch yaie_launch(int i) { return launches[i]; }
 void yaie_forget_launches(void) { num_launches = 0; }
 
-// A launch of a device kernel is a bug of the tests: nothing would be computed.
-static cudaError_t refuse(const char *how) {
-  fprintf(stderr, "fake CUDA runtime: %s of a kernel without a host twin\n", how);
-  return cudaErrorLaunchFailure;
+enum { MAX_KERNELS = 1 << 14, SHARED_WITHOUT_ASKING = 49152, MAX_THREADS = 1024 };
+
+typedef struct {
+  const void *host;
+  const char *name;
+  int shared_limit;
+} Kernel;
+static Kernel kernels[MAX_KERNELS];
+static int num_kernels = 0;
+
+static Kernel *find_kernel(const void *host) {
+  for (int i = 0; i < num_kernels; ++i)
+    if (kernels[i].host == host) return kernels + i;
+  return NULL;
+}
+
+static int records = 0;
+void yaie_record_kernels(int on) { records = on; }
+
+// Without recording, a launch of a device kernel is a bug of the tests: nothing would be computed.
+static cudaError_t launch(const void *host, dim3 grid, dim3 block, size_t shared) {
+  Kernel *kernel = find_kernel(host);
+  if (!records || kernel == NULL) {
+    fprintf(stderr, "fake CUDA runtime: launch of a kernel without a host twin\n");
+    return cudaErrorLaunchFailure;
+  }
+  size_t threads = (size_t)block.x * block.y * block.z;
+  if (threads == 0 || threads > MAX_THREADS || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
+      grid.y > 65535 || grid.z > 65535 || shared > (size_t)kernel->shared_limit)
+    return cudaErrorInvalidConfiguration;
+  note((Launch){kernel->name,
+                {grid.x, grid.y, grid.z},
+                {block.x, block.y, block.z},
+                (unsigned)shared});
+  return cudaSuccess;
 }
 cudaError_t cudaLaunchKernel(const void *f, dim3 g, dim3 b, void **a, size_t m, cudaStream_t s) {
-  return refuse("cudaLaunchKernel");
+  return launch(f, g, b, m);
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t f, dim3 g, dim3 b, void **a, size_t m,
                                cudaStream_t s) {
-  return refuse("__cudaLaunchKernel");
+  return launch((const void *)f, g, b, m);
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f, void **a) {
-  return refuse("cudaLaunchKernelExC");
+  return launch(f, c->gridDim, c->blockDim, c->dynamicSmemBytes);
 }
 
 void **__cudaRegisterFatBinary(void *binary) { return (void **)malloc(8); }
 void __cudaRegisterFatBinaryEnd(void **handle) {}
 void __cudaUnregisterFatBinary(void **handle) { free(handle); }
 void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name,
-                            int limit, void *a, void *b, void *c, void *d, int *e) {}
+                            int limit, void *a, void *b, void *c, void *d, int *e) {
+  if (num_kernels < MAX_KERNELS)
+    kernels[num_kernels++] = (Kernel){host, name, SHARED_WITHOUT_ASKING};
+}
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external,
                        size_t size, int constant, int global) {}
 char __cudaInitModule(void **handle) { return 1; }
@@ -78,8 +118,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
   return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void *f, enum cudaFuncAttribute attribute, int value) {
-  int shared = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize;
-  return shared && value > SHARED_OPTIN ? cudaErrorInvalidValue : cudaSuccess;
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (value > SHARED_OPTIN) return cudaErrorInvalidValue;
+  Kernel *kernel = find_kernel(f);
+  if (kernel != NULL) kernel->shared_limit = value;
+  return cudaSuccess;
 }
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *f, int threads,
                                                           size_t shared) {

@@ -12,6 +12,7 @@ import os
 import sys
 import types
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -22,20 +23,49 @@ NUM_MULTIPROCESSORS = 132
 GARBAGE = 0x7F  # in every plan's buffer before it is filled: an entry that is read must be written
 
 
+class _CLaunch(ctypes.Structure):
+    """A launch, as the runtime notes it."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+    )
+
+
+class Launch(NamedTuple):
+    """A recorded launch of a device kernel."""
+
+    name: str  # mangled
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared: int  # dynamic shared memory in bytes
+
+
 class FakeRuntime:
     """The fake CUDA runtime of this process."""
 
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
-        self._library.yaie_launch.restype = ctypes.c_char_p
+        self._library.yaie_launch.restype = _CLaunch
+
+    def record_kernels(self) -> None:
+        """Record launches of device kernels from now on; they compute nothing."""
+        self._library.yaie_record_kernels(1)
+
+    def take_kernels(self) -> list[Launch]:
+        """Return the launches since the last call, in order."""
+        found = [self._library.yaie_launch(i) for i in range(self._library.yaie_num_launches())]
+        self._library.yaie_forget_launches()
+        return [
+            Launch(each.name.decode(), tuple(each.grid), tuple(each.block), each.shared)
+            for each in found
+        ]
 
     def take_launches(self) -> list[str]:
         """Return the names of launches since the last call, in order."""
-        found = [
-            self._library.yaie_launch(i).decode() for i in range(self._library.yaie_num_launches())
-        ]
-        self._library.yaie_forget_launches()
-        return found
+        return [launch.name for launch in self.take_kernels()]
 
     @property
     def num_reads(self) -> int:

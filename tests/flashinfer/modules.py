@@ -70,17 +70,26 @@ def _cuda_home() -> Path | None:
 
 def folder() -> Path:
     """Return the folder of these versions and sources in the cache."""
+    digest = versions()
+    for path in sorted(HERE.iterdir()):
+        if path.suffix in (".cu", ".cuh"):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return cache() / digest.hexdigest()[:16]
+
+
+def cache() -> Path:
+    """Return the folder of all versions."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "yaie/flashinfer-tests"
+
+
+def versions() -> hashlib._Hash:
+    """Return a digest of the versions of FlashInfer and nvcc."""
     home = _cuda_home()
     assert home is not None, missing()
     nvcc = (home / "bin/nvcc").resolve()
     shown = subprocess.run([nvcc, "--version"], capture_output=True, check=True).stdout
-    digest = hashlib.sha256(version("flashinfer-python").encode() + shown)
-    for path in sorted(HERE.iterdir()):
-        if path.suffix in (".c", ".cu", ".cuh", ".map"):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    base = os.environ.get("XDG_CACHE_HOME")
-    cache = Path(base) if base else Path.home() / ".cache"
-    return cache / "yaie/flashinfer-tests" / digest.hexdigest()[:16]
+    return hashlib.sha256(version("flashinfer-python").encode() + shown)
 
 
 def environment(target: Path) -> dict[str, str]:
@@ -103,7 +112,7 @@ def build() -> Path:
     FlashInfer reads its folders when it is imported, so a process of its own compiles.
     """
     target = folder()
-    _build_runtime(target / "runtime")
+    build_runtime(target / "runtime")
     done = subprocess.run(
         [sys.executable, "-m", "tests.flashinfer.modules", str(target)],
         env=environment(target) | {"FLASHINFER_DISABLE_JIT": ""},
@@ -114,19 +123,20 @@ def build() -> Path:
     return target
 
 
-def _build_runtime(to: Path) -> None:
+def build_runtime(to: Path) -> None:
+    """Compile the fake CUDA runtime into the folder `to`."""
     to.mkdir(parents=True, exist_ok=True)
-    if (to / RUNTIME).exists():
-        return
+    unfinished = to / f"{RUNTIME}.{os.getpid()}"
     home = _cuda_home()
     subprocess.run(
         [
             *("gcc", "-shared", "-fPIC", "-O1", f"-I{home}/include", f"-Wl,-soname,{RUNTIME}"),
             *(f"-Wl,--version-script={HERE / 'cudart.map'}", str(HERE / "cudart.c")),
-            *("-o", str(to / RUNTIME)),
+            *("-o", str(unfinished)),
         ],
         check=True,
     )
+    unfinished.replace(to / RUNTIME)
 
 
 def _build_modules(target: Path) -> None:
