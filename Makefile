@@ -83,7 +83,7 @@ test-flashinfer: setup  ## the engine on FlashInfer's planner and wrappers, with
 
 test-triton: setup  ## the Triton kernels without a GPU: interpreted, compiled for four architectures, as PTX; sets of CI and full ones
 	$(BIN)/python -c 'import triton' || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps '$(TRITON)'
-	$(BIN)/python -m pytest -m 'not gpu' tests/attention/tree_decode tests/models/fused tests/models/quantized_device tests/ptx $(WORKERS)
+	$(BIN)/python -m pytest -m 'not gpu' tests/attention/tree_decode tests/models/fused tests/models/quantized_device tests/engine/device_truncation tests/ptx $(WORKERS)
 
 test-device: setup  ## the code for a GPU, on doubles of a device and its queue (seconds)
 	$(BIN)/python -m pytest tests/device

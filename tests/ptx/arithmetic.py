@@ -73,6 +73,18 @@ def _fused(x: Array, y: Array, z: Array) -> Array:
     return (x.astype(np.float64) * y + z).astype(np.float32)
 
 
+def fused_down(x: Array, y: Array, z: Array) -> Array:
+    """Return x * y + z of float32, rounded towards minus infinity."""
+    product = x.astype(np.float64) * y  # exact
+    wide = product + z
+    # What the sum lost: exact, by Knuth.
+    part = wide - product
+    lost = (product - (wide - part)) + (z - part)
+    nearest = wide.astype(np.float32)
+    is_above = (nearest > wide) | ((nearest == wide) & (lost < 0))
+    return np.where(is_above, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+
+
 def flushed(x: Array) -> Array:
     """Return float32 with subnormal numbers as zeros."""
     return np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x)

@@ -6,6 +6,8 @@ import numpy as np
 
 from tests.ptx.arithmetic import TYPES, Array
 
+WHOLE = {"rzi": np.trunc, "rni": np.rint, "rmi": np.floor, "rpi": np.ceil}
+
 
 def bf16_bits(x: Array) -> Array:
     """Round float32 to the bits of bf16, to nearest even; NaN stays NaN."""
@@ -38,9 +40,15 @@ def convert(parts: tuple[str, ...], sources: list[Array]) -> Array:
     if target == "bf16":
         return bf16_bits(x.astype(np.float32))
     kind = TYPES[target]
-    if x.dtype.kind == "f" and kind.kind in "iu":
-        rounding = next(part for part in parts if part.endswith("i") and part[0] == "r")
-        whole = {"rzi": np.trunc, "rni": np.rint, "rmi": np.floor, "rpi": np.ceil}[rounding](x)
+    rounding = next((part for part in parts if part in WHOLE), None)
+    if x.dtype.kind == kind.kind == "f":
+        whole = x if rounding is None else WHOLE[rounding](x)
+        if "sat" in parts:
+            whole = np.nan_to_num(np.clip(whole, 0, 1))
+        return whole.astype(kind)
+    if x.dtype.kind == "f":
+        assert rounding is not None
+        whole = WHOLE[rounding](x)
         bounds = np.iinfo(kind)
         return np.nan_to_num(np.clip(whole, bounds.min, bounds.max)).astype(kind)
     return x.astype(kind)

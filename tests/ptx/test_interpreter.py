@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
 
-from tests.ptx.arithmetic import OPERATIONS, permute_bytes
+from tests.ptx.arithmetic import OPERATIONS, fused_down, permute_bytes
 from tests.ptx.conversions import bf16_bits, convert, from_bf16
 from tests.ptx.grid import run
 from tests.ptx.matrix import load_matrices, multiply
@@ -245,3 +247,26 @@ def test_a_block_has_registers_of_its_own() -> None:
 """
     found = outputs_of(body, NUMBERS).view(np.float32)
     assert (found == NUMBERS.view(np.int8).reshape(32, 4)[:, 2]).all()
+
+
+def test_a_shuffle_upwards_leaves_the_first_lanes_their_own() -> None:
+    found = outputs_of("shfl.sync.up.b32 %r3, %r2, 3, 0, -1;", NUMBERS)
+    assert found.tolist() == [*NUMBERS[:3], *NUMBERS[:-3]]
+
+
+def test_a_product_and_sum_is_rounded_down() -> None:
+    x, y = np.float32([3.1, -3.1, 1.0, 2.0**-20]), np.float32([1.7, 1.7, 1.0, 2.0**-20])
+    z = np.float32([12582912.0, 12582912.0, 0.5, -1.0])
+    for found, *numbers in zip(fused_down(x, y, z), x, y, z, strict=True):
+        exact = Fraction(float(numbers[0])) * Fraction(float(numbers[1])) + Fraction(
+            float(numbers[2])
+        )
+        assert Fraction(float(found)) <= exact
+        assert Fraction(float(np.nextafter(found, np.float32(np.inf)))) > exact
+
+
+def test_conversions_round_to_whole_numbers_and_saturate() -> None:
+    x = np.float64([1.2, -1.2, 3.0])
+    assert convert(("cvt", "rpi", "f64", "f64"), [x]).tolist() == [2.0, -1.0, 3.0]
+    y = np.float32([-1.0, 0.25, 7.0, np.nan])
+    assert convert(("cvt", "sat", "f32", "f32"), [y]).tolist() == [0.0, 0.25, 1.0, 0.0]

@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.ptx import matrix
-from tests.ptx.arithmetic import COMPARISONS, COUNTS, OPERATIONS, TYPES, Array, flushed
+from tests.ptx.arithmetic import (
+    COMPARISONS,
+    COUNTS,
+    OPERATIONS,
+    TYPES,
+    Array,
+    flushed,
+    fused_down,
+)
 from tests.ptx.conversions import bf16_bits, convert, from_bf16
 from tests.ptx.memory import SHARED_BASE, AsyncCopies, Memory
 from tests.ptx.program import Instruction, Program, split_operands
@@ -151,7 +159,8 @@ class Warp:
             wide = OPERATIONS[name](*(from_bf16(each) for each in numbers))
             self._write(target, bf16_bits(wide.astype(np.float32)), mask)
             return
-        result = OPERATIONS[name](*numbers)
+        operation = fused_down if instruction.parts[:2] == ("fma", "rm") else OPERATIONS[name]
+        result = operation(*numbers)
         self._write(target, flushed(result) if flushes else result, mask)
 
     def _move(self, instruction: Instruction, mask: Mask) -> None:
@@ -207,7 +216,7 @@ class Warp:
             self._write(targets, np.full(LANES, bits, _UNSIGNED[kind.itemsize]).view(kind), mask)
             return
         names = split_operands(targets.strip("{} "))
-        space = self._shared if "shared" in instruction.parts else self._memory
+        space = self._space(instruction)
         data = np.zeros((LANES, kind.itemsize * len(names)), dtype=np.uint8)
         data[mask] = space.load(self._addresses(address)[mask], kind.itemsize, len(names))
         for name, column in zip(names, data.view(kind).T, strict=True):
@@ -218,8 +227,11 @@ class Warp:
         kind = _UNSIGNED[TYPES[instruction.type].itemsize]
         names = split_operands(sources.strip("{} "))
         data = np.stack([self._read(name, kind) for name in names], axis=1)
-        space = self._shared if "shared" in instruction.parts else self._memory
-        space.store(self._addresses(address)[mask], data.view(np.uint8)[mask])
+        self._space(instruction).store(self._addresses(address)[mask], data.view(np.uint8)[mask])
+
+    def _space(self, instruction: Instruction) -> Memory:
+        is_shared = "shared" in instruction.parts or "shared::cta" in instruction.parts
+        return self._shared if is_shared else self._memory
 
     def _copy(self, instruction: Instruction, mask: Mask) -> None:
         """Execute cp.async and its groups."""
@@ -239,11 +251,13 @@ class Warp:
 
     def _shuffle(self, instruction: Instruction, mask: Mask) -> None:
         target, source, lane, clamp, members = instruction.operands
-        assert mask.all() and clamp in ("31", "0x1f") and members in ("-1", "0xffffffff")
+        mode = instruction.parts[2]
+        clamps = ("0", "0x0") if mode == "up" else ("31", "0x1f")
+        assert mask.all() and clamp in clamps and members in ("-1", "0xffffffff")
         chosen = self._read(lane, TYPES["u32"]).astype(np.int64)
         own = np.arange(LANES)
-        mode = instruction.parts[2]
-        lanes = {"bfly": own ^ chosen, "idx": chosen % LANES}[mode]
+        below = np.where(own >= chosen, own - chosen, own)  # the first lanes keep their own
+        lanes = {"bfly": own ^ chosen, "idx": chosen % LANES, "up": below}[mode]
         register = target.split("|")[0]
         self._write(register, self._read(source, TYPES["u32"])[lanes], mask)
 
@@ -280,6 +294,8 @@ def _constant(operand: str, kind: np.dtype[Any]) -> Array:
     """Return the lanes of a number in the text, or of the address of shared memory."""
     if operand.startswith("0f"):
         return np.full(LANES, int(operand[2:], 16), dtype=np.uint32).view(kind)
+    if operand.startswith("0d"):
+        return np.full(LANES, int(operand[2:], 16), dtype=np.uint64).view(kind)
     if operand == "global_smem":
         return np.full(LANES, SHARED_BASE, dtype=kind)
     if operand in ("true", "false"):

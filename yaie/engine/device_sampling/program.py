@@ -14,8 +14,8 @@ from torch import Tensor
 
 from yaie.device.packed import Download, Upload
 from yaie.device.queue import DeviceQueue, Graph
-from yaie.engine.device_sampling import truncation
 from yaie.engine.device_sampling.shape import Shape
+from yaie.engine.device_sampling.truncation import Limits, Truncation
 from yaie.engine.inverse_cdf import inverse_cdf
 from yaie.engine.logit_rules import LogitRule, SparseRule
 
@@ -40,13 +40,19 @@ class Program:
     """Buffers of one shape and the operations on them. One launch at a time."""
 
     def __init__(
-        self, queue: DeviceQueue, shape: Shape, rules: Sequence[LogitRule], scratch: Scratch
+        self,
+        queue: DeviceQueue,
+        shape: Shape,
+        rules: Sequence[LogitRule],
+        scratch: Scratch,
+        truncation: Truncation,
     ) -> None:
         vocab_size = scratch.vocab_size
         self.shape = shape
         self.inputs = Upload(queue, shape.inputs(vocab_size))
         self.outputs = Download(queue, shape.outputs())
         self._queue = queue
+        self._truncation = truncation
         self._vocab_size = vocab_size
         self._sparse = [
             (place, rule)
@@ -135,12 +141,9 @@ class Program:
         temperatures = inputs["temperatures"][:, None]
         # Subtract the maximum first: then no temperature overflows, and the largest weight is 1.
         scaled = (own - best[:, None]).div_(temperatures)
-        if shape.has_min_p:
-            truncation.apply_min_p(scaled, inputs["least"])
-        if shape.has_top_k:
-            truncation.apply_top_k(scaled, inputs["num_kept"])
-        if shape.has_top_p:
-            truncation.apply_top_p(scaled, inputs["shares"])
+        if shape.truncates:
+            # The copy that rules changed has served.
+            self._truncation.truncate(scaled, self._own[: shape.num_tasks], self._limits())
         if eager is not None:
             eager(scaled, True)
         tokens = inverse_cdf(scaled.exp_(), inputs["uniforms"])
@@ -150,6 +153,17 @@ class Program:
             accepted = inputs["draws_twice"] & self._allows(first)
             tokens = torch.where(accepted, first, tokens)
         return torch.where(inputs["is_greedy"], greedy, tokens)
+
+    def _limits(self) -> Limits:
+        shape, inputs = self.shape, self.inputs.device
+        return Limits(
+            inputs["least"],
+            inputs["num_kept"],
+            inputs["shares"],
+            has_min_p=shape.has_min_p,
+            has_top_k=shape.has_top_k,
+            has_top_p=shape.has_top_p,
+        )
 
     def _allows(self, tokens: Tensor) -> Tensor:
         """Return True for each task [tasks] if its mask has the bit of its token."""

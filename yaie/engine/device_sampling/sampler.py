@@ -17,9 +17,11 @@ from torch import Tensor
 
 from yaie.device.buckets import bucket_of
 from yaie.device.queue import DeviceQueue, Mark
+from yaie.engine.device_sampling.choose_truncation import choose_truncation
 from yaie.engine.device_sampling.demand import DemandReader, TaskDemand
 from yaie.engine.device_sampling.program import EagerRules, Program, Scratch
 from yaie.engine.device_sampling.shape import Shape
+from yaie.engine.device_sampling.truncation import Truncation
 from yaie.engine.logit_rules import RULES, LogitRule
 from yaie.engine.logprobs import CHUNK_ELEMENTS
 from yaie.engine.sampling_errors import no_token, non_finite
@@ -52,13 +54,18 @@ class DeviceSampler:
         *,
         max_tasks: int,
         rules: Sequence[LogitRule] = RULES,
+        truncation: Truncation | None = None,
     ) -> None:
-        """Allocate memory for the logits of `max_tasks` tasks at once; more go one part by one."""
+        """Allocate memory for the logits of `max_tasks` tasks at once; more go one part by one.
+
+        `truncation` is by default the fastest of the device that works there.
+        """
         self._max_tasks = min(bucket_of(max_tasks), max(1, CHUNK_ELEMENTS // vocab_size))
         self._scratch = Scratch(bucket_of(self._max_tasks), vocab_size, queue.device)
         self._vocab_size = vocab_size
         self._queue = queue
         self._rules = tuple(rules)
+        self._truncation = truncation or choose_truncation(queue.device)
         self._reader = DemandReader(self._rules, vocab_size)
         self._idle: dict[Shape, list[Program]] = {}  # the shape used last is the last
         self.num_captured = 0
@@ -122,7 +129,7 @@ class DeviceSampler:
         programs = self._idle.get(shape)
         if programs:
             return programs.pop()
-        return Program(self._queue, shape, self._rules, self._scratch)
+        return Program(self._queue, shape, self._rules, self._scratch, self._truncation)
 
     def _eager(self, demands: Sequence[TaskDemand]) -> EagerRules | None:
         """Return the application of rules that the program does not know; None without any."""

@@ -60,6 +60,11 @@ class Shape:
         """True if rules change logits before the temperature."""
         return bool(self.num_masks) or any(self.num_changes)
 
+    @property
+    def truncates(self) -> bool:
+        """True if some task drops unlikely tokens."""
+        return self.has_min_p or self.has_top_k or self.has_top_p
+
     def inputs(self, vocab_size: int) -> dict[str, Field]:
         """Return the arrays that the host fills."""
         tasks = (self.num_tasks,)

@@ -8,12 +8,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 _LAST_KEY = 0x7F800000  # of minus infinity
 _NUM_ROUNDS = 31  # of a bisection over all keys
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of each row of a launch; a flag is False if the limit is off for all rows."""
+
+    least: Tensor  # float32 [rows]: scaled logits below are dropped first; -inf for min_p off
+    num_kept: Tensor  # int64 [rows]: top_k; the size of the vocabulary for off
+    shares: Tensor  # float64 [rows]: top_p; infinite for off
+    has_min_p: bool
+    has_top_k: bool
+    has_top_p: bool
+
+
+class Truncation(Protocol):
+    """Truncation of many rows on a device. It launches work, and waits for nothing."""
+
+    name: str
+
+    def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
+        """Set the logits that the limits drop to minus infinity, in place.
+
+        scaled: float32 [rows, vocab], contiguous; the largest of each row is 0.
+        spare: memory of the same shape, which is overwritten.
+        """
+
+
+class PlainTruncation:
+    """Truncation by hundreds of torch calls. Implements `Truncation`."""
+
+    name = "plain"
+
+    def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
+        """See `Truncation.truncate`."""
+        if limits.has_min_p:
+            apply_min_p(scaled, limits.least)
+        if limits.has_top_k:
+            apply_top_k(scaled, limits.num_kept)
+        if limits.has_top_p:
+            apply_top_p(scaled, limits.shares)
 
 
 def apply_min_p(scaled: Tensor, least: Tensor) -> None:

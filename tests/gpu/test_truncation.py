@@ -1,0 +1,36 @@
+"""Truncation on a CUDA device: its kernel keeps the tokens that torch keeps there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.engine.device_truncation.rows import Rows
+from yaie.engine.device_sampling.choose_truncation import choose_truncation
+from yaie.engine.device_sampling.truncation import PlainTruncation
+from yaie.types import SamplingParams
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
+]
+KINDS = [
+    SamplingParams(top_p=0.9),
+    SamplingParams(top_k=50, temperature=2.0),
+    SamplingParams(top_k=4000, top_p=0.8, min_p=1e-4),
+    SamplingParams(top_p=1e-9),
+    SamplingParams(),
+]
+
+
+@pytest.mark.parametrize("vocab_size", [1, 700, 50_257, 150_001, 151_936])
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_the_kernel_keeps_the_tokens_of_torch(vocab_size: int, decimals: int | None) -> None:
+    device = torch.device("cuda")
+    truncation = choose_truncation(device)
+    assert truncation.name == "triton"
+    logits = np.random.default_rng(0).normal(size=(len(KINDS), vocab_size), scale=3.0)
+    rows = Rows.of(logits if decimals is None else logits.round(decimals), KINDS).to(device)
+    found, expected = rows.truncated(truncation), rows.truncated(PlainTruncation())
+    assert torch.equal(found, expected)
