@@ -28,7 +28,13 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from server.drain import draining_signals
-from server.endpoints import EndpointConfig, make_router, open_paths, standard_endpoints
+from server.endpoints import (
+    EndpointConfig,
+    make_router,
+    open_paths,
+    standard_endpoints,
+    standard_router,
+)
 from server.errors import MethodNotAllowed, NotFound, error_response
 from server.logs import configure_logs
 from server.metrics_listener import metrics_listener
@@ -105,7 +111,7 @@ def create_app(
     service = Service(settings, make_client or process_client(settings), on_fatal or _stop, tools)
     registry = standard_endpoints() if endpoints is None else tuple(endpoints)
     tracing = tracing_of(settings)
-    router = make_router(registry)
+    router = standard_router() if endpoints is None else make_router(registry)
     routes = tuple(router.routes)
     app = FastAPI(
         title=settings.server_name,
@@ -115,7 +121,6 @@ def create_app(
         redirect_slashes=False,
         docs_url=None,  # FastAPI's page loads its scripts from another host; see routes/docs.py
         redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,
         middleware=_layers(settings, service, registry, routes, tracing),
     )
     app.state.endpoints = registry
@@ -127,7 +132,7 @@ def create_app(
     app.state.ends_process = on_fatal is None
     document = functools.cache(lambda: describe(app, open_paths(registry, settings), settings))
     app.openapi = document  # type: ignore[method-assign]
-    app.include_router(router)
+    app.router.routes.extend(routes)  # `include_router` builds them again at the first request
     app.add_exception_handler(YaieError, _answer_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)

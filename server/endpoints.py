@@ -6,6 +6,7 @@ ones, as the modules in `server/routes` declare them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -135,6 +136,7 @@ def _class_of(route: APIRoute) -> type[Response]:
     return made
 
 
+@functools.cache
 def standard_endpoints() -> tuple[EndpointConfig, ...]:
     """Return every endpoint of this server, in the order in which paths are matched."""
     routes = chain.from_iterable(router.routes for router in _ROUTERS)
@@ -143,7 +145,7 @@ def standard_endpoints() -> tuple[EndpointConfig, ...]:
 
 def make_router(endpoints: Iterable[EndpointConfig]) -> APIRouter:
     """Return a router with these endpoints. Raises `ConfigError` for one that exists already."""
-    router = APIRouter()
+    router = APIRouter(generate_unique_id_function=lambda route: route.name)
     known: set[tuple[str, str]] = set()
     for endpoint in endpoints:
         for method in endpoint.methods:
@@ -154,6 +156,15 @@ def make_router(endpoints: Iterable[EndpointConfig]) -> APIRouter:
             known.add((endpoint.path, method))
         endpoint.add_to(router)
     return router
+
+
+@functools.cache
+def standard_router() -> APIRouter:
+    """Return the router of every standard endpoint: one, shared by the applications of a process.
+
+    FastAPI builds a validator for each documented answer, which takes most of `create_app`.
+    """
+    return make_router(standard_endpoints())
 
 
 def open_paths(endpoints: Iterable[EndpointConfig], settings: Settings) -> frozenset[str]:

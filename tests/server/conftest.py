@@ -6,7 +6,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,8 +30,8 @@ def tokenizer(tiny_model_dir: Path) -> Tokenizer:
     return load_tokenizer(tiny_model_dir)
 
 
-@pytest.fixture
-def make_app(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
+@contextmanager
+def applications(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
     """Start applications, ready ones by default."""
     with ExitStack() as stack:
 
@@ -57,8 +57,21 @@ def make_app(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
 
 
 @pytest.fixture
+def make_app(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[MakeApp]:
+    with applications(tiny_model_dir, tokenizer) as make:
+        yield make
+
+
+@pytest.fixture
 def http(make_app: MakeApp) -> TestClient:
     return make_app()[0]
+
+
+@pytest.fixture(scope="module")
+def shared_http(tiny_model_dir: Path, tokenizer: Tokenizer) -> Iterator[TestClient]:
+    """Serve the tests of a module whose requests leave nothing behind, as refused ones."""
+    with applications(tiny_model_dir, tokenizer) as make:
+        yield make()[0]
 
 
 @pytest.fixture(scope="session")

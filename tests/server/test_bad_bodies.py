@@ -14,9 +14,9 @@ from tests.server.scripted_client import INFO
 
 @pytest.mark.parametrize(("path", "fields", "param"), CASES)
 def test_a_wrong_field_is_named(
-    http: TestClient, path: str, fields: dict[str, Any], param: str | None
+    shared_http: TestClient, path: str, fields: dict[str, Any], param: str | None
 ) -> None:
-    response = http.post(path, json={**good(path), **fields})
+    response = shared_http.post(path, json={**good(path), **fields})
     if param is None:
         assert response.status_code < 500
         return

@@ -47,8 +47,8 @@ from yaie.errors import InvalidRequest
     ],
 )
 @pytest.mark.parametrize("path", [CHAT, TEXT])
-def test_invalid_json_is_refused(http: TestClient, path: str, raw: bytes) -> None:
-    response = http.post(path, content=raw, headers={"Content-Type": "application/json"})
+def test_invalid_json_is_refused(shared_http: TestClient, path: str, raw: bytes) -> None:
+    response = shared_http.post(path, content=raw, headers={"Content-Type": "application/json"})
     assert response.status_code == 400
     check_error(response)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.testclient import TestClient
@@ -107,6 +108,31 @@ def test_the_registry_can_be_extended(serve: Serve) -> None:
         assert described["tags"] == ["extensions"]
         assert 'route="/hello/{name}"' in http.get("/metrics").text
         assert http.get("/hello/tree").headers["X-Request-ID"]
+
+
+def test_the_first_request_builds_no_validator(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[object] = []
+    original = TypeAdapter.__init__
+
+    def count(self: Any, *arguments: Any, **named: Any) -> None:
+        built.append(arguments)
+        original(self, *arguments, **named)
+
+    monkeypatch.setattr(TypeAdapter, "__init__", count)
+    own = [HELLO, *standard_endpoints()]
+    with serve(endpoints=own, is_ready=False) as (http, _):
+        assert built  # by `create_app`
+        built.clear()
+        http.get("/health")  # ready or not yet
+    assert built == []
+    with serve() as (http, _):
+        assert http.get("/health").status_code == 200
+    built.clear()
+    with serve() as (http, _):  # the standard endpoints are built once for a process
+        assert http.get("/health").status_code == 200
+    assert built == []
 
 
 def test_the_registry_can_be_pruned_and_a_handler_replaced(serve: Serve) -> None:

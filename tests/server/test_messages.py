@@ -250,9 +250,9 @@ def test_the_names_of_fields_without_effect(http: TestClient) -> None:
         ({"mcp_servers": [{"url": "x"}]}, "mcp_servers is not supported"),
     ],
 )  # fmt: skip
-def test_a_wrong_field_is_named(http: TestClient, fields: Any, fault: str) -> None:
+def test_a_wrong_field_is_named(shared_http: TestClient, fields: Any, fault: str) -> None:
     body = {"messages": MESSAGES, "max_tokens": 9, **fields}
-    response = http.post("/v1/messages", json=body)
+    response = shared_http.post("/v1/messages", json=body)
     assert response.status_code == 400, response.text
     error = response.json()
     assert error["type"] == "error"

@@ -270,8 +270,8 @@ def test_items_of_one_turn_are_one_message() -> None:
         ({"include": ["message.output_text.logprobs"], "top_logprobs": 21}, "top_logprobs"),
     ],
 )
-def test_errors_name_the_fields_of_this_api(http: TestClient, body: Any, param: str) -> None:
-    error = refuse(http, **body)
+def test_errors_name_the_fields_of_this_api(shared_http: TestClient, body: Any, param: str) -> None:
+    error = refuse(shared_http, **body)
     assert error["param"] == param
     for name in ("messages", "max_tokens", "max_completion_tokens", "response_format"):
         assert name == param or name not in error["message"], error["message"]
