@@ -63,8 +63,15 @@ def test_extended_steps_equal_fresh_ones(seed: int, max_step_rows: int) -> None:
 
 @pytest.mark.integration
 @given(st.integers(0, 2**32), st.sampled_from([3, 16, 256]))
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 def test_many_extended_steps_equal_fresh_ones(seed: int, max_step_rows: int) -> None:
+    run_decode(seed, max_step_rows=max_step_rows)
+
+
+@pytest.mark.slow
+@given(st.integers(0, 2**32), st.sampled_from([3, 16, 256]))
+@settings(deadline=None, max_examples=300)
+def test_all_extended_steps_equal_fresh_ones(seed: int, max_step_rows: int) -> None:
     run_decode(seed, max_step_rows=max_step_rows)
 
 

@@ -106,8 +106,17 @@ def test_tokens_do_not_depend_on_the_schedule(
 
 @pytest.mark.integration
 @SCHEDULES
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=75)
 def test_tokens_do_not_depend_on_many_schedules(
+    seed: int, policy: str, eviction: str, max_step_rows: int
+) -> None:
+    check_tokens(seed, policy, eviction, max_step_rows)
+
+
+@pytest.mark.slow
+@SCHEDULES
+@settings(deadline=None, max_examples=500)
+def test_tokens_do_not_depend_on_any_schedule(
     seed: int, policy: str, eviction: str, max_step_rows: int
 ) -> None:
     check_tokens(seed, policy, eviction, max_step_rows)
