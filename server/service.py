@@ -37,6 +37,7 @@ from server.status import ServerStatus, StatusLog, status_of
 from server.streaming import unless_gone
 from server.translate import Call, Translator
 from server.turns.store import ResponseStore
+from server.workload_trace import WorkloadTrace
 from yaie.client.base import EngineClient
 from yaie.config import EngineConfig, Settings
 from yaie.errors import (
@@ -93,6 +94,8 @@ class Service:
         self.active = ActiveCalls()
         self._later: set[asyncio.Task[None]] = set()
         self.next_turns = NextTurns(lambda: self.active.is_idle, is_on=settings.prepare_turns)
+        path = settings.workload_trace
+        self._workload_trace = WorkloadTrace(path) if path else None
         self._threads = ThreadPoolExecutor(settings.text_threads, thread_name_prefix="yaie-text")
         self._writers = ThreadPoolExecutor(WRITING_THREADS, thread_name_prefix="yaie-write")
         served = [
@@ -229,6 +232,8 @@ class Service:
         await self.residency.stop()
         await asyncio.gather(*(model.close() for model in self.models.values()))
         self.operator_tools.close()
+        if self._workload_trace is not None:
+            self._workload_trace.close()
         for threads in (self._threads, self._writers):
             threads.shutdown(wait=False, cancel_futures=True)
 
@@ -345,6 +350,8 @@ class Service:
             self.recent.add(call.response_id, (request.owner, request.cache_salt), call.digest)
         self.residency.enter(model)
         generation.at_close.append(partial(self.residency.leave, model))
+        if self._workload_trace is not None:
+            self._workload_trace.watch(generation)
         self.active.add(generation)
         return generation
 

@@ -165,6 +165,9 @@ class ServerConfig:
             unset="that of OTEL_EXPORTER_OTLP_ENDPOINT",
         ),
     ] = ""
+    workload_trace: Annotated[
+        str, About("file that gets a line a request with lengths and hashed blocks, without text")
+    ] = ""
     server_name: Annotated[str, About("name of the server, in its documents")] = "YAIE"
     server_description: Annotated[
         str, About("description of the server, in its documents", unset="that of the API")

@@ -12,8 +12,10 @@ import typer
 from yaie.cli import terminal
 from yaie.cli.failures import CommandFailed, usage_error
 from yaie.cli.options import ENGINE_FLAGS, parse_count, settings_options
+from yaie.cli.replay import replay
 
 app = typer.Typer(help="Measure YAIE on this machine.", rich_markup_mode=None)
+app.command("replay")(replay)
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="print JSON [always, where stdout is not a terminal]")

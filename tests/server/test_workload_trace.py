@@ -1,0 +1,51 @@
+"""The trace of the workload that a server writes on request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from server.workload_trace import BLOCK_LEN
+from tests.server.conftest import MakeApp
+from yaie.config import Settings
+from yaie.errors import ConfigError
+
+
+def test_a_trace_has_lengths_and_equal_blocks_and_no_text(
+    make_app: MakeApp, tmp_path: Path
+) -> None:
+    path = tmp_path / "trace.jsonl"
+    shared = list(range(3, 3 + BLOCK_LEN))
+    prompts = [[*shared, 5, 6], [*shared, 7], [9, *shared]]
+    http, _ = make_app(workload_trace=str(path))
+    for prompt in prompts:
+        answer = http.post("/v1/completions", json={"prompt": prompt}).json()
+    both = {"prompt": [[3, 4], [5, 6, 7]], "max_tokens": 2}
+    assert http.post("/v1/completions", json=both).status_code == 200
+    first, second, third, *pair = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["input_length"] for line in (first, second, third)] == [66, 65, 65]
+    assert third["output_length"] == answer["usage"]["completion_tokens"]
+    assert first["hash_ids"][0] == second["hash_ids"][0] != third["hash_ids"][0]
+    assert first["hash_ids"][1] != second["hash_ids"][1]
+    assert [line["input_length"] for line in pair] == [2, 3]
+    assert first["timestamp"] <= second["timestamp"] <= third["timestamp"]
+    keys = {"timestamp", "input_length", "output_length", "hash_ids", "block_size"}
+    assert all(set(line) == keys for line in (first, second, third, *pair))
+
+
+def test_hashes_of_another_process_differ(make_app: MakeApp, tmp_path: Path) -> None:
+    """A guessed prompt cannot be looked up in a trace."""
+    hashes = []
+    for name in ("one", "two"):
+        http, _ = make_app(workload_trace=str(tmp_path / name))
+        http.post("/v1/completions", json={"prompt": [3, 4, 5]})
+        hashes.append(json.loads((tmp_path / name).read_text())["hash_ids"])
+    assert hashes[0] != hashes[1]
+
+
+def test_a_file_that_cannot_be_written_is_refused(make_app: MakeApp, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"workload_trace is .*cannot be written"):
+        make_app(workload_trace=str(tmp_path / "no" / "folder"))
+    assert Settings().workload_trace == ""

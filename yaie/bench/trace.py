@@ -1,0 +1,126 @@
+"""A trace: one request a line, in JSON, with its time. Used by `yaie bench replay`.
+
+Lines are those of public traces, with `timestamp` (ms), `input_length`, `output_length` and
+`hash_ids`, one for each block of the prompt; equal ids stand for equal blocks after equal ones.
+A line may have the request itself in place of its lengths: `prompt`, or `messages`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from yaie.errors import InvalidRequest
+
+PUBLIC_BLOCK_LEN = 512  # tokens of a block in traces whose lines name no other length
+_FIRST_ID, _NUM_IDS = 256, 768  # ids of the replayed prompts: those that most vocabularies have
+_DEFAULT_OUTPUT = 16
+_TEXTS = ("prompt", "messages")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedRequest:
+    """One request: its arrival in seconds, and either its text or its length and blocks."""
+
+    at_s: float
+    output_len: int
+    input_len: int = 0
+    block_ids: tuple[int, ...] = ()
+    block_len: int = PUBLIC_BLOCK_LEN
+    fields: dict[str, Any] = field(default_factory=dict)  # prompt or messages of the request
+
+    def prompt(self, number: int) -> list[int]:
+        """Return the token ids that stand for its blocks; `number` seeds those of no block."""
+        blocks = [_tokens(each, self.block_len) for each in self.block_ids]
+        tokens = [token for block in blocks for token in block]
+        missing = self.input_len - len(tokens)
+        if missing > 0:
+            tokens += _tokens(-1 - number, missing)
+        return tokens[: self.input_len]
+
+
+def _tokens(seed: int, length: int) -> list[int]:
+    random = np.random.default_rng(abs(seed) * 2 + (seed < 0))
+    ids: list[int] = random.integers(_FIRST_ID, _FIRST_ID + _NUM_IDS, length).tolist()
+    return ids
+
+
+def read_trace(
+    path: Path, *, block_len: int | None = None, most: int | None = None
+) -> list[TracedRequest]:
+    """Return the requests of a file by their time of arrival, the first at 0 s.
+
+    `block_len`: tokens that replace one block; lengths shrink or grow with it. `most`: the number
+    of lines that are read. Raises `InvalidRequest` with the wrong line.
+    """
+    try:
+        with path.open(encoding="utf-8") as lines:
+            found = list(_parsed(path, lines, block_len, most))
+    except OSError as error:
+        raise InvalidRequest(f"{path} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InvalidRequest(f"{path} is no text in UTF-8; a trace is JSON, a line each") from None
+    if not found:
+        raise InvalidRequest(f"{path} has no requests; a trace has one a line, in JSON")
+    return sorted(found, key=lambda request: request.at_s)
+
+
+def _parsed(
+    path: Path, lines: Iterable[str], block_len: int | None, most: int | None
+) -> Iterator[TracedRequest]:
+    count, first = 0, None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if count == most:
+            return
+        try:
+            entry = json.loads(line)
+            at_s = float(entry.get("timestamp", 0)) / 1000
+            first = at_s if first is None else first
+            request = _request(entry, at_s - first, block_len)
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            raise InvalidRequest(
+                f"line {number} of {path} is no request ({error!r}); give timestamp, input_length "
+                "and output_length, or a prompt, or messages"
+            ) from None
+        yield request
+        count += 1
+
+
+def _request(entry: dict[str, Any], at_s: float, block_len: int | None) -> TracedRequest:
+    if not math.isfinite(at_s):
+        raise ValueError("timestamp")
+    text: dict[str, Any] = {name: entry[name] for name in _TEXTS if name in entry}
+    output_len = int(entry.get("output_length", entry.get("max_tokens", _DEFAULT_OUTPUT)))
+    if text:
+        return TracedRequest(at_s=at_s, output_len=max(1, output_len), fields=text)
+    traced_len = int(entry.get("block_size", PUBLIC_BLOCK_LEN))
+    scale = (block_len or traced_len) / traced_len
+    return TracedRequest(
+        at_s=at_s,
+        input_len=max(1, round(int(entry["input_length"]) * scale)),
+        output_len=max(1, round(output_len * scale)),
+        block_ids=tuple(int(each) for each in entry.get("hash_ids", ())),
+        block_len=block_len or traced_len,
+    )
+
+
+def reusable_tokens(requests: Iterable[TracedRequest]) -> int:
+    """Return the prompt tokens in blocks that an earlier request of the trace begins with too."""
+    seen: set[tuple[int, ...]] = set()
+    total = 0
+    for request in requests:
+        blocks, length = request.block_ids, request.block_len
+        known = 0
+        while known < len(blocks) and blocks[: known + 1] in seen:
+            known += 1
+        total += min(known * length, max(0, request.input_len - 1))
+        seen.update(blocks[: end + 1] for end in range(known, len(blocks)))
+    return total
