@@ -29,6 +29,9 @@ pytestmark = needs_triton
 ARCHITECTURES = (80, 90, 100, 120)
 # The product of a wide block on its tensor cores; narrow blocks use mma.sync everywhere.
 WIDE_PRODUCT = {80: "mma.sync", 90: "wgmma.mma_async", 100: "tcgen05.mma", 120: "mma.sync"}
+# Triton 3.9 sets ptxas' level of register allocation. At that level ptxas spills one register of
+# narrow items for compute capability 10.0 to stay within 64; by itself it spills nothing.
+MOST_STACK = {100: 8}  # bytes a thread
 MERGED = ("merge_partials", "outputs")  # a graph's allocator gives it one address
 BF16, FP16, FP32, INT8 = torch.bfloat16, torch.float16, torch.float32, torch.int8
 
@@ -129,7 +132,8 @@ def check(kind: Kind, architecture: int, folder: Path) -> None:
     assert [each.name for each in launches] == ["write_rows", "attend_items", "merge_partials"]
     for launch in launches:
         used = resources_of(launch.kernel.asm["cubin"], folder)
-        assert used["STACK"] == used["LOCAL"] == 0, (launch.name, used)
+        assert used["STACK"] <= MOST_STACK.get(architecture, 0), (launch.name, used)
+        assert used["LOCAL"] == 0
         assert 0 < used["REG"] <= 255
         assert launch.kernel.metadata.shared <= SHARED_MEMORY[architecture]
     code = launches[1].kernel.asm["ptx"]
