@@ -29,7 +29,7 @@ MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 _LENGTH_BYTES = 8
 
 # Name in a safetensors header -> bytes of an element.
-_ELEMENT_BYTES = {
+ELEMENT_BYTES = {
     "F64": 8,
     "F32": 4,
     "F16": 2,
@@ -162,7 +162,7 @@ def summarize(
         files=files,
         tensors=tensors,
         num_parameters=sum(kinds.values()),
-        nbytes=sum(count * _ELEMENT_BYTES[kind] for kind, count in elements.items()),
+        nbytes=sum(count * ELEMENT_BYTES[kind] for kind, count in elements.items()),
         dtype=DTYPES[max(kinds, key=lambda kind: kinds[kind])],
     )
 
@@ -291,7 +291,7 @@ def _tensor(path: Path, name: str, entry: Any) -> tuple[str, tuple[int, ...], in
                 f"checkpoint in bfloat16, float16 or float32"
             )
         count = prod(shape)
-        width = _ELEMENT_BYTES[kind]
+        width = ELEMENT_BYTES[kind]
     except (KeyError, TypeError, ValueError):
         raise _damaged(path, f"its entry for {name[:80]!r} is not a tensor") from None
     if end - begin != count * width:

@@ -32,6 +32,7 @@ from yaie.config import BUILTIN_MODEL
 from yaie.errors import ModelNotFound, ModelUnsupported, StartupError, first_line
 from yaie.models.catalogue import CATALOGUE, ListedModel
 from yaie.models.checkpoint import Checkpoint, read_checkpoint, read_config, read_json
+from yaie.models.drafting_layers import without_layers_beyond
 from yaie.models.pull import pull_wheel, pulled_file
 from yaie.models.revisions import DEFAULT, cached_commit, split_revision, unknown_revision
 from yaie.models.support import check_supported
@@ -82,6 +83,8 @@ def open_folder(model: str) -> ModelFolder:
     config = text_config(config)
     if wrapper is not None:
         checkpoint = text_checkpoint(path, checkpoint, config)
+    if checkpoint.gguf is None:
+        checkpoint = without_layers_beyond(config, checkpoint)
     return ModelFolder(path, config, checkpoint, wrapper)
 
 

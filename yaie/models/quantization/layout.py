@@ -7,16 +7,16 @@ memory is known, before weights are read. Torch-free. Called by the loader and `
 from __future__ import annotations
 
 import logging
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import Checkpoint, StoredTensor
+from yaie.models.drafting_layers import without_layers_beyond
 from yaie.models.quantization.device.packing import ORDER_BYTES, PACKING_BYTES, Packing
 from yaie.models.quantization.float_formats import (
     FloatWeights,
@@ -64,7 +64,6 @@ _OPTIONAL: dict[Layout, tuple[str, ...]] = {
 }
 _FLOATS = ("F16", "BF16", "F32")
 _SCALE_PARTS = ("weight_scale", "scales")
-_LAYER = re.compile(r"(?:^|\.)(?:layers|h)\.(\d+)\.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,34 +213,13 @@ def read_stored_layout(
     """
     quantization = stored_quantization(config)
     if quantization is not None:
-        own = _without_layers_beyond(config, checkpoint)
+        own = without_layers_beyond(config, checkpoint)
         return read_layout(own, quantization, on_gpu=on_gpu)
     if checkpoint.gguf is not None:
         return None  # its blocks are decoded to plain weights
     for tensor in checkpoint.tensors.values():
         check_plain(tensor, checkpoint.tensors)
     return None
-
-
-def _without_layers_beyond(config: Mapping[str, Any], checkpoint: Checkpoint) -> Checkpoint:
-    """Drop the layers behind the model's last one, as transformers does.
-
-    They predict several tokens ahead, for speculative decoding.
-    """
-    count = config.get("num_hidden_layers")
-    if not isinstance(count, int):
-        return checkpoint
-    own = {name: each for name, each in checkpoint.tensors.items() if _index_of(name) < count}
-    behind = len(checkpoint.tensors) - len(own)
-    if behind:
-        log.info("%d tensors behind the last of %d layers are unused", behind, count)
-    return replace(checkpoint, tensors=own)
-
-
-def _index_of(name: str) -> int:
-    """Return the index of a tensor's decoder layer; -1 outside of them."""
-    found = _LAYER.search(name)
-    return int(found[1]) if found else -1
 
 
 def read_layout(
