@@ -122,6 +122,53 @@ class ThinkerCase(WrapperCase):
         return _Whole(random_model(thinker, config.thinker_config), config)
 
 
+class _Chat(torch.nn.Module):
+    """InternVL as first published, with code of its own: transformers' has other names."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.config = model.config
+
+    def forward(self, input_ids: torch.Tensor, **keywords: Any) -> Any:
+        return self.model(input_ids=input_ids, **keywords)
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the model, with the names of tensors and settings as published."""
+        self.model.save_pretrained(folder)
+        weights = {}
+        for name, weight in load_file(folder / "model.safetensors").items():
+            inner = name.removeprefix("model.").removeprefix("language_model.")
+            is_text = "language_model." in name or inner.startswith("lm_head.")
+            plain = inner if inner.startswith(("model.", "lm_head.")) else f"model.{inner}"
+            weights[f"language_model.{plain}" if is_text else f"vision_model.{inner}"] = weight
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+        config = json.loads((folder / "config.json").read_text())
+        text = {**config.pop("text_config"), "attn_implementation": "flash_attention_2"}
+        published = {
+            "architectures": ["InternVLChatModel"],
+            "auto_map": {"AutoConfig": "configuration_internvl_chat.InternVLChatConfig"},
+            "model_type": "internvl_chat",
+            "llm_config": text | {"architectures": ["Qwen3ForCausalLM"]},
+            "tie_word_embeddings": False,
+        }
+        (folder / "config.json").write_text(json.dumps(config | published))
+
+
+@dataclass(frozen=True)
+class ChatCase(WrapperCase):
+    """InternVL as first published."""
+
+    def config(self) -> Any:
+        """Build transformers' config of it."""
+        text = {**COMMON, **self.settings}
+        return transformers.InternVLConfig(**copy.deepcopy({"text_config": text, **self.parts}))
+
+    def build(self) -> torch.nn.Module:
+        """Build transformers' model of it."""
+        return _Chat(random_model("InternVLForConditionalGeneration", self.config()))
+
+
 def _case(
     name: str,
     prefix: str,
@@ -278,6 +325,16 @@ WRAPPED: tuple[WrapperCase, ...] = (
         "InternVL",
         {"model_type": "qwen3"},
         {"vision_config": {**_PATCHES, "image_size": [28, 28], "patch_size": [14, 14]}},
+    ),
+    ChatCase(
+        "internvl-chat",
+        "InternVLChatModel",
+        "",
+        {"model_type": "qwen3"},
+        parts={
+            "vision_config": {**_PATCHES, "image_size": [28, 28], "patch_size": [14, 14]},
+            "tie_word_embeddings": False,
+        },
     ),
     _case(
         "aya-vision",

@@ -26,7 +26,7 @@ _BY_DEFAULT = {"qwen2.5-vl", "mllama"}
 # One of each way in which a text part differs from its text-only class.
 _BY_INTEGRATION = {
     *("qwen3-vl-moe", "gemma3-vision", "gemma3n-vision", "gemma4-vision-moe", "mistral3-scaled"),
-    *("kimi-k25", "muse-glimmer", "glm4v-moe", "glm-ocr", "idefics3"),
+    *("kimi-k25", "muse-glimmer", "glm4v-moe", "glm-ocr", "idefics3", "internvl-chat"),
 }
 
 

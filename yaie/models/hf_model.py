@@ -20,7 +20,7 @@ from yaie.models.loading_report import check_report
 from yaie.models.quantization.layout import QuantizedLayout
 from yaie.models.quantization.reading import TensorFiles
 from yaie.models.support import check_supported
-from yaie.models.wrappers import TIES, Wrapper, as_renamed, as_twin, is_renamed
+from yaie.models.wrappers import TIES, Wrapper, as_renamed, as_twin, is_renamed, text_config
 
 _SUMMED_AT_ONCE = 2**24  # numbers
 
@@ -36,6 +36,8 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
         stored = read_json(path / "config.json")
         if is_renamed(stored) and stored["model_type"] not in transformers.CONFIG_MAPPING:
             config = _renamed_config(stored)
+        elif wrapper is not None and not wrapper.is_in_transformers:
+            return _ready(_config_of(text_config(stored)))
         else:
             config = transformers.AutoConfig.from_pretrained(
                 path, trust_remote_code=False, local_files_only=True
@@ -49,6 +51,10 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
             f"transformers cannot read {path / 'config.json'}: {first_line(error)}",
             code="model_damaged",
         ) from error
+    return _ready(config)
+
+
+def _ready(config: Any) -> Any:
     if hasattr(config, "quantization_config"):
         del config.quantization_config  # transformers would require the library that wrote it
     config.return_dict = True  # the file may ask for a forward that returns tuples
@@ -57,8 +63,14 @@ def read_hf_config(path: Path, wrapper: Wrapper | None = None) -> Any:
 
 def _renamed_config(settings: dict[str, Any]) -> Any:
     """Return the config of a renamed model as that of its class."""
-    settings = as_renamed(settings)
-    return _class_named(check_supported(settings).architecture).config_class(**settings)
+    return _config_of(as_renamed(settings))
+
+
+def _config_of(settings: dict[str, Any]) -> Any:
+    """Return the config of a text-only class with these settings."""
+    entry = check_supported(settings)
+    config_class = _class_named(entry.architecture).config_class
+    return config_class(**{**settings, "architectures": [entry.architecture]})
 
 
 def _text_class_config(config: Any, wrapper: Wrapper) -> Any:
@@ -70,9 +82,7 @@ def _text_class_config(config: Any, wrapper: Wrapper) -> Any:
     ties = getattr(config, TIES, None)
     if ties is not None:  # the head belongs to the wrapper
         settings[TIES] = ties
-    entry = check_supported(settings)
-    config_class = _class_named(entry.architecture).config_class
-    return config_class(**{**settings, "architectures": [entry.architecture]})
+    return _config_of(settings)
 
 
 def build_without_weights(architecture: str, hf_config: Any) -> torch.nn.Module:

@@ -27,6 +27,8 @@ class Wrapper:
     text_type: str  # model type of its text part, unless the config names another
     other_names: tuple[str, ...] = ()  # of the class, in published files
     thinker: str | None = None  # config of a part that holds the text part
+    text_config: str = "text_config"  # its field in config.json
+    is_in_transformers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,14 @@ WRAPPERS: tuple[Wrapper, ...] = (
     Wrapper("GlmOcrForConditionalGeneration", "glm_ocr", "GLM-OCR", "glm_ocr_text"),
     Wrapper("Idefics3ForConditionalGeneration", "idefics3", "Idefics 3, Granite Docling", "llama"),
     Wrapper("InternVLForConditionalGeneration", "internvl", "InternVL 3, 3.5", "qwen2"),
+    Wrapper(
+        "InternVLChatModel",
+        "internvl_chat",
+        "InternVL 2.5, 3, 3.5, as first published",
+        "qwen2",
+        text_config="llm_config",
+        is_in_transformers=False,
+    ),
     Wrapper(
         "Kimi_K25ForConditionalGeneration",
         "kimi_k25",
@@ -145,7 +155,7 @@ _SHARED = (
 # Of the class, for configs that leave them out.
 _CROSS_LAYERS = (3, 8, 13, 18, 23, 28, 33, 38)
 _MLLAMA_LAYERS = 40
-_OF_THE_FILE = ("auto_map", "transformers_version", "_name_or_path")
+_OF_THE_FILE = ("auto_map", "transformers_version", "_name_or_path", "attn_implementation")
 TIES = "tie_word_embeddings"
 
 
@@ -168,14 +178,14 @@ def text_config(config: dict[str, Any]) -> dict[str, Any]:
     wrapper = wrapper_of(config)
     if wrapper is None:
         return as_renamed(config) if is_renamed(config) else config
-    found = _of_thinker(config, wrapper).get("text_config")
+    found = _of_thinker(config, wrapper).get(wrapper.text_config)
     if found is None:  # early configs hold the text part's settings themselves
         own = ("model_type", "architectures", "vision_config", "audio_config")
         found = {name: value for name, value in config.items() if name not in own}
     if not isinstance(found, dict):
         raise ModelUnsupported(
-            f"config.json is damaged: text_config is {str(found)[:80]!r}, which is not an object; "
-            f"download it again",
+            f"config.json is damaged: {wrapper.text_config} is {str(found)[:80]!r}, which is not "
+            f"an object; download it again",
             code="model_damaged",
         )
     text = as_twin(found, wrapper)
