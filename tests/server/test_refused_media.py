@@ -84,3 +84,8 @@ def test_the_rest_of_the_chat_api(http: TestClient) -> None:
     parts = {"input": of_user(IN_RESPONSES[0])}
     assert http.post(f"{RESPONSES}/input_tokens", json=parts).status_code == 400
     assert http.post(CHAT, json=body | {"modalities": ["text", "audio"]}).status_code == 400
+
+
+def test_a_model_is_listed_as_reading_text(http: TestClient) -> None:
+    (model,) = http.get("/v1/models").json()["data"]
+    assert model["capabilities"]["input_modalities"] == ["text"]
