@@ -18,6 +18,7 @@ from tests.models.quantized_device.test_models import (
     logits_before_and_after_fusion,
     planned,  # noqa: F401
 )
+from tests.models.test_nvfp4_weights import OF_MODELOPT, RARER
 from yaie.errors import ModelUnsupported
 from yaie.models.checkpoint import read_checkpoint, read_config
 from yaie.models.quantization.device.linear import DeviceLinear
@@ -26,7 +27,7 @@ from yaie.models.quantization.layout import read_stored_layout
 CASE = Case("wide", "LlamaForCausalLM", "", {"hidden_size": 256, "intermediate_size": 384})
 FORM = {form.name: form for form in FORMS}
 KEPT = [BLOCK, FORM["static, older"]]
-MORE = [form for form in FORMS if form not in (*KEPT, UNEVEN)]
+MORE = [form for form in (*FORMS, *RARER) if form not in (*KEPT, UNEVEN)]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +56,9 @@ def test_uneven_blocks_experts_and_other_types_are_widened(tmp_path: Path) -> No
     for case, form, reason in (
         (CASE, UNEVEN, "blocks of uneven size"),
         (mixture, BLOCK, "experts and their routers"),
+        (CASE, OF_MODELOPT, "no kernel computes in nvfp4"),
     ):
-        stored, _ = write_twins(case, form.write, form.config, tmp_path / case.name)
+        stored, _ = write_twins(case, form.write, form.config, tmp_path / reason)
         checkpoint = read_checkpoint(stored)
         layout = read_stored_layout(read_config(stored), checkpoint, on_gpu=True)
         assert layout is not None and reason in layout.dequantized
