@@ -78,7 +78,10 @@ def test_refused_by_name(model_type: str) -> None:
         ({**LLAMA, "use_bidirectional_attention": "vision"}, "see later ones"),
         ({**GEMMA, "use_bidirectional_attention": "all"}, "see later ones"),
         ({**GRANITE, "layer_types": ["mamba", "attention"]}, "type mamba .* running state"),
-        ({**LLAMA, "layer_types": ["chunked_attention"]}, r"chunked_attention .* attention are\."),
+        (
+            {**LLAMA, "layer_types": ["chunked_attention"]},
+            r"chunked_attention .* attention are served\.",
+        ),
         ({**LLAMA, "rope_scaling": {"type": "dynamic", "alpha": 9.0}}, "longest row of a batch"),
         ({**HUNYUAN, "rope_scaling": {"type": "dynamic", "factor": 2}}, "longest row of a batch"),
         ({**LLAMA, "rope_scaling": {"type": "dynamic", "factor": 2}}, "longest row of a batch"),
@@ -122,8 +125,8 @@ def test_transformers_reads_the_layer_types_of_granite_as_full_attention(tmp_pat
 @pytest.mark.parametrize(
     ("name", "config", "capability"),
     [
-        ("InternVLChatModel", {"vision_config": {}, "llm_config": {"a": 1}}, "not cover it"),
-        ("InternVLChatModel", {"vision_config": {"a": 1}}, IMAGES),
+        ("OtherChatModel", {"vision_config": {}, "llm_config": {"a": 1}}, "not cover it"),
+        ("OtherChatModel", {"vision_config": {"a": 1}}, IMAGES),
         ("MiniCPMV", {"vision_config": {"a": 1}, "auto_map": {"AutoConfig": "a.B"}}, IMAGES),
         ("VoxtralForConditionalGeneration", {"audio_config": {"a": 1}}, IMAGES),
         ("LlavaQwenForCausalLM", {"mm_vision_tower": "google/siglip"}, IMAGES),

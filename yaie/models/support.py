@@ -90,8 +90,8 @@ def check_supported(config: dict[str, Any]) -> SupportedArchitecture:
     if odd_layers:
         state = "" if _STATEFUL_LAYERS.isdisjoint(odd_layers) else f"; {RUNNING_STATE}"
         raise ModelUnsupported(
-            f"{name} with layers of type {', '.join(odd_layers)} cannot be served: only full and "
-            f"sliding-window attention are{state}. {HOW_TO_ASK}"
+            f"{name} with layers of type {', '.join(odd_layers)} cannot be served: only layers of "
+            f"full and sliding-window attention are served{state}. {HOW_TO_ASK}"
         )
     for rope_type, table in rope_tables(config):
         if entry.model_type in _HUNYUAN and rope_type == "dynamic" and table.get("alpha"):
