@@ -36,6 +36,7 @@ PATHS: dict[str, dict[str, Any]] = {
     "/v1/chat/completions": {"messages": [{"role": "user", "content": "Tell a story."}]},
     "/v1/completions": {"prompt": "Once upon a time"},
 }
+TEXT = "Once upon a time a fox lived in a wood. " * 4
 _WARM_UP = 5  # steps
 
 
@@ -195,7 +196,7 @@ async def _measure(path: str, streams: int, steps: int) -> dict[str, Any]:
         while model.state is not EngineState.READY:
             await asyncio.sleep(0.001)
         (client,) = made
-        client.text = model.tokenizer.encode("Once upon a time a fox lived in a wood. " * 4)
+        client.text = model.tokenizer.encode(TEXT)
         connections = Connections(app)
         body = {**PATHS[path], "stream": True, "max_tokens": 2**14, "ignore_eos": True}
         for _ in range(streams):
