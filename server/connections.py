@@ -18,6 +18,7 @@ import socket
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from server.direct_writes import EXTENSION, WRITER, DirectWriter
 from server.errors import HeadTooLarge, RequestIncomplete, error_body
 from yaie.errors import InvalidRequest, YaieError
 
@@ -159,6 +160,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: object) -> None:
         self._latest_started = cycle
+        # Values are dictionaries by ASGI's types; the application and this protocol share this one.
+        cycle.scope.setdefault("extensions", {})[EXTENSION] = {WRITER: DirectWriter(cycle)}
         super()._start_asgi_task(cycle, app)  # type: ignore[arg-type]
 
     def _count(self, num_bytes: int) -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
 from msgspec.structs import replace
 
 from server.decode_turns import BATCH_TOKENS, DecodeTurns
+from server.direct_writes import Taker
 from server.errors import (
     AnswerTooLarge,
     ClientTooSlow,
@@ -23,6 +23,7 @@ from server.errors import (
     public_error,
     timed_out,
 )
+from server.latencies import Latencies
 from server.logprob_counts import num_logprobs, num_prompt_logprobs
 from server.metrics import Metrics
 from server.next_turns import EndedTurn
@@ -31,7 +32,7 @@ from server.translate import Call
 from yaie.client.submission import Submission, Submitter
 from yaie.errors import RequestFailed, YaieError
 from yaie.text.answer import Answer, TextPiece
-from yaie.text.parts import Part, ToolCallPart, with_call_id
+from yaie.text.parts import Part, TextPart, ToolCallPart, with_call_id
 from yaie.text.tokenizer import Tokenizer
 from yaie.types import TokenDelta, Usage
 
@@ -64,7 +65,6 @@ class Generation:
         self.answers = [Answer(each, tokenizer, call.make_parser) for each in call.requests]
         self.http_id = http_id  # of the response's headers
         self._name = f"request {http_id}, {call.response_id}"  # the HTTP client knows both
-        self._http_id = http_id
         self.client = client
         self._metrics = metrics
         self._turns = turns
@@ -82,13 +82,14 @@ class Generation:
         self._error: YaieError | None = None
         self._has_given = False
         self._timer: asyncio.TimerHandle | None = None
-        self._started_at = time.monotonic()
-        self._last_at: dict[int, float] = {}  # time of the last measured token, by choice
-        self._fresh: set[int] = set()  # choices whose first token is not measured yet
-        self._first_at: float | None = None
+        self._latencies = Latencies(metrics)
+        self._taker: Taker | None = None  # the reader, while it waits
         self._reasons: set[str] = set()
         self._parts: list[Part] = []  # of the answer, for the next turn
         self._token_ids: list[int] = []
+        # Two choices of a step are written together, so they wait for the reader.
+        is_single = self._num_choices == 1 and stream_interval == 1
+        self._may_pass = is_single and self.answers[0].may_pass
         self._closed = False
         self.outcome = ""  # in the metrics' words, once it is closed
         self.at_close: list[Callable[[], None]] = []
@@ -126,10 +127,11 @@ class Generation:
         """True until it ends or fails, or its reader closes it."""
         return not (self._is_finished or self._closed) and self._error is None
 
-    async def next(self) -> dict[int, TextPiece]:
+    async def next(self, taker: Taker | None = None) -> dict[int, TextPiece]:
         """Wait for pieces and return them by choice; empty when all are done.
 
-        Raises the request's error, after the pieces before it.
+        `taker` may take pieces meanwhile, as they arrive. Raises the request's error, after the
+        pieces before it.
         """
         while not self._is_due:
             if self._is_finished:
@@ -137,9 +139,13 @@ class Generation:
             if self._error is not None:
                 raise self._error
             self._wake.clear()
-            await self._wake.wait()
+            self._taker = taker if self._may_pass and self._has_given else None
+            try:
+                await self._wake.wait()
+            finally:
+                self._taker = None
         self._raise_early_error()
-        self._measure()
+        self._latencies.read(self._unread)
         pieces = await self._take()
         self._raise_early_error()
         self._has_given = True
@@ -166,7 +172,7 @@ class Generation:
             self._wake.clear()
             if self._error is not None:
                 raise self._error
-            self._measure()
+            self._latencies.read(self._unread)
             unread, self._unread = self._unread, {}
             if self._is_finished:
                 return await self._take(range(self.call.num_choices))
@@ -194,7 +200,7 @@ class Generation:
     @property
     def seconds(self) -> float:
         """Seconds since the requests were sent to the engine."""
-        return time.monotonic() - self._started_at
+        return self._latencies.elapsed_s
 
     def fail(self, error: YaieError) -> None:
         """End the call with `error`; its sequences leave the engine within one step."""
@@ -212,7 +218,7 @@ class Generation:
 
     def is_named(self, name: str) -> bool:
         """Return whether `name` is the id of the response or of its HTTP request."""
-        return name in (self.call.response_id, self._http_id)
+        return name in (self.call.response_id, self.http_id)
 
     def close(self) -> None:
         """End running sequences and report the outcome. Safe to call twice."""
@@ -240,6 +246,8 @@ class Generation:
             return
         try:
             if delta.error is None:
+                if self._pass(delta):
+                    return
                 self._add(prompt, delta)
             else:
                 level = logging.WARNING if delta.error.status == 500 else logging.INFO
@@ -251,6 +259,24 @@ class Generation:
             logger.exception("%s: an answer could not be put together", self._name)
             self.fail(_server_fault())
         self._wake.set()
+
+    def _pass(self, delta: TokenDelta) -> bool:
+        """Give a delta in the middle of a stream to the reader, if it takes it now."""
+        taker, num_tokens = self._taker, len(delta.token_ids)
+        if (
+            taker is None
+            or self._unread
+            or delta.finish_reason is not None
+            or not num_tokens
+            or delta.logprobs
+            or not taker.is_free
+            or not self._turns.take(num_tokens)
+        ):
+            return False
+        self._metrics.rate.add(num_tokens)
+        self._latencies.passed(0, num_tokens)
+        taker.take({0: self._named(self.answers[0].pass_on(delta))})
+        return True
 
     def _add(self, prompt: int, delta: TokenDelta) -> None:
         answer, index = self.answers[prompt], delta.index
@@ -264,9 +290,8 @@ class Generation:
             self._reasons.add(reason)
         num_tokens = len(delta.token_ids)
         choice = prompt * self.call.sampling.n + index
-        if num_tokens and choice not in self._last_at:
-            self._last_at[choice] = time.monotonic()
-            self._fresh.add(choice)
+        if num_tokens:
+            self._latencies.arrived(choice)
         self._metrics.rate.add(num_tokens)
         num_unread = self._unread[choice] = self._unread.get(choice, 0) + num_tokens
         if delta.logprobs or delta.prompt_logprobs is not None:
@@ -311,7 +336,9 @@ class Generation:
 
     def _named(self, piece: TextPiece) -> TextPiece:
         """Return a piece whose calls have ids, and keep its parts for the next turn."""
-        if any(isinstance(part, ToolCallPart) for part in piece.parts):
+        parts = piece.parts
+        is_text = len(parts) == 1 and type(parts[0]) is TextPart  # true of most pieces
+        if not is_text and any(isinstance(part, ToolCallPart) for part in parts):
             prefix = self.call.call_id_prefix
             piece = replace(piece, parts=tuple(with_call_id(part, prefix) for part in piece.parts))
         if self.call.next_turn is not None:
@@ -344,25 +371,6 @@ class Generation:
             + or_else
         )
 
-    def _measure(self) -> None:
-        """Observe the latency of each token since the last call.
-
-        Tokens that are read together share the time since the tokens before them.
-        """
-        if self._first_at is None and self._last_at:
-            self._first_at = min(self._last_at.values())
-            self._metrics.first_token_s.observe(self._first_at - self._started_at)
-        now = time.monotonic()
-        for choice, num_unread in self._unread.items():
-            num_tokens = num_unread
-            if num_unread and choice in self._fresh:
-                self._fresh.remove(choice)
-                num_tokens -= 1
-            if num_tokens > 0:
-                interval_s = (now - self._last_at[choice]) / num_tokens
-                self._metrics.inter_token_s.observe(interval_s, num_tokens)
-                self._last_at[choice] = now
-
     def _time_out(self) -> None:
         self.fail(timed_out(self._timeout_s))
 
@@ -378,13 +386,12 @@ class Generation:
             outcome = "disconnect"
         self.outcome = outcome
         usage = self.usage
-        total_s = time.monotonic() - self._started_at
+        total_s = self.seconds
         has_waited = isinstance(error, RequestTimedOut)
-        is_lost = error is not None and self._first_at is None and not has_waited
+        is_lost = error is not None and self._latencies.first_at is None and not has_waited
         self._metrics.count_outcome(outcome, usage, total_s, is_lost=is_lost)
-        first_s = None if self._first_at is None else self._first_at - self._started_at
         ids = self.http_id, self.call.response_id
-        log_end(*ids, outcome, usage, first_token_s=first_s, total_s=total_s)
+        log_end(*ids, outcome, usage, first_token_s=self._latencies.first_s, total_s=total_s)
 
 
 def _server_fault() -> RequestFailed:

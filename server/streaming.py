@@ -15,6 +15,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
+from server.direct_writes import DirectWriter, direct_writer
 from server.generation import Generation
 from server.responses.base import GenerationResponse
 from yaie.errors import RequestFailed, YaieError
@@ -133,6 +134,26 @@ async def _wait(task: asyncio.Task[Pieces], timeout_s: float) -> None:
     await asyncio.wait((task,), timeout=timeout_s)
 
 
+class _DirectTaker:
+    """Reader that writes the events of pieces to the connection as they arrive."""
+
+    __slots__ = ("_response", "_writer")
+
+    def __init__(self, response: GenerationResponse, writer: DirectWriter) -> None:
+        self._response = response
+        self._writer = writer
+
+    @property
+    def is_free(self) -> bool:
+        """True while the client keeps up."""
+        return self._writer.is_free
+
+    def take(self, pieces: Pieces) -> None:
+        """Write the events of pieces, which may be none."""
+        if body := self._response.events(pieces):
+            self._writer.write(body)
+
+
 class EventStream(Response):
     """Response as server-sent events.
 
@@ -164,19 +185,20 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream; stop quietly if the client disconnects."""
         try:
-            await unless_gone(receive, self._send_all(send))
+            await unless_gone(receive, self._send_all(scope, send))
         except (ClientGone, OSError):  # or TimeoutError, a subclass
             pass  # closing the generation ends its sequences
         finally:
             self._generation.close()
 
-    async def _send_all(self, send: Send) -> None:
+    async def _send_all(self, scope: Scope, send: Send) -> None:
         async with read_limit(send) as limited_send:
-            await self._send_events(limited_send)
+            await self._send_events(scope, limited_send)
 
-    async def _send_events(self, send: Send) -> None:
+    async def _send_events(self, scope: Scope, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
+        taker = self._taker(scope)
         try:
             first = self._first
             if isinstance(first, asyncio.Task):
@@ -187,7 +209,7 @@ class EventStream(Response):
                     body += self._response.closing()
                     break
                 await _send_pieces(send, body, more_body=True)
-                pieces = await self._next(send)
+                pieces = await self._next(send, taker)
                 if self._has_logprobs:
                     body = await self._events(pieces)
                 else:
@@ -203,9 +225,13 @@ class EventStream(Response):
             )
         await _send_pieces(send, body, more_body=False)
 
-    async def _next(self, send: Send) -> Pieces:
+    def _taker(self, scope: Scope) -> _DirectTaker | None:
+        writer = None if self._has_logprobs else direct_writer(scope)
+        return None if writer is None else _DirectTaker(self._response, writer)
+
+    async def _next(self, send: Send, taker: _DirectTaker | None) -> Pieces:
         if not self._ping_s:
-            return await self._generation.next()
+            return await self._generation.next(taker)
         return await self._pinged(send, asyncio.create_task(_next(self._generation)))
 
     async def _pinged(

@@ -39,7 +39,10 @@ class ChatResponse(GenerationResponse):
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
         """Return chunks with content, then an empty delta with the finish reason."""
-        return b"".join(self._events_of(index, piece) for index, piece in pieces.items())
+        body = b""
+        for index, piece in pieces.items():
+            body += self._events_of(index, piece)
+        return body
 
     def _events_of(self, index: int, piece: TextPiece) -> bytes:
         self.count(piece)

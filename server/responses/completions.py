@@ -39,7 +39,10 @@ class CompletionResponse(GenerationResponse):
 
     def events(self, pieces: Mapping[int, TextPiece]) -> bytes:
         """Return one chunk per choice; its last one has the finish reason."""
-        return b"".join(self._event_of(index, piece) for index, piece in pieces.items())
+        body = b""
+        for index, piece in pieces.items():
+            body += self._event_of(index, piece)
+        return body
 
     def num_logprobs(self, pieces: Mapping[int, TextPiece]) -> int:
         """Return the number of tokens whose logprobs `events` would write, echoed ones included."""

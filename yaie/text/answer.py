@@ -103,6 +103,19 @@ class SequenceText:
         self.finish_reason = "stop" if is_cut else delta.finish_reason
         return is_cut and delta.finish_reason is None
 
+    @property
+    def may_pass(self) -> bool:
+        """True if the text cannot end the sequence, so that `pass_on` may be used."""
+        return not self._is_scanned
+
+    def pass_on(self, token_ids: tuple[int, ...]) -> TextPiece:
+        """Return the piece of tokens that are taken as they arrive, behind all earlier ones."""
+        self.num_tokens += len(token_ids)
+        text = self._detokenizer.push(token_ids)
+        piece = TextPiece(text=text, parts=tuple(self._parser.push(text)), token_ids=token_ids)
+        self._count_reasoning(piece)
+        return piece
+
     def _without_stop_token(self, delta: TokenDelta) -> tuple[int, ...]:
         """Return the tokens to show: not the stop token that ended the sequence."""
         is_last = delta.token_ids[-1:] == (delta.stop_token_id,)
@@ -242,6 +255,16 @@ class Answer:
         if self.error is None:
             self.error = delta.error
         return must_abort
+
+    @property
+    def may_pass(self) -> bool:
+        """True if `pass_on` may be used: the engine alone ends the only sequence."""
+        return len(self._sequences) == 1 and self._sequences[0].may_pass
+
+    def pass_on(self, delta: TokenDelta) -> TextPiece:
+        """Add a plain delta and return its piece; all earlier pieces were taken."""
+        self._num_cached_tokens = max(self._num_cached_tokens, delta.num_cached_tokens)
+        return self._sequences[0].pass_on(delta.token_ids)
 
     def finish_reason(self, index: int) -> FinishReason | None:
         """Return the finish reason of one sequence; None while its text grows."""

@@ -54,10 +54,10 @@ class ByteDetokenizer:
     ) -> None:
         self._token_bytes = tokenizer.token_bytes
         self._skipped = skipped
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._unfinished = b""  # beginning of a character
         # A prompt may end inside a character; the sequence completes it.
         tail = b"".join(map(self._token_bytes, prompt_token_ids[-4:]))[-4:]
-        self._decoder.decode(tail)
+        self._decode(tail)
         self._has_own_bytes = False  # until then an unfinished character is the prompt's
 
     def push(self, token_ids: Sequence[int]) -> str:
@@ -65,12 +65,19 @@ class ByteDetokenizer:
         kept = [token_id for token_id in token_ids if token_id not in self._skipped]
         own_bytes = b"".join(map(self._token_bytes, kept))
         self._has_own_bytes = self._has_own_bytes or bool(own_bytes)
-        return self._decoder.decode(own_bytes)
+        return self._decode(own_bytes)
 
     def flush(self) -> str:
         """Return an unfinished character as U+FFFD, unless all of it is the prompt's."""
-        rest = self._decoder.decode(b"", final=True)
+        rest = self._unfinished.decode(errors="replace")
+        self._unfinished = b""
         return rest if self._has_own_bytes else ""
+
+    def _decode(self, own_bytes: bytes) -> str:
+        found = self._unfinished + own_bytes
+        text, num_decoded = codecs.utf_8_decode(found, "replace", False)
+        self._unfinished = found[num_decoded:]
+        return text
 
 
 class StreamDetokenizer:
