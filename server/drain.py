@@ -2,7 +2,7 @@
 
 uvicorn alone would close its port at once, and clients would see refused connections instead of a
 503 with the reason. A second signal ends the requests in flight with an error and stops the web
-server.
+server. `return_after_drain` makes SIGTERM a success once every request has been answered.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -43,6 +44,7 @@ def draining_signals(service: Service) -> Iterator[None]:
         nonlocal signals
         signals += 1
         if service.is_draining and signals == 2 and service.active:
+            service.was_cut_short = True
             loop.call_soon_threadsafe(service.end_all)
         elif service.is_draining:
             previous[number](number, frame)
@@ -61,3 +63,29 @@ def draining_signals(service: Service) -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def return_after_drain(service: Service) -> Iterator[None]:
+    """Let a web server that SIGTERM stopped return, instead of ending the process by the signal.
+
+    uvicorn raises the signals that stopped it again, at its end. A drain that was cut short, or a
+    signal before the start, still ends the process by the signal. A program's own handler stays.
+    """
+    is_default = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if threading.current_thread() is not threading.main_thread() or not is_default:
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if service.is_draining and not service.was_cut_short:
+            return
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+        sys.exit(128 + number)  # the first process of a container outlives the signal
+
+    signal.signal(signal.SIGTERM, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -80,6 +80,7 @@ class Service:
         self.recent = RecentDigests()
         self._decode_turns = DecodeTurns()
         self.is_draining = False
+        self.was_cut_short = False  # a second signal ended requests in flight
         self.started_at = time.time()  # unix time, seconds
         self.rate = self.metrics.rate
         self._status_log = StatusLog()

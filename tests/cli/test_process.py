@@ -159,7 +159,7 @@ def start_server(environment: dict[str, str], tiny_model_dir: Path) -> Iterator[
 
     def start(drain_s: str) -> tuple[subprocess.Popen[str], int]:
         command = [sys.executable, "-c", _WITH_SIGHUP, "serve", str(tiny_model_dir), "--port", "0"]
-        options = ["--num-slots", "256", "--threads", "1", "--drain-s", drain_s]
+        options = ["--num-slots", "4096", "--threads", "1", "--drain-s", drain_s]
         process = subprocess.Popen(
             [*command, *options], stderr=subprocess.PIPE, text=True, env=environment
         )
@@ -189,9 +189,44 @@ def test_an_unfinished_request_does_not_delay_the_shutdown(
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
         received = client.makefile("rb").read()
-    assert process.returncode in (0, -signal.SIGTERM)
+    assert process.returncode == 0
     assert "Traceback" not in said
     assert received.startswith(b"HTTP/1.1 503 ") and b"engine_draining" in received
+
+
+@pytest.mark.parametrize(
+    ("drain_s", "signals", "last", "status"),
+    [
+        ("60", [signal.SIGTERM], b"[DONE]", 0),
+        ("0", [signal.SIGTERM], b"engine_draining", 0),
+        ("60", [signal.SIGTERM, signal.SIGTERM], b"engine_draining", -signal.SIGTERM),
+        ("60", [signal.SIGTERM, signal.SIGINT], b"engine_draining", -signal.SIGTERM),
+        ("60", [signal.SIGINT, signal.SIGINT], b"engine_draining", 130),
+    ],
+    ids=["drained", "drain timed out", "second SIGTERM", "Ctrl-C after SIGTERM", "second Ctrl-C"],
+)
+def test_a_drained_server_ends_with_0_and_a_cut_one_by_its_signal(
+    start_server: StartServer, drain_s: str, signals: list[int], last: bytes, status: int
+) -> None:
+    process, port = start_server(drain_s)
+    connected(port).close()
+    url = f"http://127.0.0.1:{port}"
+    wait_until(lambda: requests.get(f"{url}/readiness", timeout=30).status_code == 200)
+    body = {"prompt": [5], "max_tokens": 20, "ignore_eos": True, "stream": True}
+    if last != b"[DONE]":
+        body |= {"max_tokens": 2000, "n": 16}  # outlast the signals
+    with requests.post(f"{url}/v1/completions", json=body, stream=True, timeout=60) as answer:
+        lines = answer.iter_lines()
+        next(lines)
+        process.send_signal(signals[0])
+        for number in signals[1:]:
+            assert process.stderr is not None
+            assert any("draining: 1 request" in line for line in process.stderr)
+            process.send_signal(number)
+        said = [line for line in lines if line]
+    process.communicate(timeout=60)
+    assert last in said[-1]
+    assert process.returncode == status
 
 
 def test_a_terminal_that_closes_drains_the_server(start_server: StartServer) -> None:
@@ -210,7 +245,7 @@ def test_a_terminal_that_closes_drains_the_server(start_server: StartServer) -> 
         said = [line for line in lines if line]
     assert said[-1] == b"data: [DONE]"
     process.communicate(timeout=60)
-    assert process.returncode in (0, -signal.SIGTERM)
+    assert process.returncode == 0
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:

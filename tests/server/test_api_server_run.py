@@ -29,6 +29,7 @@ class Own(ApiServer):
 if __name__ == "__main__":
     with LLM({model!r}, num_slots=600, threads=1) as llm:
         Own(llm).fire(port={port})
+        print("done", llm.generate("the")[0].finish_reason, flush=True)
 """
 Start = Callable[..., tuple[subprocess.Popen[str], str]]
 
@@ -78,7 +79,8 @@ def test_a_program_serves_its_engine_and_drains_at_a_signal(start: Start) -> Non
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=60)
     assert output.index("started up") < output.index("shut down")
-    assert process.returncode == -signal.SIGTERM
+    assert "done length" in output  # the program goes on with its own engine
+    assert process.returncode == 0
 
 
 def test_a_failed_hook_ends_the_program_with_its_reason(start: Start) -> None:

@@ -228,7 +228,7 @@ def _stop_by_hangup(number: int, frame: FrameType | None) -> None:
 def run_server(
     settings: Settings, listener: socket.socket, make_app: MakeApp | None = None
 ) -> None:
-    """Serve until a signal. Raises the error of an engine that cannot start.
+    """Serve until a signal; return after a drain. Raises the error of an engine that cannot start.
 
     `make_app(settings, on_fatal)` returns the application; None makes the standard one.
     """
@@ -236,6 +236,7 @@ def run_server(
         import uvicorn
 
         from server.app import create_app
+        from server.drain import return_after_drain
         from server.logs import uvicorn_log_config
         from server.protocol import HttpProtocol
 
@@ -261,6 +262,7 @@ def run_server(
         )
     )
     _prepare_process()
-    server.run(sockets=[listener])
+    with return_after_drain(app.state.service):
+        server.run(sockets=[listener])
     if failures:
         raise failures[0]
