@@ -22,6 +22,7 @@ from server.routes import completions, health, models, operator_tools
 from yaie.client.base import EngineClient
 from yaie.config import SETTINGS, EngineConfig, Settings
 from yaie.errors import ConfigError, YaieError, nearest_name_hint
+from yaie.old_names import advice_on
 
 # Handlers by path, under the names of EasyDeL's base class.
 _HANDLERS = {
@@ -139,8 +140,9 @@ class ApiServer:
     ) -> None:
         """Serve until a signal, on 127.0.0.1:8000 unless the settings or arguments differ.
 
-        `settings` are those of the server, such as `log_level`, `ssl_certfile` and `ssl_keyfile`.
-        Raises `ConfigError`, and the error of an engine that cannot start.
+        Returns after the drain. `settings` replace the object's own, those of the server included,
+        such as `log_level`, `ssl_certfile` and `ssl_keyfile`. Raises `ConfigError`, and the error
+        of an engine that cannot start.
         """
         if workers != 1 or reload:
             raise ConfigError(
@@ -152,6 +154,7 @@ class ApiServer:
 
         named = {"host": host, "port": port, **settings}
         chosen = _with(self.settings, {k: v for k, v in named.items() if v is not None})
+        self.settings = chosen  # of the engine process too
         check_tls(chosen)
         with bind(chosen.host, chosen.port) as listener:
             introduce(chosen, engine_configs(chosen), listener)
@@ -185,7 +188,7 @@ def _with(settings: Settings, changes: dict[str, Any]) -> Settings:
     """Return settings with some replaced. Raises `ConfigError`, also for an unknown name."""
     for name in changes:
         if name not in SETTINGS:
-            raise ConfigError(
-                f"{name} is not a setting{nearest_name_hint(name, SETTINGS)}", param=name
-            )
+            hint = f"; {advice}" if (advice := advice_on(name)) else ""
+            hint = hint or nearest_name_hint(name, SETTINGS)
+            raise ConfigError(f"{name} is not a setting{hint}", param=name)
     return replace(settings, **changes)

@@ -1,4 +1,4 @@
-"""`yaie serve` with TLS: a certificate and its key, or a refusal."""
+"""`yaie serve` and `server.run` with TLS: a certificate and its key, or a refusal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,15 +44,28 @@ def test_wrong_files_are_a_usage_error(pair: tuple[str, str]) -> None:
         assert refused.value.exit_code == 2
 
 
+def of_command_line(model: str, certificate: str, key: str) -> list[str]:
+    flags = ["--port", "0", "--ssl-certfile", certificate, "--ssl-keyfile", key]
+    return ["-m", "yaie.cli", "serve", model, *flags]
+
+
+def of_python(model: str, certificate: str, key: str) -> list[str]:
+    files = f"ssl_certfile={certificate!r}, ssl_keyfile={key!r}"
+    return ["-c", f"import server; server.run({model!r}, '127.0.0.1', 0, {files})"]
+
+
 @NEEDS_OPENSSL
 @pytest.mark.integration
+@pytest.mark.parametrize("arguments", [of_command_line, of_python])
 def test_a_server_speaks_tls(
-    pair: tuple[str, str], environment: dict[str, str], tiny_model_dir: Path
+    arguments: Callable[[str, str, str], list[str]],
+    pair: tuple[str, str],
+    environment: dict[str, str],
+    tiny_model_dir: Path,
 ) -> None:
     certificate, key = pair
-    flags = ["--port", "0", "--ssl-certfile", certificate, "--ssl-keyfile", key]
     process = subprocess.Popen(
-        [sys.executable, "-m", "yaie.cli", "serve", str(tiny_model_dir), *flags],
+        [sys.executable, *arguments(str(tiny_model_dir), certificate, key)],
         stderr=subprocess.PIPE,
         text=True,
         env=environment | {"YAIE_NUM_SLOTS": "256", "YAIE_METRICS_PORT": "-1"},
@@ -65,6 +79,9 @@ def test_a_server_speaks_tls(
         assert "server" not in answer.headers and "date" in answer.headers
         with pytest.raises(requests.ConnectionError):
             requests.get(found[0].replace("https", "http") + "/health", timeout=10)
+        process.terminate()
+        process.communicate(timeout=60)
+        assert process.returncode == 0
     finally:
         process.kill()
         process.wait()

@@ -14,6 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.testclient import TestClient
 
 import yaie
+from server import fire as fire_server
+from server import run as run_server
 from server.api_server import ApiServer, BaseInferenceApiServer
 from server.endpoints import EndpointConfig
 from tests.server.scripted_client import ScriptedClient
@@ -139,6 +141,15 @@ def test_settings_are_checked_and_processes_are_one() -> None:
             server.run(**wrong)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="ssl_"):
         server.fire(ssl_certfile="a.pem")
+
+
+def test_a_server_is_run_by_one_call_or_refused_with_the_reason() -> None:
+    assert run_server is fire_server
+    for wrong in ({"workers": 2}, {"reload": True}):
+        with pytest.raises(ConfigError, match="run one process"):
+            run_server("builtin", port=0, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="max_batch_size is not a setting; use max_running"):
+        run_server("builtin", max_batch_size=3)
 
 
 # -- tools ---------------------------------------------------------------------------------------
