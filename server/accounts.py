@@ -1,4 +1,4 @@
-"""`Accounts`: limits and counters of each client.
+"""`Accounts`: limits and counters of each client, and its most urgent priority.
 
 A client is an API key, or an address on a server without keys. Requests and tokens flow back into a
 client's buckets evenly over a minute. Tokens are charged at the end, so a bucket may fall below 0.
@@ -16,6 +16,7 @@ from starlette.requests import HTTPConnection
 
 from server.errors import RateLimited
 from yaie.server_config import ServerConfig
+from yaie.tenants import OTHERS
 from yaie.types import Usage
 
 MAX_REMEMBERED = 10_000  # clients; idle ones leave first
@@ -74,6 +75,7 @@ class Accounts:
         self._most_tokens = settings.tokens_per_minute
         self._most_running = settings.max_concurrent
         self._has_limits = bool(self._most_requests or self._most_tokens or self._most_running)
+        self._least_priorities = settings.least_priorities
         self._clock = clock
         self._clients: OrderedDict[str, _Client] = OrderedDict()
         self._refused = Counter(
@@ -104,6 +106,11 @@ class Accounts:
         if self._requests is not None and key:
             self._requests.labels(key).inc()
         return Visit(self, name, key)
+
+    def least_priority(self, request: HTTPConnection) -> int | None:
+        """Return the lowest priority number that a client may use; None for any."""
+        key: str = getattr(request.state, "tenant", "")
+        return self._least_priorities.get(key, self._least_priorities.get(OTHERS))
 
     def charge(self, name: str, key: str, usage: Usage | None) -> None:
         """Charge the tokens of a request that has ended; None without any."""

@@ -168,6 +168,7 @@ class Endpoint(Generic[Body]):
         call = await unless_gone(request.receive, work)
         tenant = getattr(request.state, "tenant", "") or asked.body.tenant
         call = call.of_tenant(tenant, service.owner(request))
+        call = call.with_least_priority(service.accounts.least_priority(request))
         if getattr(asked.body, "explain_cache", None):
             explaining = explain_body(service, request, asked.model, asked.body, asked.deadline)
             explanation = await unless_gone(request.receive, explaining)

@@ -94,6 +94,19 @@ class Call:
         requests = (replace(each, tenant=tenant, owner=owner) for each in self.requests)
         return replace(self, requests=tuple(requests))
 
+    def with_least_priority(self, least: int | None) -> Call:
+        """Return the call with no lower priority number than `least`; None sets no limit.
+
+        A number of the client that is replaced is reported as ignored.
+        """
+        given = self.requests[0].priority
+        if least is None or given >= least:
+            return self
+        requests = (replace(each, priority=least) for each in self.requests)
+        is_reported = given != 0 and "priority" not in self.ignored
+        ignored = (*self.ignored, "priority") if is_reported else self.ignored
+        return replace(self, requests=tuple(requests), ignored=ignored)
+
 
 class Translator:
     """Translator of bodies into calls, for one tokenizer and one ready engine."""

@@ -9,6 +9,7 @@ from yaie.default_sampling import parse_default_sampling
 from yaie.errors import ConfigError
 from yaie.process.log_format import LogFormat
 from yaie.setting import LARGEST_COUNT, LARGEST_SIZE, About, settings_of
+from yaie.tenants import PRIORITIES, check_names, parse_priorities
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 
@@ -74,6 +75,13 @@ class ServerConfig:
         int,
         About("completion requests of one client at a time; 0 sets no limit", 0, LARGEST_COUNT),
     ] = 0
+    tenant_priorities: Annotated[
+        str,
+        About(
+            "lowest priority numbers of tenants as name=number; commas separate several",
+            unset="any number for each",
+        ),
+    ] = ""
     trusted_proxies: Annotated[
         str,
         About("addresses of proxies whose X-Forwarded-For is read; commas separate several"),
@@ -201,6 +209,7 @@ class ServerConfig:
                 param="traces",
             )
         parse_default_sampling(self.default_sampling)
+        check_names(self.least_priorities, self.api_keys, PRIORITIES)
         if self.root_path and (self.root_path[0] != "/" or self.root_path[-1] == "/"):
             raise ConfigError(
                 f"root_path is {self.root_path!r}; it must begin with a slash and end without one",
@@ -214,6 +223,11 @@ class ServerConfig:
                 "leave metrics_port or metrics_auth out",
                 param="metrics_auth",
             )
+
+    @property
+    def least_priorities(self) -> dict[str, int]:
+        """The lowest priority number of each tenant; `*` stands for the others."""
+        return parse_priorities(self.tenant_priorities)
 
     @property
     def api_keys(self) -> tuple[str, ...]:

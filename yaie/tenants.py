@@ -1,12 +1,17 @@
-"""Names and weights of tenants, as settings, engine and server write them."""
+"""Names, weights and priorities of tenants, as settings, engine and server write them."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import re
+from collections.abc import Iterable, Iterator
 
 from yaie.errors import ConfigError
 
+WEIGHTS, PRIORITIES = "tenant_weights", "tenant_priorities"  # names of the settings
+OTHERS = "*"  # tenants without a priority of their own
+_WHOLE = re.compile(r"-?[0-9]{1,18}")  # fits into 64 bits
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.001, 1000.0
 
 
@@ -22,32 +27,57 @@ def parse_weights(text: str) -> dict[str, float]:
     out of messages.
     """
     weights: dict[str, float] = {}
-    for number, entry in enumerate(filter(str.strip, text.split(",")), 1):
-        name, separator, weight = (part.strip() for part in entry.rpartition("="))
-        if not separator or not name:
-            raise _wrong(number, "it must be name=weight, such as ada=2")
+    for number, name, weight in _entries(text, "weight", "ada=2", WEIGHTS):
         if name in weights:
-            raise _wrong(number, "its name has a weight already; give each tenant one weight")
+            reason = "its name has a weight already; give each tenant one weight"
+            raise _wrong(number, reason, WEIGHTS)
         try:
             weights[name] = float(weight)
         except ValueError:
             weights[name] = math.nan
         if not _LEAST_WEIGHT <= weights[name] <= _MOST_WEIGHT:
-            raise _wrong(number, f"its weight must be from {_LEAST_WEIGHT} to {_MOST_WEIGHT:g}")
+            reason = f"its weight must be from {_LEAST_WEIGHT} to {_MOST_WEIGHT:g}"
+            raise _wrong(number, reason, WEIGHTS)
     return weights
 
 
-def check_names(weights: dict[str, float], keys: tuple[str, ...]) -> None:
+def parse_priorities(text: str) -> dict[str, int]:
+    """Parse `name=number,name=number`: the lowest priority numbers that tenants may use.
+
+    The name `*` stands for all others. Raises `ConfigError` as `parse_weights`.
+    """
+    least: dict[str, int] = {}
+    for number, name, given in _entries(text, "number", f"{OTHERS}=0", PRIORITIES):
+        if name in least:
+            reason = "its name has a number already; give each tenant one number"
+            raise _wrong(number, reason, PRIORITIES)
+        if not _WHOLE.fullmatch(given):
+            raise _wrong(number, "its number must be whole, of 18 digits at most", PRIORITIES)
+        least[name] = int(given)
+    return least
+
+
+def _entries(text: str, value: str, example: str, setting: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the number, the name and the value of each entry of a setting."""
+    for number, entry in enumerate(filter(str.strip, text.split(",")), 1):
+        name, separator, given = (part.strip() for part in entry.rpartition("="))
+        if not separator or not name:
+            raise _wrong(number, f"it must be name={value}, such as {example}", setting)
+        yield number, name, given
+
+
+def check_names(names: Iterable[str], keys: tuple[str, ...], setting: str = WEIGHTS) -> None:
     """Raise `ConfigError` unless every name is the digest of one of the API keys."""
     known = {tenant_digest(key.encode()) for key in keys}
-    for number, name in enumerate(weights, 1):
-        if name not in known:
+    for number, name in enumerate(names, 1):
+        if name not in known and not (setting == PRIORITIES and name == OTHERS):
             raise _wrong(
                 number,
                 "its name belongs to no API key; a key's tenant has the first 16 digits of "
                 "`printf %s KEY | sha256sum`",
+                setting,
             )
 
 
-def _wrong(number: int, requirement: str) -> ConfigError:
-    return ConfigError(f"entry {number} of tenant_weights: {requirement}", param="tenant_weights")
+def _wrong(number: int, requirement: str, setting: str) -> ConfigError:
+    return ConfigError(f"entry {number} of {setting}: {requirement}", param=setting)

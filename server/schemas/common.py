@@ -259,7 +259,7 @@ class GenerationBody(StructuredFields):
         WholeNumber | None,
         Extension(
             "Lower runs first and is preempted last, under the policy `priority`. Reported as "
-            "ignored under another policy.",
+            "ignored under another policy, and below the lowest number of the API key.",
             "0",
             example=-3,
         ),
