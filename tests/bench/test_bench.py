@@ -25,6 +25,8 @@ def test_every_figure_of_the_tree_is_compared_with_a_goal() -> None:
         "insert_8192_tokens",
         "evict_100k_leaves",
         "evict_1m_leaves",
+        "explain_100k_tokens_held",
+        "explain_100k_tokens_evicted",
         "memory_per_held_token",
         "memory_per_grown_token",
         "memory_per_node",

@@ -38,10 +38,10 @@ def test_a_terminal_shows_a_table_with_goals(
     header, *lines = capsys.readouterr().out.splitlines()
     assert header.split() == ["figure", "value", "goal", "unit", "met"]
     *figures, fragmentation = lines
-    assert len(figures) == 6
+    assert len(figures) == 8
     assert all(line.split()[-1] in ("yes", "NO") for line in figures)
     assert "runs of slots per sequence" in fragmentation
-    assert [note.partition(":")[0] for note in notes] == [f"{n} of 7" for n in range(1, 8)]
+    assert [note.partition(":")[0] for note in notes] == [f"{n} of 9" for n in range(1, 10)]
     assert run_command_line(["bench", "tree", "--quick", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["benchmark"] == "tree"
 

@@ -1,4 +1,4 @@
-"""Costs of the radix tree: match, insert, evict, and memory beyond keys and values.
+"""Costs of the radix tree: match, insert, evict, explain, and memory beyond keys and values.
 
 Times are medians of single operations on a tree of the named size, with Python's garbage collector
 off while the clock runs. Memory is that of a whole tree with its slot allocator, allocated by
@@ -19,10 +19,12 @@ import numpy as np
 
 from yaie.bench.fragmentation import Churn, measure_fragmentation
 from yaie.bench.machine import describe_machine
+from yaie.kvcache.explain import explain
 from yaie.kvcache.node import Cursor, Tokens
 from yaie.kvcache.radix_tree import RadixTree
 
 PROMPT_LEN = 8192
+EXPLAINED_LEN = 100_000
 VOCABULARY = 150_000
 _NAMESPACE = "bench"
 _LEAVES_BELOW_A_PROMPT = 500
@@ -68,6 +70,8 @@ def measure_tree(
         lambda: measure_insert(prompt_len, repeats),
         lambda: measure_evict(leaves, "evict_100k_leaves", goal=20.0, repeats=evictions),
         lambda: measure_evict(10 * leaves, "evict_1m_leaves", goal=30.0, repeats=evictions),
+        lambda: measure_explain(max(int(EXPLAINED_LEN * scale), 100), repeats // 10),
+        lambda: measure_explain(max(int(EXPLAINED_LEN * scale), 100), repeats // 10, evicted=True),
         lambda: measure_token_memory(prompt_len, prompts=max(int(256 * scale), 4)),
         lambda: measure_grown_token_memory(prompt_len // 4, sequences=max(int(256 * scale), 4)),
         lambda: measure_node_memory(leaves),
@@ -128,6 +132,29 @@ def measure_evict(leaves: int, name: str, *, goal: float, repeats: int) -> Figur
     times = [_time_us(lambda: tree.evict(_LEAF_LEN)) for _ in range(repeats)]
     assert tree.num_evicted_tokens - before == repeats * _LEAF_LEN
     return Figure(name, statistics.median(times), "us", goal, repeats)
+
+
+def measure_explain(prompt_len: int, repeats: int, *, evicted: bool = False) -> Figure:
+    """Time the explanation of a long prompt with 400 branches along its path, held or evicted.
+
+    The goal is the longest wait that another request should have for it.
+    """
+    prompt = _random_tokens(prompt_len, 0)
+    branches = [
+        np.concatenate([prompt[:at], _random_tokens(_LEAF_LEN, at)])
+        for at in range(1, prompt_len, max(prompt_len // 400, 1))
+    ]
+    tree = RadixTree(prompt_len + len(branches) * _LEAF_LEN)
+    for tokens in (prompt, *branches):
+        _hold(tree, tokens)
+    if evicted:
+        tree.evict(tree.num_cached)
+    found = explain(tree, _NAMESPACE, prompt)
+    assert found.cause == ("evicted" if evicted else None)
+    repeats = max(repeats, 5)
+    times = [_time_us(lambda: explain(tree, _NAMESPACE, prompt)) for _ in range(repeats)]
+    name = f"explain_100k_tokens_{'evicted' if evicted else 'held'}"
+    return Figure(name, statistics.median(times), "us", 50_000.0, repeats)
 
 
 def measure_token_memory(prompt_len: int, prompts: int) -> Figure:

@@ -111,7 +111,10 @@ class InProcessClient:
         return outer
 
     def expect_prompt(self, prompt: ExpectedPrompt) -> None:
-        """Have no effect: the thread steps for requests alone."""
+        """Have no effect: the thread steps for requests alone.
+
+        The owner may call the engine at any moment, and would wait for a step in progress.
+        """
 
     async def ask(self, query: Query, timeout_s: float = ENGINE_ANSWER_S) -> Answer:
         """Ask the engine, and wait for the answer, which it gives between two steps.
