@@ -71,12 +71,10 @@ def check_names(names: Iterable[str], keys: tuple[str, ...], setting: str = WEIG
     known = {tenant_digest(key.encode()) for key in keys}
     for number, name in enumerate(names, 1):
         if name not in known and not (setting == PRIORITIES and name == OTHERS):
-            raise _wrong(
-                number,
-                "its name belongs to no API key; a key's tenant has the first 16 digits of "
-                "`printf %s KEY | sha256sum`",
-                setting,
-            )
+            fix = "a key's tenant has the first 16 digits of `printf %s KEY | sha256sum`"
+            if not keys:
+                fix = f"without API keys give {OTHERS} alone, for every client"
+            raise _wrong(number, f"its name belongs to no API key; {fix}", setting)
 
 
 def _wrong(number: int, requirement: str, setting: str) -> ConfigError:

@@ -42,6 +42,8 @@ def test_wrong_files_are_a_usage_error(pair: tuple[str, str]) -> None:
         with pytest.raises(CommandFailed, match="for TLS") as refused:
             check_tls(Settings(ssl_certfile=certificate, ssl_keyfile=wrong))
         assert refused.value.exit_code == 2
+        is_missing = wrong != certificate
+        assert ("/nowhere.pem: No such file" in refused.value.why) is is_missing
 
 
 def of_command_line(model: str, certificate: str, key: str) -> list[str]:

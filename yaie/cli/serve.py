@@ -128,13 +128,15 @@ def check_tls(settings: Settings) -> None:
     import ssl
 
     try:
+        for file in (settings.ssl_certfile, settings.ssl_keyfile):
+            Path(file).read_bytes()  # ssl's own error leaves out which file it is
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
             settings.ssl_certfile, settings.ssl_keyfile, password=""
         )
     except OSError as error:  # of the files, and of TLS
         raise CommandFailed(
             f"cannot use {settings.ssl_certfile} and {settings.ssl_keyfile} for TLS",
-            why=error.strerror or str(error),
+            why=f"{error.filename}: {error.strerror}" if error.filename else str(error),
             advice="a certificate and its key in PEM, without a password",
             code="bad-config",
             exit_code=USAGE,
