@@ -18,6 +18,7 @@ PEERS ?= peers
 EXAMPLES ?= 25
 TRITON := triton==3.9.0
 SCHEMATHESIS := schemathesis==4.32.5
+SCHEMATHESIS_BIN := build/schemathesis/bin/schemathesis
 CPP := $(wildcard yaie/kernels/csrc/* tests/kernels/*.cpp)
 WORKERS := --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
@@ -52,11 +53,13 @@ test: setup  ## the default test suite (CPU only)
 test-integration: setup  ## the tests that start processes, sockets or compilers, or run large sets
 	$(BIN)/python -m pytest -m 'integration and not gpu and not slow' $(WORKERS)
 
-test-openapi: setup  ## schemathesis (network of the package index) against the OpenAPI document, EXAMPLES=25 an operation
-	test -x build/schemathesis/bin/schemathesis || ($(PYTHON) -m venv build/schemathesis && \
-	  build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check '$(SCHEMATHESIS)')
-	SCHEMATHESIS=build/schemathesis/bin/schemathesis EXAMPLES=$(EXAMPLES) \
+test-openapi: setup $(SCHEMATHESIS_BIN)  ## schemathesis (network of the package index) against the OpenAPI document, EXAMPLES=25 an operation
+	SCHEMATHESIS=$(SCHEMATHESIS_BIN) EXAMPLES=$(EXAMPLES) \
 	  $(BIN)/python -m pytest -m integration tests/server/test_schemathesis.py
+
+$(SCHEMATHESIS_BIN):
+	$(PYTHON) -m venv build/schemathesis
+	build/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check '$(SCHEMATHESIS)'
 
 test-clients: setup $(CLIENTS_STAMP)  ## client libraries against a real server; writes the table of docs/clients.md (npm)
 	$(NEWEST)/bin/python -m pytest $(CLIENT_TESTS) --ignore tests/clients/openai_2 tests/clients
