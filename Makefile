@@ -84,11 +84,11 @@ test-flashinfer: setup  ## the engine on FlashInfer's planner and wrappers, with
 	$(BIN)/python -m tests.flashinfer
 	$(BIN)/python -m tests.flashinfer --whole-modules
 
-test-triton: setup  ## the Triton kernels without a GPU: interpreted, compiled for four architectures, as PTX; sets of CI and full ones
+test-triton: setup  ## the Triton kernels without a GPU: interpreted, compiled for four architectures, as PTX; sets of CI and full ones (half an hour on two cores)
 	$(BIN)/python -c 'import triton' || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps '$(TRITON)'
 	$(BIN)/python -m pytest -m 'not gpu' tests/attention/tree_decode tests/models/fused tests/models/quantized_device tests/engine/device_truncation tests/ptx $(WORKERS)
 
-test-device: setup  ## the code for a GPU, on doubles of a device and its queue (seconds)
+test-device: setup  ## the code for a GPU, on doubles of a device and its queue (a minute and a half)
 	$(BIN)/python -m pytest tests/device
 
 test-slow: setup  ## the full-size versions: 2,000 schedules, long fuzzing, all instruction sets
