@@ -26,6 +26,11 @@ def test_decoders() -> None:
     )
 
 
+@pytest.mark.integration
+def test_far_positions() -> None:
+    run_interpreted(HERE / "interpreted_far_positions.py")
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_decoders_of_all_recognised_models() -> None:
