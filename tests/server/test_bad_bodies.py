@@ -40,6 +40,7 @@ def test_wrong_bodies_do_not_reach_the_engine(make_app: MakeApp) -> None:
         {"max_tokens": 8.0, "n": 1.0, "seed": 7.0, "top_k": -1.0, "stop_token_ids": [5.0]},
         {"repeat_penalty": 1.0, "typical_p": 1, "mirostat": 0, "grammar": "", "regex": None},
         {"guided_grammar": "", "guided_choice": [], "tfs": 1, "n_predict": -1, "top_a": 0},
+        {"do_sample": True, "num_beams": 1, "output_kind": "delta", "lora": [], "adapter_id": ""},
         {"model": ""},
     ],
 )
