@@ -83,6 +83,11 @@ def test_the_version_flag_is_not_a_prompt() -> None:
         (["ps"], "yaie doctor"),
         (["remove", "builtin"], "yaie list"),
         (["stop"], "Ctrl-C"),
+        (["delete", "smollm2"], "yaie list"),
+        (["info"], "yaie doctor"),
+        (["keys"], "--api-key KEY"),
+        (["login"], "hf auth login"),
+        (["upgrade"], "pip install"),
         (["embed", "word"], "yaie --help"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
@@ -114,6 +119,24 @@ def test_a_misspelt_command_is_asked_about(typed: str, meant: str) -> None:
 )
 def test_a_misspelt_command_may_have_an_argument(typed: list[str]) -> None:
     assert "did you mean" in refusal(*typed).message
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["pul", "smollm2"], "yaie pull smollm2"),
+        (["shw", "org/name"], "yaie show org/name"),
+        (["tokenise", "hi", "--count"], "yaie tokenize hi --count"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_misspelt_command_has_the_advice_of_the_nearest(typed: list[str], meant: str) -> None:
+    assert refusal(*typed).advice == meant
+
+
+def test_words_near_a_command_and_a_word_that_is_no_model_are_a_prompt() -> None:
+    for typed in (["full", "moon"], ["lost", "keys"], ["how", "now"]):
+        assert dispatched(*typed) == ["run", *typed]
 
 
 def test_without_a_terminal_a_bare_call_is_a_one_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,8 @@ A prompt is best quoted: one argument with a space in it is always a prompt. Unq
 word decides. It is taken for a mistyped command, and refused with advice, if
 - it is a command of similar programs (`ls`, `ps`, `stop`, ...) followed by at most one more word;
 - it is nearly spelt like a command of YAIE and stands alone, or before flags, a path or a name;
-- it is one edit away from a command of YAIE and one more word follows.
+- it is one edit away from a command of YAIE and one more word follows;
+- it is one edit away from `pull`, `list`, `show` or `rm`, and the name of a model follows.
 `pull`, `list`, `show` and `rm` are commands if at most one more word follows, `cache` also before
 one of its own commands. All other lines are
 prompts, in particular sentences of three words or more.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from yaie.cli import terminal
 from yaie.cli.failures import CommandFailed, usage_error
@@ -30,6 +31,7 @@ _LIST = "`yaie list` lists the models on this machine"
 _REMOVE = "`yaie rm NAME` removes a model"
 _RUNNING = "`yaie doctor` finds a server on this machine; its /v1/models lists its model"
 _STOP = "Ctrl-C or SIGTERM stops `yaie serve`"
+_UPDATE = "pip updates YAIE"
 _EMBED = "embeddings are not supported"
 
 # Commands of Ollama, llm, vLLM and git-like programs, with YAIE's way to the same end.
@@ -42,6 +44,21 @@ _FOREIGN = {
     "status": (_RUNNING, "yaie doctor"),
     "remove": (_REMOVE, "yaie list"),
     "stop": (_STOP, "Ctrl-C in the terminal of `yaie serve`"),
+    "delete": (_REMOVE, "yaie list"),
+    "uninstall": (_REMOVE, "yaie list"),
+    "generate": ("`yaie run` answers a prompt", 'yaie run "PROMPT"'),
+    "complete": ("`yaie run` answers a prompt", 'yaie run "PROMPT"'),
+    "info": ("`yaie doctor` describes this machine", "yaie doctor"),
+    "stats": (
+        "`yaie cache ls` shows a running server's cache, GET /stats its numbers",
+        "yaie cache ls",
+    ),
+    "keys": ("the setting `api_key` has the keys of a server", "yaie serve --api-key KEY"),
+    "login": ("the variable HF_TOKEN has the token of the hub", "hf auth login"),
+    "quantize": ("weights are quantized at load", "yaie serve NAME --quantization int8"),
+    "convert": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
+    "update": (_UPDATE, "pip install --upgrade yaie"),
+    "upgrade": (_UPDATE, "pip install --upgrade yaie"),
     "embed": (_EMBED, "yaie --help"),
     "create": ("models are folders or GGUF files, used as they are", "yaie serve ./FOLDER"),
     "push": ("models are not published from here", "yaie --help"),
@@ -78,6 +95,8 @@ def with_command(
     if is_prompt:
         return ["run", *arguments]
     near = [name for name in commands if name not in STORAGE_COMMANDS]  # `yaie how` is a prompt
+    if len(words) == 1 and _names_model(words[0]):
+        near += STORAGE_COMMANDS
     meant = min(near, key=lambda name: edit_distance(first.lower(), name))
     if first.isalpha() and edit_distance(first.lower(), meant) <= _tolerance(rest, names):
         what = f"did you mean `yaie {meant}`?"
@@ -87,9 +106,19 @@ def with_command(
 
 def _tolerance(rest: list[str], names: Collection[str | None]) -> int:
     """Return the edits by which a first word may differ from the command that is meant."""
-    if not rest or not rest[0].isalpha() or rest[0] in names:
+    words = list(takewhile(lambda word: not word.startswith("-"), rest))
+    if words and _names_model(words[0]):
+        return 1
+    if not words or not words[0].isalpha() or words[0] in names:
         return 2
-    return 1 if len(rest) == 1 else 0
+    return 1 if len(words) == 1 else 0
+
+
+def _names_model(word: str) -> bool:
+    """Return True for a word that can only be the name of a model."""
+    from yaie.models.catalogue import CATALOGUE
+
+    return word in CATALOGUE or ("/" in word.strip("./") and not word.startswith(("./", "/", "~")))
 
 
 def _no_command(arguments: list[str], why: str, advice: str) -> CommandFailed:
