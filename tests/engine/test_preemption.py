@@ -54,6 +54,20 @@ def test_a_tiny_pool_gives_the_same_tokens(seed: int) -> None:
     bench.expect_all()
 
 
+def test_a_resume_computes_only_what_was_evicted() -> None:
+    """The rest of its keys and values is found in the tree."""
+    bench = Bench(num_slots=400, policy="fcfs", max_step_rows=256)
+    bench.add("first", prompt(1, 150), max_new=60)
+    bench.add("second", prompt(2, 150), max_new=90)
+    bench.run()
+    bench.expect_all()
+    stats = bench.scheduler.stats
+    needed = 150 + 59 + 150 + 89
+    assert stats.num_preemptions > 0
+    recomputed = stats.rows_computed - needed
+    assert 0 < recomputed < 20  # the first took about 10 slots for its last tokens
+
+
 # -- priorities ---------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -37,6 +38,8 @@ def test_links_of_the_front_page_have_the_prefix(http: TestClient) -> None:
 def test_the_version_is_the_applications(http: TestClient) -> None:
     app: Any = http.app
     assert http.get("/version").json() == {"version": app.version}
+    assert app.version == version("yaie")
+    assert http.get("/openapi.json").json()["info"]["version"] == app.version
 
 
 def test_ping_is_health(make_app: MakeApp) -> None:
@@ -51,7 +54,7 @@ def test_a_card_tells_limits_and_abilities(http: TestClient, tiny_model_dir: Any
     card = http.get("/v1/models/tiny").json()
     ModelCard.model_validate(card)
     assert (card["root"], card["parent"]) == (str(tiny_model_dir), None)
-    assert card["permission"] == []
+    assert (card["permission"], card["owned_by"]) == ([], "yaie")
     assert card["limits"]["max_choices"] == 128
     assert card["capabilities"]["chat"] is True
 

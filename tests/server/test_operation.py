@@ -69,6 +69,7 @@ def test_starting(make_app: MakeApp) -> None:
     http, _ = make_app(engine, is_ready=False)
     assert http.get("/health").json()["state"] == "starting"
     assert http.get("/liveness").status_code == 200
+    assert http.get("/readiness").status_code == 503
     assert http.get("/v1/models").json()["data"][0]["max_model_len"] is None
     response = http.post("/v1/completions", json=BODY)
     assert response.json()["error"]["code"] == "engine_starting"
