@@ -1,7 +1,8 @@
 """`Accounts`: limits and counters of each client, and its most urgent priority.
 
 A client is an API key, or an address on a server without keys. Requests and tokens flow back into a
-client's buckets evenly over a minute. Tokens are charged at the end, so a bucket may fall below 0.
+client's buckets evenly over a minute, or over a day. Tokens are charged at the end, so a
+bucket may fall below 0.
 """
 
 from __future__ import annotations
@@ -21,28 +22,31 @@ from yaie.types import Usage
 
 MAX_REMEMBERED = 10_000  # clients; idle ones leave first
 _MINUTE_S = 60.0
+_DAY_S = 24 * 3600.0
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """A number that refills up to `most` within a minute."""
+    """A number that refills up to `most` within a time, by default a minute."""
 
     most: float
     left: float
     at: float
+    within_s: float = _MINUTE_S
 
     def refill(self, now: float) -> None:
-        self.left = min(self.most, self.left + (now - self.at) * self.most / _MINUTE_S)
+        self.left = min(self.most, self.left + (now - self.at) * self.most / self.within_s)
         self.at = now
 
     def seconds_until(self, wanted: float) -> float:
-        return max(0.0, (wanted - self.left) * _MINUTE_S / self.most)
+        return max(0.0, (wanted - self.left) * self.within_s / self.most)
 
 
 @dataclass(slots=True)
 class _Client:
     requests: _Bucket
     tokens: _Bucket
+    day: _Bucket  # tokens
     num_running: int = 0
 
 
@@ -74,7 +78,10 @@ class Accounts:
         self._most_requests = settings.requests_per_minute
         self._most_tokens = settings.tokens_per_minute
         self._most_running = settings.max_concurrent
-        self._has_limits = bool(self._most_requests or self._most_tokens or self._most_running)
+        self._most_in_day = settings.tokens_per_day
+        self._has_limits = any(
+            (self._most_requests, self._most_tokens, self._most_in_day, self._most_running)
+        )
         self._least_priorities = settings.least_priorities
         self._clock = clock
         self._clients: OrderedDict[str, _Client] = OrderedDict()
@@ -122,14 +129,15 @@ class Accounts:
         if client is not None:
             client.num_running -= 1
         if client is not None and usage is not None:
-            client.tokens.left -= usage.prompt_tokens + usage.completion_tokens
+            for bucket in (client.tokens, client.day):
+                bucket.left -= usage.prompt_tokens + usage.completion_tokens
 
     def _check(self, name: str, kind: str) -> None:
         now = self._clock()
         client = self._clients.get(name) or self._newcomer(name, now)
         self._clients.move_to_end(name)
-        client.requests.refill(now)
-        client.tokens.refill(now)
+        for bucket in (client.requests, client.tokens, client.day):
+            bucket.refill(now)
         if self._most_running and client.num_running >= self._most_running:
             fact = f"{client.num_running} requests of this {kind} are running"
             self._refuse(fact, f"at most {self._most_running} at a time", 1.0)
@@ -141,12 +149,20 @@ class Accounts:
         if self._most_tokens and client.tokens.left <= 0:
             limit = f"at most {self._most_tokens} a minute"
             self._refuse(f"this {kind} uses too many tokens", limit, client.tokens.seconds_until(1))
+        if self._most_in_day and client.day.left <= 0:
+            limit = f"at most {self._most_in_day} a day"
+            self._refuse(f"this {kind} has used its tokens", limit, client.day.seconds_until(1))
         client.requests.left -= 1
         client.num_running += 1
 
     def _newcomer(self, name: str, now: float) -> _Client:
         requests, tokens = float(self._most_requests or 1), float(self._most_tokens or 1)
-        client = _Client(_Bucket(requests, requests, now), _Bucket(tokens, tokens, now))
+        day = float(self._most_in_day or 1)
+        client = _Client(
+            _Bucket(requests, requests, now),
+            _Bucket(tokens, tokens, now),
+            _Bucket(day, day, now, _DAY_S),
+        )
         self._clients[name] = client
         for other in list(self._clients)[:2]:
             if len(self._clients) > MAX_REMEMBERED and not self._clients[other].num_running:

@@ -63,6 +63,9 @@ class ServerConfig:
     request_timeout_s: Annotated[
         float, About("longest time of one request in seconds", above=0)
     ] = 600.0
+    keep_alive_s: Annotated[
+        int, About("seconds that an idle connection stays open", least=1, most=LARGEST_COUNT)
+    ] = 80
     requests_per_minute: Annotated[
         int,
         About("completion requests of one client in a minute; 0 sets no limit", 0, LARGEST_COUNT),
@@ -70,6 +73,10 @@ class ServerConfig:
     tokens_per_minute: Annotated[
         int,
         About("tokens of one client in a minute; 0 sets no limit", 0, LARGEST_COUNT),
+    ] = 0
+    tokens_per_day: Annotated[
+        int,
+        About("tokens of one client in 24 hours; 0 sets no limit", 0, LARGEST_COUNT),
     ] = 0
     max_concurrent: Annotated[
         int,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import shutil
 import socket
 from pathlib import Path
@@ -11,6 +12,7 @@ from huggingface_hub import constants
 
 from tests.models.folders import edit_json
 from tests.models.hub import COMMIT
+from yaie.bench.served import served
 from yaie.cli import serve
 from yaie.cli.connection import FoundServer
 from yaie.cli.failures import CommandFailed
@@ -103,3 +105,13 @@ def test_models_without_names_are_refused() -> None:
     with pytest.raises(CommandFailed, match="several models without names: x, y") as failure:
         serve.name_models("x", {"model": ["y"]})
     assert failure.value.advice == "--model NAME=x --model NAME=y"
+
+
+@pytest.mark.integration
+def test_an_idle_connection_is_closed_after_the_time_of_the_setting() -> None:
+    with served({"num_slots": 256, "threads": 1, "keep_alive_s": 1}) as url:
+        connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
+        for _ in range(2):  # open for the next request
+            connection.request("GET", "/liveness")
+            assert connection.getresponse().read()
+        assert connection.sock.recv(1) == b""

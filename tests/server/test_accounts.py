@@ -67,6 +67,15 @@ def test_tokens_are_charged_at_the_end() -> None:
     bench.enter()
 
 
+def test_tokens_of_a_day_flow_back_over_a_day() -> None:
+    bench = Bench(tokens_per_day=24, tokens_per_minute=1000)  # one an hour
+    bench.enter().leave(Usage(prompt_tokens=20, completion_tokens=6, cached_tokens=0))
+    assert bench.wait_s() == 3 * 3600
+    bench.enter(address="5.6.7.8")
+    bench.now += 3 * 3600
+    bench.enter()
+
+
 def test_requests_at_a_time() -> None:
     bench = Bench(max_concurrent=2)
     first, _ = bench.enter(), bench.enter()

@@ -257,6 +257,7 @@ def run_server(
             log_level=settings.log_level,
             log_config=uvicorn_log_config(settings.log_format),
             timeout_graceful_shutdown=CLOSE_S,
+            timeout_keep_alive=settings.keep_alive_s,
             server_header=False,
             forwarded_allow_ips=settings.trusted_proxies,
             ssl_certfile=settings.ssl_certfile,
