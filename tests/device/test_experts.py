@@ -19,7 +19,7 @@ from tests.device.test_decode_graphs import decode_plan
 _HISTC = torch.histc
 
 
-def _histc_of_integers(values: torch.Tensor, **bounds: Any) -> torch.Tensor:
+def histc_of_integers(values: torch.Tensor, **bounds: Any) -> torch.Tensor:
     """Count in floats: CUDA counts integers, as a CPU cannot."""
     return _HISTC(values.float(), **bounds)
 
@@ -30,7 +30,7 @@ def test_a_captured_step_with_experts(
 ) -> None:
     case = next(case for case in CASES if case.name == name)
     save(case, case.build(), tmp_path)
-    monkeypatch.setattr(torch, "histc", _histc_of_integers)
+    monkeypatch.setattr(torch, "histc", histc_of_integers)
     # torch has grouped products on devices in bfloat16 only.
     queue, config = DelayedQueue(), replace(config_of(tmp_path), dtype="bfloat16")
     eager = device_executor(config, queue, max_rows=0)

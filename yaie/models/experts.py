@@ -12,9 +12,14 @@ _IMPLEMENTATION = "grouped_mm"
 _MAJORS = (9, 10)  # compute capabilities with torch's grouped kernel
 
 
+def has_experts(model: torch.nn.Module) -> bool:
+    """Return True if layers of a model hold experts."""
+    return any(_is_experts(module) for module in model.modules())
+
+
 def experts_wait(model: torch.nn.Module, dtype: torch.dtype, capability: tuple[int, int]) -> bool:
     """Return True if a forward waits for the device in its experts, and cannot be captured."""
-    if not any(_is_experts(module) for module in model.modules()):
+    if not has_experts(model):
         return False
     implementation = getattr(model.config, "_experts_implementation", None)
     is_grouped = implementation == _IMPLEMENTATION and dtype is torch.bfloat16

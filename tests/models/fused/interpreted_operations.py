@@ -6,7 +6,8 @@ Results start as NaN, and so does what surrounds the operands in memory.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 import torch
@@ -90,11 +91,29 @@ def test_add_norm(count: int, width: int, dtype: torch.dtype) -> None:
     rows, residual = strided(count, width, dtype), torch.randn(count, width).to(dtype)
     norm = Norm(torch.randn(width).to(dtype), 1e-6, offset=1.0)
     factor = 1.0 if count == 1 else 0.22
-    found_residual, expected_residual = residual.clone(), residual.clone()
-    found = TritonOperations().add_norm(found_residual, rows, norm, factor=factor)
-    expected = PlainOperations().add_norm(expected_residual, rows, norm, factor=factor)
-    assert_close(found_residual, expected_residual)
-    assert_close(found, expected)
+    first = Norm(torch.randn(width).to(dtype), 1e-5, offset=1.0)
+    layer_norm = replace(norm, centres=True, bias=torch.randn(width).to(dtype))
+    for norms in ((norm, None), (layer_norm, None), (norm, first), (None, first), (None, None)):
+        found_residual, expected_residual = residual.clone(), residual.clone()
+        how: dict[str, Any] = {"factor": factor, "first": norms[1]}
+        found = TritonOperations().add_norm(found_residual, rows, norms[0], **how)
+        expected = PlainOperations().add_norm(expected_residual, rows, norms[0], **how)
+        assert_close(found_residual, expected_residual)
+        assert_close(found, expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", ROWS)
+def test_norm_in_place(count: int, width: int, dtype: torch.dtype) -> None:
+    rows = strided(count, width, dtype, scale=3.0) + 1.0
+    # A norm of one centred element is the bias, whatever the element.
+    norm = Norm(torch.randn(width).to(dtype), 1e-3, centres=True)
+    wide = torch.full((count, width + 7), torch.nan, dtype=dtype)
+    wide[:, 2 : 2 + width] = rows
+    TritonOperations().norm_in_place(wide[:, 2 : 2 + width], norm)
+    assert_close(wide[:, 2 : 2 + width], PlainOperations().norm(rows, norm))
+    assert int(wide.isnan().sum()) == 7 * count
 
 
 @pytest.mark.parametrize("activation", ["silu", "gelu"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,11 @@ def launches_of(shape: Shape, architecture: int) -> list[Launch]:
         operations = TritonOperations()
         hidden = zeros(rows, shape.hidden)
         operations.norm(hidden, norm(shape.hidden))
-        operations.add_norm(zeros(rows, shape.hidden), hidden, norm(shape.hidden))
+        plain = norm(shape.hidden)
+        layer_norm = replace(plain, centres=True, bias=zeros(shape.hidden))
+        for kind, first in ((plain, None), (layer_norm, None), (plain, plain), (None, plain)):
+            operations.add_norm(zeros(rows, shape.hidden), hidden, kind, first=first)
+        operations.norm_in_place(projected[:, : num_heads * width], norm(num_heads * width))
         operations.rotate(projected, positions, heads)
         operations.rotate_and_store(projected, positions, heads, Store(pool, pool, positions))
         operations.gate(zeros(rows, 2 * shape.inner), shape.activation)  # type: ignore[arg-type]
@@ -86,7 +90,7 @@ def launches_of(shape: Shape, architecture: int) -> list[Launch]:
 
 def check(shape: Shape, architecture: int, folder: Path) -> None:
     launches = launches_of(shape, architecture)
-    expected = ["norm_rows", "norm_rows", "rotate_rows", "rotate_rows", "gate_rows"]
+    expected = [*["norm_rows"] * 6, "rotate_rows", "rotate_rows", "gate_rows"]
     assert [each.name for each in launches] == expected
     for launch in launches:
         used = resources_of(launch.kernel.asm["cubin"], folder)

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from tests.models.test_native_decoder import (
-    OTHERS,
     RECOGNISED,
     RECOGNISED_FOR_A_GPU,
     load_case,
@@ -25,6 +24,14 @@ from yaie.models.fused.operations import FusedOperations, Norm
 from yaie.models.fused.plain import PlainOperations
 from yaie.models.loader import LoadedModel
 from yaie.models.native.agreement import comparison_plan
+
+# The others that run fused are tested in `test_families`.
+FUSED_ALONE = [
+    *("gemma2", "gemma3", "glm4", "olmo2", "olmo3", "exaone4"),  # norms after, or four a layer
+    *("cohere2", "starcoder2", "arcee"),  # in parallel; layer norms; MLPs without a gate
+    *("qwen3-moe", "gpt-oss", "olmoe", "granite-moe-shared"),
+]
+OTHERS = ["gpt2", "opt", "gemma4", "hunyuan", "ministral3", "nanochat", "deepseek-v3"]
 
 
 def executor_of(loaded: LoadedModel) -> TransformersExecutor:
@@ -46,7 +53,7 @@ def logits_before_and_after(executor: TransformersExecutor) -> tuple[torch.Tenso
     return expected, executor.execute(plan)
 
 
-@pytest.mark.parametrize("name", RECOGNISED + RECOGNISED_FOR_A_GPU)
+@pytest.mark.parametrize("name", RECOGNISED + RECOGNISED_FOR_A_GPU + FUSED_ALONE)
 def test_equals_transformers_in_float32(name: str, tmp_path: Path) -> None:
     executor = executor_of(load_case(name, tmp_path))
     expected, found = logits_before_and_after(executor)
@@ -115,7 +122,10 @@ def test_merged_weights_exist_once(tmp_path: Path) -> None:
         assert parts[0].weight.untyped_storage().nbytes() == size
 
 
-@pytest.mark.parametrize(("name", "execution"), [("qwen3", "fused"), ("qwen3-moe", "transformers")])
+@pytest.mark.parametrize(
+    ("name", "execution"),
+    [("qwen3", "fused"), ("qwen3-moe", "fused"), ("hunyuan", "transformers")],
+)
 def test_the_executor_for_a_gpu(
     name: str,
     execution: str,
@@ -136,9 +146,9 @@ def test_the_executor_for_a_gpu(
     config = EngineConfig(model=str(tmp_path), max_running=7)
     executor = choosing._executor_for_a_gpu(loaded, executor_of, may_fuse=True, config=config)
     assert executor.name == execution
-    if execution == "fused":
-        assert captured == [7]
-    else:  # experts wait on this device
+    if name == "qwen3-moe":  # experts wait on this device
         assert not captured and "decode steps are not captured" in caplog.text
+    else:
+        assert captured == [7]
     unfused = choosing._executor_for_a_gpu(loaded, executor_of, may_fuse=False, config=None)
     assert unfused.name == "transformers"

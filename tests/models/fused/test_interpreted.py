@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.fused.test_decoder import FUSED_ALONE
 from tests.models.test_native_decoder import RECOGNISED, RECOGNISED_FOR_A_GPU
 from tests.triton_process import needs_triton, run_interpreted
 
@@ -22,7 +23,7 @@ def test_operations() -> None:
 def test_decoders() -> None:
     run_interpreted(
         HERE / "interpreted_decoder.py",
-        FUSED_KINDS="qwen3:bfloat16,gemma:float32",
+        FUSED_KINDS="qwen3:bfloat16,gemma2:float32,olmoe:float32",
     )
 
 
@@ -36,7 +37,7 @@ def test_far_positions() -> None:
 def test_decoders_of_all_recognised_models() -> None:
     kinds = [
         f"{name}:{dtype}"
-        for name in RECOGNISED + RECOGNISED_FOR_A_GPU
+        for name in RECOGNISED + RECOGNISED_FOR_A_GPU + FUSED_ALONE
         for dtype in ("float32", "bfloat16")
     ]
     run_interpreted(HERE / "interpreted_decoder.py", FUSED_KINDS=",".join(kinds))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -45,6 +46,7 @@ def run_compiled(
 
     rows, residual = torch.randn(ROWS, WIDTH).to(BF16), torch.randn(ROWS, WIDTH).to(BF16)
     norm = Norm(torch.randn(WIDTH).to(BF16), 1e-5, 1.0)
+    layer_norm = replace(norm, centres=True, bias=torch.randn(WIDTH).to(BF16))
     tables = torch.randn(2, 40, 32)
     head_norm = Norm(torch.randn(96).to(BF16), 1e-6)
     heads = HeadOperation(5, 2, 96, head_norm, None, Rotary(tables[0], tables[1]))
@@ -53,13 +55,18 @@ def run_compiled(
     found: list[list[torch.Tensor]] = []
     with launches_to(80, lambda launch: test_ptx.execute(launch, edit)):
         for operations in (TritonOperations(), PlainOperations()):
-            mine = residual.clone()
+            mine, summed = residual.clone(), residual.clone()
+            wide = projected.clone()
+            operations.norm_in_place(wide[:, 96:576], Norm(torch.ones(480), 1e-5))
             pool = torch.zeros(6, 2, 96, dtype=BF16), torch.zeros(6, 2, 96, dtype=BF16)
             found.append(
                 [
                     operations.norm(rows, norm),
                     operations.add_norm(mine, rows, norm, factor=0.5),
                     mine,
+                    operations.add_norm(summed, rows, layer_norm, first=norm),
+                    operations.add_norm(summed, rows, None, first=norm),
+                    wide,
                     operations.gate(rows, "silu"),
                     operations.gate(rows, "gelu"),
                     *operations.rotate(projected, positions, heads),

@@ -1,7 +1,8 @@
 """A whole decoder with merged projections and fused operations.
 
-It takes the structure that `yaie.models.native.structure` recognises, whose weights it shares with
-the original. A forward launches work and never waits for the device.
+It takes the structure that `yaie.models.fused.structure` recognises, whose weights it shares with
+the original. MLPs of other forms, experts among them, stay the original's modules. A forward
+launches work; only such a module may wait for the device.
 """
 
 from __future__ import annotations
@@ -17,24 +18,17 @@ from torch import nn
 from yaie.attention.spec import AttentionSpec
 from yaie.kvcache.quantized import QuantizedRows, StoredRows
 from yaie.models.fused.linears import LinearMap, merge
-from yaie.models.fused.operations import (
-    ActivationName,
-    FusedOperations,
-    HeadOperation,
-    Norm,
-    Rotary,
-    Store,
+from yaie.models.fused.operations import FusedOperations, HeadOperation, Norm, Store
+from yaie.models.fused.structure import (
+    FusedLayerParts,
+    FusedParts,
+    GatedMlp,
+    LayerNorms,
+    OtherMlps,
+    recognise_for_a_gpu,
 )
 from yaie.models.loader import LoadedModel
-from yaie.models.native.structure import (
-    DecoderParts,
-    LayerParts,
-    NormParts,
-    NotRecognised,
-    recognise,
-    require_plain_attention,
-    rotary_tables,
-)
+from yaie.models.native.structure import NotRecognised
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +49,13 @@ class DecoderStep(Protocol):
     def write(self, spec: AttentionSpec, keys: torch.Tensor, values: torch.Tensor) -> None:
         """Write the keys and values [rows, num_kv_heads, width] of the step into their slots."""
 
-    def attend_rows(self, spec: AttentionSpec, queries: torch.Tensor) -> torch.Tensor:
-        """Return the attention of queries [rows, num_heads, width], of the same shape."""
+    def attend_rows(
+        self, spec: AttentionSpec, queries: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return the attention of queries [rows, num_heads, width], of the same shape.
+
+        sinks: [num_heads], if the layer has them.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +66,11 @@ class _Layer:
     heads: HeadOperation
     qkv: LinearMap
     output: LinearMap
-    mlp_norm: Norm
-    gate_up: LinearMap
-    activation: ActivationName
-    down: LinearMap
+    sinks: torch.Tensor | None
+    wide_norms: tuple[tuple[slice, Norm], ...]  # over columns of the projected rows
+    norms: LayerNorms
+    is_parallel: bool
+    mlp: LinearMap
     residual_factor: float
 
 
@@ -78,32 +78,21 @@ class FusedDecoder:
     """A decoder that computes a step in few launches. The original stays usable."""
 
     def __init__(
-        self,
-        parts: DecoderParts,
-        specs: Sequence[AttentionSpec],
-        operations: FusedOperations,
-        num_positions: int,
+        self, parts: FusedParts, specs: Sequence[AttentionSpec], operations: FusedOperations
     ) -> None:
-        """Merge the projections, layer by layer; each original becomes a view.
-
-        Raises `NotRecognised` if a layer's attention is more than this decoder computes.
-        """
-        require_plain_attention(parts, specs)
-        for spec in specs:
-            if spec.value_width != spec.key_width:
-                raise NotRecognised(f"the values of layer {spec.layer} have a width of their own")
+        """Merge the projections, layer by layer; each original becomes a view."""
         self.operations = operations
         self._embedding = parts.embedding.weight
         self._embedding_factor = parts.embedding_factor
         self._head = parts.head
         self._logit_factor = parts.logit_factor
-        rotary = _rotary(parts, num_positions)
+        self._logit_softcap = parts.logit_softcap
         self._layers = [
-            _fuse(layer, spec, rotary) for layer, spec in zip(parts.layers, specs, strict=True)
+            _fuse(layer, spec, operations) for layer, spec in zip(parts.layers, specs, strict=True)
         ]
-        # The norm after each layer's MLP: of the next layer, at last of the head.
-        norms = [_norm(layer.attention_norm) for layer in parts.layers]
-        self._first_norm, *self._next_norms = [*norms, _norm(parts.final_norm)]
+        # The norm after each layer: the next layer's first, at last the head's.
+        norms = [layer.norms.before_attention for layer in parts.layers]
+        self._first_norm, *self._next_norms = [*norms, parts.final_norm]
 
     def forward(self, step: DecoderStep) -> torch.Tensor:
         """Compute the rows of a step; return float32 logits [logit rows, vocab]."""
@@ -111,22 +100,39 @@ class FusedDecoder:
         residual = nn.functional.embedding(step.token_ids, self._embedding)
         if self._embedding_factor != 1.0:
             residual *= self._embedding_factor
-        rows = operations.norm(residual, self._first_norm)
+        first = self._first_norm
+        rows = residual if first is None else operations.norm(residual, first)
         for layer, next_norm in zip(self._layers, self._next_norms, strict=True):
-            rows = layer.output(self._attend(layer, step, rows))
-            factor = layer.residual_factor
-            rows = operations.add_norm(residual, rows, layer.mlp_norm, factor=factor)
-            rows = layer.down(operations.gate(layer.gate_up(rows), layer.activation))
+            norms, factor = layer.norms, layer.residual_factor
+            attended = layer.output(self._attend(layer, step, rows))
+            if layer.is_parallel:
+                rows = attended + layer.mlp(rows)
+            else:
+                rows = operations.add_norm(
+                    residual, attended, norms.before_mlp, factor=factor, first=norms.after_attention
+                )
+                rows = layer.mlp(rows)
             # The head needs some rows only.
             if layer is self._layers[-1] and isinstance(step.logit_rows, torch.Tensor):
                 rows = rows.index_select(0, step.logit_rows)
                 residual = residual.index_select(0, step.logit_rows)
-            rows = operations.add_norm(residual, rows, next_norm, factor=factor)
+            rows = operations.add_norm(
+                residual, rows, next_norm, factor=factor, first=norms.after_mlp
+            )
+        return self._logits(rows)
+
+    def _logits(self, rows: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self._head(rows).float()
-        return logits if self._logit_factor == 1.0 else logits * self._logit_factor
+        if self._logit_factor != 1.0:
+            logits = logits * self._logit_factor
+        if self._logit_softcap is not None:
+            logits = torch.tanh(logits / self._logit_softcap) * self._logit_softcap
+        return logits
 
     def _attend(self, layer: _Layer, step: DecoderStep, rows: torch.Tensor) -> torch.Tensor:
         projected = layer.qkv(rows)
+        for columns, norm in layer.wide_norms:
+            self.operations.norm_in_place(projected[:, columns], norm)
         what = (projected, step.positions, layer.heads)
         store = self._store(layer, step)
         if store is not None:
@@ -134,7 +140,7 @@ class FusedDecoder:
         else:
             queries, keys, values = self.operations.rotate(*what)
             step.write(layer.spec, keys, values)
-        return step.attend_rows(layer.spec, queries).flatten(1)
+        return step.attend_rows(layer.spec, queries, layer.sinks).flatten(1)
 
     def _store(self, layer: _Layer, step: DecoderStep) -> Store | None:
         """Return the places of a step's keys and values; None if the backend has to write them."""
@@ -153,43 +159,43 @@ def build_fused_decoder(loaded: LoadedModel, operations: FusedOperations) -> Fus
     """
     assert loaded.model is not None, "a packed model has no original"
     try:
-        parts = recognise(loaded.model)
-        return FusedDecoder(parts, loaded.specs, operations, loaded.max_model_len)
+        parts = recognise_for_a_gpu(loaded.model, loaded.specs, loaded.max_model_len)
     except NotRecognised as reason:
         log.info("transformers runs the model: %s", reason)
         return None
+    return FusedDecoder(parts, loaded.specs, operations)
 
 
-def _fuse(parts: LayerParts, spec: AttentionSpec, rotary: Rotary) -> _Layer:
-    value = () if parts.value is None else parts.value.modules
+def _fuse(parts: FusedLayerParts, spec: AttentionSpec, operations: FusedOperations) -> _Layer:
+    num_queries, num_keys = (
+        count * spec.key_width for count in (spec.num_heads, spec.num_kv_heads)
+    )
+    columns = (slice(0, num_queries), slice(num_queries, num_queries + num_keys))
+    wide = zip(columns, (parts.query_norm, parts.key_norm), strict=True)
     return _Layer(
         spec=spec,
-        heads=HeadOperation(
-            spec.num_heads,
-            spec.num_kv_heads,
-            spec.key_width,
-            query_norm=None if parts.query_norm is None else _norm(parts.query_norm),
-            key_norm=None if parts.key_norm is None else _norm(parts.key_norm),
-            rotary=rotary if parts.rotates else None,
-        ),
-        qkv=merge((*parts.qkv.modules, *value)),
-        output=merge(parts.output.modules),
-        mlp_norm=_norm(parts.mlp_norm),
-        gate_up=merge(parts.gate_up.modules),
-        activation=parts.activation,
-        down=merge(parts.down.modules),
+        heads=parts.heads,
+        qkv=merge(parts.qkv),
+        output=parts.output,
+        sinks=parts.sinks,
+        wide_norms=tuple((part, norm) for part, norm in wide if norm is not None),
+        norms=parts.norms,
+        is_parallel=parts.is_parallel,
+        mlp=_mlp(parts.mlp, operations),
         residual_factor=parts.residual_factor,
     )
 
 
-def _norm(parts: NormParts) -> Norm:
-    return Norm(parts.weight, parts.epsilon, parts.offset)
+def _mlp(parts: GatedMlp | OtherMlps, operations: FusedOperations) -> LinearMap:
+    if isinstance(parts, OtherMlps):
+        first, *others = parts.modules
+        return lambda rows: sum((_run(each, rows) for each in others), _run(first, rows))
+    gate_up, down, activation = merge(parts.gate_up), parts.down, parts.activation
+    return lambda rows: down(operations.gate(gate_up(rows), activation))
 
 
-def _rotary(parts: DecoderParts, num_positions: int) -> Rotary:
-    """Return tables of one angle for each pair; transformers' have each angle twice."""
-    cosines, sines = rotary_tables(parts, num_positions)
-    pairs = cosines.shape[-1] // 2
-    return Rotary(
-        cosines[:, :pairs].contiguous(), sines[:, :pairs].contiguous(), parts.rotates_neighbours
-    )
+def _run(module: nn.Module, rows: torch.Tensor) -> torch.Tensor:
+    """Run a module of transformers, which takes a batch of one; some return scores as well."""
+    found = module(rows[None])
+    output: torch.Tensor = found[0] if isinstance(found, tuple) else found
+    return output.view(rows.shape)

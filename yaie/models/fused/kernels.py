@@ -13,35 +13,52 @@ GELU_CUBE = tl.constexpr(0.044715)
 def norm_rows(
     rows,
     residual,
+    first_weight,
     weight,
+    bias,
     normed,
     factor,
+    first_epsilon,
     epsilon,
+    first_offset,
     offset,
     row_stride,
+    normed_stride,
     WIDTH: tl.constexpr,
     BLOCK: tl.constexpr,
     ADDS: tl.constexpr,
+    NORMS_FIRST: tl.constexpr,
+    NORMS: tl.constexpr,
+    CENTRES: tl.constexpr,
+    HAS_BIAS: tl.constexpr,
 ):
     """Norm the row that `program_id(0)` names; with ADDS, its sum with the residual.
 
-    The residual and `normed` have contiguous rows. The sum is stored in the residual, and normed
-    as stored.
+    The residual has contiguous rows. The sum is stored in the residual, and normed as stored.
+    With NORMS_FIRST the row is normed before it is added; without NORMS the sum is all.
     """
     row = tl.program_id(0).to(tl.int64)
     column = tl.arange(0, BLOCK)
     is_element = column < WIDTH
     x = tl.load(rows + row * row_stride + column, mask=is_element, other=0.0).to(tl.float32)
+    if NORMS_FIRST:
+        w = _weights(first_weight, column, is_element) + first_offset
+        x = x * tl.rsqrt(tl.sum(x * x, 0) / WIDTH + first_epsilon) * w
     if ADDS:
         place = residual + row * WIDTH + column
         total = tl.load(place, mask=is_element, other=0.0).to(tl.float32) + x * factor
         stored = total.to(residual.dtype.element_ty)
         tl.store(place, stored, mask=is_element)
         x = stored.to(tl.float32)
-    scale = tl.rsqrt(tl.sum(x * x, 0) / WIDTH + epsilon)
-    w = tl.load(weight + column, mask=is_element, other=0.0).to(tl.float32) + offset
-    y = x * scale * w
-    tl.store(normed + row * WIDTH + column, y.to(normed.dtype.element_ty), mask=is_element)
+    if NORMS:
+        if CENTRES:
+            x = tl.where(is_element, x - tl.sum(x, 0) / WIDTH, 0.0)
+        w = _weights(weight, column, is_element) + offset
+        y = x * tl.rsqrt(tl.sum(x * x, 0) / WIDTH + epsilon) * w
+        if HAS_BIAS:
+            y += _weights(bias, column, is_element)
+        place = normed + row * normed_stride + column
+        tl.store(place, y.to(normed.dtype.element_ty), mask=is_element)
 
 
 @triton.jit
@@ -198,5 +215,5 @@ def _turned(
 
 @triton.jit
 def _weights(weight, column, is_column):
-    """Load the weights of a norm of heads."""
+    """Load the weights or the bias of a norm."""
     return tl.load(weight + column, mask=is_column, other=0.0).to(tl.float32)

@@ -20,13 +20,27 @@ class TritonOperations:
 
     def norm(self, rows: torch.Tensor, norm: Norm) -> torch.Tensor:
         """See `FusedOperations.norm`."""
-        return _norm(rows, None, norm, 1.0)
+        normed = torch.empty_like(rows, memory_format=torch.contiguous_format)
+        _norm(rows, norm, normed)
+        return normed
+
+    def norm_in_place(self, rows: torch.Tensor, norm: Norm) -> None:
+        """See `FusedOperations.norm_in_place`; a program loads its row before it stores."""
+        _norm(rows, norm, rows)
 
     def add_norm(
-        self, residual: torch.Tensor, rows: torch.Tensor, norm: Norm, *, factor: float = 1.0
+        self,
+        residual: torch.Tensor,
+        rows: torch.Tensor,
+        norm: Norm | None,
+        *,
+        factor: float = 1.0,
+        first: Norm | None = None,
     ) -> torch.Tensor:
         """See `FusedOperations.add_norm`."""
-        return _norm(rows, residual, norm, factor)
+        normed = residual if norm is None else torch.empty_like(residual)
+        _norm(rows, norm, normed, residual=residual, factor=factor, first=first)
+        return normed
 
     def gate(self, rows: torch.Tensor, activation: ActivationName) -> torch.Tensor:
         """See `FusedOperations.gate`."""
@@ -122,27 +136,41 @@ def _rotate(
 
 
 def _norm(
-    rows: torch.Tensor, residual: torch.Tensor | None, norm: Norm, factor: float
-) -> torch.Tensor:
+    rows: torch.Tensor,
+    norm: Norm | None,
+    normed: torch.Tensor,
+    *,
+    residual: torch.Tensor | None = None,
+    factor: float = 1.0,
+    first: Norm | None = None,
+) -> None:
+    """Launch the norm; arguments that a variant leaves unread are any tensor."""
     count, width = rows.shape
-    normed = torch.empty((count, width), dtype=rows.dtype, device=rows.device)
-    if count:
-        block = block_of(width)
-        norm_rows[(count,)](
-            rows,
-            normed if residual is None else residual,
-            norm.weight,
-            normed,
-            factor,
-            norm.epsilon,
-            norm.offset,
-            rows.stride(0),
-            WIDTH=width,
-            BLOCK=block,
-            ADDS=residual is not None,
-            num_warps=warps_of(block),
-        )
-    return normed
+    if not count:
+        return
+    block = block_of(width)
+    bias = None if norm is None else norm.bias
+    norm_rows[(count,)](
+        rows,
+        normed if residual is None else residual,
+        rows if first is None else first.weight,
+        rows if norm is None else norm.weight,
+        rows if bias is None else bias,
+        normed,
+        factor,
+        *(0.0 if each is None else each.epsilon for each in (first, norm)),
+        *(0.0 if each is None else each.offset for each in (first, norm)),
+        rows.stride(0),
+        normed.stride(0),
+        WIDTH=width,
+        BLOCK=block,
+        ADDS=residual is not None,
+        NORMS_FIRST=first is not None,
+        NORMS=norm is not None,
+        CENTRES=norm is not None and norm.centres,
+        HAS_BIAS=bias is not None,
+        num_warps=warps_of(block),
+    )
 
 
 def block_of(size: int) -> int:

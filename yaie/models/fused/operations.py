@@ -16,11 +16,21 @@ ActivationName = Literal["silu", "gelu"]
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """An RMSNorm: rows are scaled to a mean square of 1, then by `weight + offset`."""
+    """An RMSNorm: rows are scaled to a mean square of 1, then by `weight + offset`.
+
+    A layer norm subtracts the mean first (`centres`), and may add a bias at the end.
+    """
 
     weight: torch.Tensor  # [width]
     epsilon: float
     offset: float = 0.0
+    centres: bool = False
+    bias: torch.Tensor | None = None  # [width]
+
+    @property
+    def is_rms(self) -> bool:
+        """True for an RMSNorm."""
+        return not self.centres and self.bias is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +83,22 @@ class FusedOperations(Protocol):
     def norm(self, rows: torch.Tensor, norm: Norm) -> torch.Tensor:
         """Return the normed rows [rows, width], in their dtype."""
 
+    def norm_in_place(self, rows: torch.Tensor, norm: Norm) -> None:
+        """Norm rows [rows, width], which may be columns of wider ones."""
+
     def add_norm(
-        self, residual: torch.Tensor, rows: torch.Tensor, norm: Norm, *, factor: float = 1.0
+        self,
+        residual: torch.Tensor,
+        rows: torch.Tensor,
+        norm: Norm | None,
+        *,
+        factor: float = 1.0,
+        first: Norm | None = None,
     ) -> torch.Tensor:
         """Add `factor * rows` to the residual in place, and return the residual normed.
 
-        All are [rows, width]. The norm sees the sum as it is stored, rounded.
+        All are [rows, width]. The norm sees the sum as it is stored, rounded; without a norm the
+        residual itself returns. `first`, an RMSNorm, norms the rows before they are added.
         """
 
     def gate(self, rows: torch.Tensor, activation: ActivationName) -> torch.Tensor:

@@ -18,12 +18,23 @@ class PlainOperations:
         """See `FusedOperations.norm`."""
         return normed(rows.float(), norm).to(rows.dtype)
 
+    def norm_in_place(self, rows: torch.Tensor, norm: Norm) -> None:
+        """See `FusedOperations.norm_in_place`."""
+        rows.copy_(self.norm(rows, norm))
+
     def add_norm(
-        self, residual: torch.Tensor, rows: torch.Tensor, norm: Norm, *, factor: float = 1.0
+        self,
+        residual: torch.Tensor,
+        rows: torch.Tensor,
+        norm: Norm | None,
+        *,
+        factor: float = 1.0,
+        first: Norm | None = None,
     ) -> torch.Tensor:
         """See `FusedOperations.add_norm`."""
-        residual.copy_(residual.float() + rows.float() * factor)
-        return self.norm(residual, norm)
+        wide = rows.float() if first is None else normed(rows.float(), first)
+        residual.copy_(residual.float() + wide * factor)
+        return residual if norm is None else self.norm(residual, norm)
 
     def gate(self, rows: torch.Tensor, activation: ActivationName) -> torch.Tensor:
         """See `FusedOperations.gate`."""
@@ -41,15 +52,15 @@ class PlainOperations:
         counts = [heads.num_heads, heads.num_kv_heads, heads.num_kv_heads]
         every = projected.view(len(projected), sum(counts), heads.width)
         queries, keys, values = torch.split(every, counts, 1)
-        rotated = [
-            _rotated(
+        turned = [
+            rotated(
                 rows.float() if norm is None else normed(rows.float(), norm),
                 positions,
                 heads.rotary,
             ).to(projected.dtype)
             for rows, norm in ((queries, heads.query_norm), (keys, heads.key_norm))
         ]
-        return rotated[0], rotated[1], values
+        return turned[0], turned[1], values
 
     def rotate_and_store(
         self,
@@ -67,7 +78,7 @@ class PlainOperations:
         return queries
 
 
-def _rotated(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
+def rotated(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
     """Rotate float32 heads [rows, heads, width] by the positions of their rows."""
     if rotary is None:
         return wide
@@ -85,5 +96,8 @@ def _rotated(wide: torch.Tensor, positions: torch.Tensor, rotary: Rotary | None)
 
 def normed(wide: torch.Tensor, norm: Norm) -> torch.Tensor:
     """Return float32 rows [..., width] normed, in float32."""
+    if norm.centres:
+        wide = wide - wide.mean(-1, keepdim=True)
     scale = torch.rsqrt(wide.square().mean(-1, keepdim=True) + norm.epsilon)
-    return wide * scale * (norm.weight.float() + norm.offset)
+    scaled = wide * scale * (norm.weight.float() + norm.offset)
+    return scaled if norm.bias is None else scaled + norm.bias.float()

@@ -19,11 +19,11 @@ from torch import nn
 from yaie.attention.spec import AttentionSpec
 from yaie.models.quantization.weights import QuantizedLinear, QuantizedWeight, join
 
-_LINEAR = (nn.Linear, QuantizedLinear)
+LINEAR = (nn.Linear, QuantizedLinear)
 _LAYER = {"self_attn", "mlp", "input_layernorm", "post_attention_layernorm"}
-_NORM_TOLERANCE = 0.02  # of a norm in bfloat16
+NORM_TOLERANCE = 0.02  # of a norm in bfloat16
 _ATTENTION = {"q_proj", "k_proj", "v_proj", "qkv_proj", "o_proj", "q_norm", "k_norm"}
-_DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
+DROPOUTS = {"resid_attn_dropout", "resid_mlp_dropout"}  # no-ops in inference
 
 
 class NotRecognised(Exception):
@@ -142,11 +142,11 @@ def recognise(model: Any) -> DecoderParts:
     base = getattr(model, "model", None)
     head = getattr(model, "lm_head", None)
     layers = getattr(base, "layers", None)
-    if base is None or not isinstance(layers, nn.ModuleList) or not isinstance(head, _LINEAR):
+    if base is None or not isinstance(layers, nn.ModuleList) or not isinstance(head, LINEAR):
         raise NotRecognised("not a stack of layers below a linear head")
-    _require_children(base, {"embed_tokens", "layers", "norm", "rotary_emb"}, "the decoder")
+    require_children(base, {"embed_tokens", "layers", "norm", "rotary_emb"}, "the decoder")
     config = getattr(model, "config", None)
-    _require_positions_in_tables_only(config)
+    require_positions_in_tables_only(config)
     scaling = float(getattr(config, "logits_scaling", 1.0))
     if scaling != 1.0 and head.bias is not None:  # the head's inputs are scaled, a bias is not
         raise NotRecognised("the head has a bias, and its logits are scaled")
@@ -157,7 +157,7 @@ def recognise(model: Any) -> DecoderParts:
         final_norm=_norm(base.norm),
         rotary=base.rotary_emb,
         head=head,
-        embedding_factor=_embedding_factor(base),
+        embedding_factor=embedding_factor_of(base),
         logit_factor=1.0 / scaling,
     )
 
@@ -186,15 +186,17 @@ def rotary_tables(parts: DecoderParts, num_positions: int) -> tuple[torch.Tensor
 
 
 def _layer(layer: Any) -> LayerParts:
-    _require_children(layer, _LAYER, "a layer", optional=_DROPOUTS)
+    require_children(layer, _LAYER, "a layer", optional=DROPOUTS)
     attention, mlp = layer.self_attn, layer.mlp
     odd = sorted({name for name, _ in attention.named_children()} - _ATTENTION)
     if odd:
         raise NotRecognised(f"{type(attention).__name__} has {', '.join(odd)} besides projections")
-    gate_up = _linears(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
+    gate_up = linears_of(mlp, ("gate_up_proj",), ("gate_proj", "up_proj"))
     if gate_up.bias() is not None:  # gates and values are interleaved; so would the bias have to be
         raise NotRecognised(f"the gate of {type(mlp).__name__} has a bias")
-    qkv, value = _without_value(_linears(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj")))
+    qkv, value = _without_value(
+        linears_of(attention, ("qkv_proj",), ("q_proj", "k_proj", "v_proj"))
+    )
     parts = LayerParts(
         attention_norm=_norm(layer.input_layernorm),
         mlp_norm=_norm(layer.post_attention_layernorm),
@@ -202,10 +204,10 @@ def _layer(layer: Any) -> LayerParts:
         key_norm=_head_norm(attention, "k_norm"),
         qkv=qkv,
         value=value,
-        output=_linears(attention, ("o_proj",)),
+        output=linears_of(attention, ("o_proj",)),
         gate_up=gate_up,
-        down=_linears(mlp, ("down_proj",)),
-        activation=_activation(mlp),
+        down=linears_of(mlp, ("down_proj",)),
+        activation=activation_of(mlp),
         rotates=bool(getattr(attention, "use_rope", True)),
         residual_factor=float(getattr(layer, "residual_multiplier", 1.0)),
     )
@@ -214,16 +216,17 @@ def _layer(layer: Any) -> LayerParts:
     return parts
 
 
-def _require_children(
+def require_children(
     module: nn.Module, wanted: set[str], what: str, optional: set[str] | None = None
 ) -> None:
+    """Raise `NotRecognised` unless these are the module's children; `what` names it."""
     names = {name for name, _ in module.named_children()} - (optional or set())
     if names != wanted:
         odd = ", ".join(sorted(names ^ wanted))
         raise NotRecognised(f"{what} ({type(module).__name__}) differs in {odd}")
 
 
-def _require_positions_in_tables_only(config: Any) -> None:
+def require_positions_in_tables_only(config: Any) -> None:
     """Require queries that are scaled alike at all positions.
 
     Ministral 3 scales those beyond its original length. The comparison at the end of the context
@@ -247,7 +250,7 @@ def _rotates_neighbours(attentions: Sequence[Any]) -> bool:
     return neighbours
 
 
-def _embedding_factor(base: Any) -> float:
+def embedding_factor_of(base: Any) -> float:
     """Return the factor of embeddings: of the decoder, or of a scaled embedding, as rounded."""
     embedding = base.embed_tokens
     factor = float(getattr(base, "embedding_multiplier", 1.0))
@@ -255,10 +258,14 @@ def _embedding_factor(base: Any) -> float:
     return factor if scale is None else factor * float(scale.to(embedding.weight.dtype))
 
 
-def _linears(module: Any, *choices: Sequence[str]) -> LinearParts:
+def linears_of(module: Any, *choices: Sequence[str]) -> LinearParts:
+    """Return the linear children of the first choice that a module has.
+
+    Raises `NotRecognised`.
+    """
     for names in choices:
         found = [getattr(module, name, None) for name in names]
-        parts = tuple(part for part in found if isinstance(part, _LINEAR))
+        parts = tuple(part for part in found if isinstance(part, LINEAR))
         if len(parts) == len(names):
             return LinearParts(parts)
     wanted = " or ".join("+".join(names) for names in choices)
@@ -290,7 +297,7 @@ def _norm_offset(module: nn.Module, weight: torch.Tensor, epsilon: float) -> flo
     scaled = wide * torch.rsqrt(wide.square().mean() + epsilon)
     for offset in (0.0, 1.0):
         expected = scaled * (weight.float() + offset)
-        if (found - expected).norm() <= _NORM_TOLERANCE * expected.norm():
+        if (found - expected).norm() <= NORM_TOLERANCE * expected.norm():
             return offset
     raise NotRecognised(f"{type(module).__name__} is not a plain RMSNorm")
 
@@ -300,7 +307,7 @@ def _head_norm(attention: nn.Module, name: str) -> NormParts | None:
     return None if module is None or isinstance(module, nn.Identity) else _norm(module)
 
 
-def _activation(mlp: Any) -> Literal["silu", "gelu"]:
+def activation_of(mlp: Any) -> Literal["silu", "gelu"]:
     """Return the name of the activation, found by evaluating it."""
     function = getattr(mlp, "act_fn", None) or getattr(mlp, "activation_fn", None)
     if not callable(function):
