@@ -173,11 +173,12 @@ class _EngineCollector(Collector):
             kind: type[GaugeMetricFamily | CounterMetricFamily],
             name: str,
             meaning: str,
-            value: Callable[[Snapshot], float],
+            value: Callable[[Snapshot], float | None],
         ) -> Metric:
             metric = kind(name, meaning, labels=names)
             for labels, each in rows:
-                metric.add_metric(labels, value(each))
+                if (number := value(each)) is not None:
+                    metric.add_metric(labels, number)
             return metric
 
         states = GaugeMetricFamily(
@@ -207,12 +208,14 @@ class _EngineCollector(Collector):
         )
         for one_metric in metrics():
             is_gauge = one_metric.description.kind == "gauge"
-            yield family(
+            statistic = family(
                 GaugeMetricFamily if is_gauge else CounterMetricFamily,
                 one_metric.name,
                 one_metric.description.help,
                 partial(_statistic, one_metric.field),
             )
+            if statistic.samples:  # a number that no engine knows has no series
+                yield statistic
         waits = HistogramMetricFamily(
             "yaie_queue_seconds",
             "Seconds from the arrival of a request until its admission",
@@ -249,8 +252,8 @@ class _EngineCollector(Collector):
         yield from (about, slots, share, warm_up)
 
 
-def _statistic(field: str, snapshot: Snapshot) -> float:
-    value: float = getattr(snapshot.stats, field)
+def _statistic(field: str, snapshot: Snapshot) -> float | None:
+    value: float | None = getattr(snapshot.stats, field)
     return value
 
 

@@ -47,3 +47,12 @@ def test_growth_is_that_of_every_number() -> None:
     grown = after.since(before)
     assert [getattr(grown, name) for name in NUMBERS] == [*range(len(NUMBERS))]
     assert grown.waits == after.waits
+
+
+def test_a_number_that_is_unknown_before_or_after_has_no_growth() -> None:
+    before = EngineStats(device_total_bytes=8, device_used_bytes=2)
+    after = EngineStats(device_used_bytes=5, device_reserved_bytes=4, num_steps=3)
+    grown = after.since(before)
+    assert grown == EngineStats(device_used_bytes=3, num_steps=3)
+    assert "device_total_bytes" not in grown.values()
+    assert grown.values()["num_steps"] == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Annotated, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,14 @@ class EngineStats:
     num_live_slots: Annotated[int, _gauge("Slots on the paths of live and lingering sequences")] = 0
     num_cached_slots: Annotated[int, _gauge("Slots that can be evicted")] = 0
     num_nodes: Annotated[int, _gauge("Nodes of the radix tree")] = 0
+    # None without a device of its own memory; then there is no metric.
+    device_used_bytes: Annotated[
+        int | None, _gauge("Memory of the device in use, by all processes")
+    ] = None
+    device_total_bytes: Annotated[int | None, _gauge("Memory of the device in all")] = None
+    device_reserved_bytes: Annotated[
+        int | None, _gauge("Memory of the device that torch holds, free blocks included")
+    ] = None
 
     num_steps: Annotated[int, _counter("Steps computed")] = 0
     num_extended_steps: Annotated[
@@ -167,10 +175,15 @@ class EngineStats:
     waits: WaitStats = field(default_factory=WaitStats)  # in /stats; its buckets are a histogram
 
     def since(self, before: EngineStats) -> EngineStats:
-        """Return the growth of every number; `waits` stays the present one."""
-        names = [each.field for each in metrics()]
-        grown = {name: getattr(self, name) - getattr(before, name) for name in names}
+        """Return the growth of every number that both have; `waits` stays the present one."""
+        old, new = before.values(), self.values()
+        grown: dict[str, Any] = {name: new[name] - old[name] for name in new.keys() & old.keys()}
         return EngineStats(**grown, waits=self.waits)
+
+    def values(self) -> dict[str, float]:
+        """Return every known number by its field."""
+        every = ((each.field, getattr(self, each.field)) for each in metrics())
+        return {name: value for name, value in every if value is not None}
 
     def count_admission(self, reason: str) -> None:
         """Count the admission of a request by the policy's reason."""

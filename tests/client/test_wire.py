@@ -128,9 +128,15 @@ deltas = st.builds(
     prompt_logprobs=st.none() | st.lists(st.none() | logprobs, max_size=3).map(tuple),
     timings=st.none() | st.builds(Timings, queued_s=floats, first_token_s=floats, total_s=floats),
 )
+known = EngineStats().values()
 stats = st.builds(
     EngineStats,
-    **{each.field: floats if each.field.endswith("_s") else counts for each in metrics()},
+    **{
+        each.field: floats
+        if each.field.endswith("_s")
+        else (counts if each.field in known else st.none() | counts)
+        for each in metrics()
+    },
     waits=st.builds(
         WaitStats,
         counts=st.lists(counts, max_size=15).map(tuple),

@@ -9,6 +9,7 @@ import torch
 
 from tests.device import strict
 from tests.device.strict import DeviceTensor, Recording, Refused, device
+from yaie.device.queue import DeviceMemory
 
 _GARBAGE = 0xA5
 
@@ -41,6 +42,12 @@ class DelayedQueue:
         self._hesitate = hesitate
         self.num_uploads = 0
         self.num_downloads = 0
+        self.memory_now = DeviceMemory(used=0, total=0, reserved=0)
+        self.num_measurements = 0
+
+    def memory(self) -> DeviceMemory:
+        self.num_measurements += 1
+        return self.memory_now
 
     def host_buffer(self, nbytes: int) -> torch.Tensor:
         with torch.inference_mode(False):  # the stream writes it in any mode

@@ -44,6 +44,15 @@ def test_packed_copies_arrive_behind_a_busy_device(queue: CudaQueue) -> None:
         assert down.read()["shares"].tolist() == [1 / step] * 3
 
 
+def test_the_measured_memory_grows_by_an_allocation(queue: CudaQueue) -> None:
+    torch.cuda.empty_cache()
+    before, nbytes = queue.memory(), 2**28
+    held = torch.empty(nbytes, dtype=torch.uint8, device=queue.device)
+    after = queue.memory()
+    assert after.reserved - before.reserved >= held.nbytes
+    assert after.reserved < after.used <= after.total == before.total
+
+
 @pytest.mark.parametrize("kw", VARIANTS)
 def test_tokens_are_those_of_the_cpu_eager_and_captured(queue: CudaQueue, kw: dict) -> None:
     sampler = DeviceSampler(VOCAB, queue, max_tasks=8)

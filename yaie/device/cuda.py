@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from yaie.device.queue import DeviceMemory
+
 
 class CudaGraph:
     """A captured CUDA graph. Implements `Graph`."""
@@ -29,6 +31,12 @@ class CudaQueue:
         self.device = device
         # Graphs run one after the other and so share the memory of their intermediate results.
         self._graph_memory: Any = None
+
+    def memory(self) -> DeviceMemory:
+        """See `DeviceQueue.memory`."""
+        free, total = torch.cuda.mem_get_info(self.device)
+        reserved = torch.cuda.memory_reserved(self.device)
+        return DeviceMemory(used=total - free, total=total, reserved=reserved)
 
     def host_buffer(self, nbytes: int) -> torch.Tensor:
         """See `DeviceQueue.host_buffer`."""

@@ -8,6 +8,7 @@ written again only then. On a CPU all of it takes place at once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -29,6 +30,15 @@ class Graph(Protocol):
         """Launch the operations again."""
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """Memory of a device, in bytes."""
+
+    used: int  # by every process
+    total: int
+    reserved: int  # by torch in this process, blocks kept for later allocations included
+
+
 class DeviceQueue(Protocol):
     """One device's queue. Used on one thread."""
 
@@ -39,6 +49,9 @@ class DeviceQueue(Protocol):
     @property
     def can_capture(self) -> bool:
         """True if `capture` works."""
+
+    def memory(self) -> DeviceMemory | None:
+        """Measure the device's own memory, if it has one."""
 
     def host_buffer(self, nbytes: int) -> torch.Tensor:
         """Return host memory [nbytes] of uint8 that copies read or write without a wait."""
@@ -73,6 +86,9 @@ class PlainQueue:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
+
+    def memory(self) -> None:
+        """See `DeviceQueue.memory`."""
 
     def host_buffer(self, nbytes: int) -> torch.Tensor:
         """See `DeviceQueue.host_buffer`."""

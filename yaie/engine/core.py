@@ -19,6 +19,7 @@ import torch
 
 from yaie.config import EngineConfig
 from yaie.engine.choose_sampler import choose_sampler
+from yaie.engine.device_memory import DeviceMemoryGauge
 from yaie.engine.executor import Executor
 from yaie.engine.expected_prompts import ExpectedPrompts
 from yaie.engine.grammar_compiler import GrammarCompiler
@@ -71,6 +72,7 @@ class EngineCore:
         loaded = executor.loaded
         self._config = config
         self._sampler = choose_sampler(executor, max_tasks=config.max_running, exact=config.exact)
+        self._memory = DeviceMemoryGauge(loaded.device)
         self._tree = RadixTree(
             loaded.num_slots, make_eviction_policy(config.eviction, loaded.num_slots)
         )
@@ -302,7 +304,7 @@ class EngineCore:
         """A copy of the current gauges and of the counters since the start."""
         tree, scheduler, now = self._tree, self.scheduler, time.monotonic()
         backlog, graphs = scheduler.backlog, self.executor.graphs
-        return replace(
+        stats = replace(
             scheduler.stats,
             num_waiting=scheduler.num_waiting + len(self._grammars),
             num_running=len(scheduler.running),
@@ -320,6 +322,8 @@ class EngineCore:
             oldest_wait_s=backlog.oldest_wait_s(now),
             waits=backlog.waits.report(now),
         )
+        self._memory.report(stats)
+        return stats
 
     def check(self) -> None:
         """Audit every invariant of the tree; raise `InvariantViolated`."""

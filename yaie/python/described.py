@@ -82,12 +82,13 @@ class Described(ABC):
 
     def metrics(self) -> dict[str, float]:
         """Return the statistics by the names that the server's `/metrics` gives them."""
-        stats = self.stats
+        values = self.stats.values()
         return {
             each.name + ("_total" if each.description.kind == "counter" else ""): float(
-                getattr(stats, each.field)
+                values[each.field]
             )
             for each in metrics()
+            if each.field in values
         }
 
     def get_model_info(self) -> dict[str, Any]:
