@@ -166,7 +166,7 @@ def test_a_difference_at_far_positions_alone_is_noticed(
 ) -> None:
     """Queries scaled by their position, in a structure that hides it."""
     loaded = load_case("ministral3", tmp_path)
-    monkeypatch.setattr(structure, "_require_positions_in_tables_only", lambda _: None)
+    monkeypatch.setattr(structure, "require_positions_in_tables_only", lambda _: None)
     with pytest.raises(DecoderDiffers, match="logits of the packed weights are off"):
         choose_executor(loaded)
     monkeypatch.setattr(rewrite, "far_plan", lambda _: None)
