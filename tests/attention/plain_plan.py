@@ -5,6 +5,7 @@ The oracle of plans made from kept chains.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -116,6 +117,37 @@ def assert_same(plan: StepPlan, expected: StepPlan) -> None:
         assert segment.level == other.level
     assert plan.kv_tokens_read == expected.kv_tokens_read
     assert plan.kv_tokens_unshared == expected.kv_tokens_unshared
+
+
+def assert_same_paths(plan: StepPlan, expected: StepPlan) -> None:
+    """Require that two plans compute the same rows over the same keys, however they share them."""
+    assert _rows_by_slot(plan) == _rows_by_slot(expected)
+    assert plan.kv_tokens_unshared == expected.kv_tokens_unshared
+    assert plan.kv_tokens_read == sum(len(segment.slots) for segment in plan.segments)
+    ranges = [(segment.first_row, segment.end_row) for segment in plan.segments]
+    assert len(set(ranges)) == len(ranges)
+    by_level = Counter(
+        (segment.level, row)
+        for segment in plan.segments
+        for row in range(segment.first_row, segment.end_row)
+    )
+    assert set(by_level.values()) <= {1}
+
+
+def _rows_by_slot(plan: StepPlan) -> list[tuple[object, ...]]:
+    """Return each row's slot, token, position, flags, and the slots of its path."""
+    paths: list[dict[int, int]] = [{} for _ in range(plan.num_rows)]
+    for segment in plan.segments:
+        keys = dict(enumerate(segment.slots.tolist(), segment.first_position))
+        for row in range(segment.first_row, segment.end_row):
+            assert not keys.keys() & paths[row].keys()
+            paths[row].update(keys)
+    written, logits = set(plan.written_rows.tolist()), set(plan.logit_rows.tolist())
+    rows = zip(plan.slots.tolist(), plan.token_ids.tolist(), plan.positions.tolist(), strict=True)
+    return sorted(
+        (*each, row in written, row in logits, sorted(paths[row].items()))
+        for row, each in enumerate(rows)
+    )
 
 
 def _array(numbers: list[int]) -> IntArray:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tests.attention.plain_plan import assert_same
+from tests.attention.plain_plan import assert_same, assert_same_paths
 from yaie.attention.plan import FoldingCost, StepPlan
 from yaie.engine.policy import ByPriority
 from yaie.engine.request import Request, Sequence, SequenceState
@@ -164,6 +164,8 @@ class WatchedScheduler(Scheduler):
     requests is tested with the policies, that of tenants with their shares.
     """
 
+    _num_fresh_rows = 0  # of the last step made from scratch
+
     def number(self, sequence: Sequence) -> int:
         """Return the priority number, aged if it ages; the lower goes first."""
         return self.waiting.rank(sequence.request) if isinstance(self.waiting, ByPriority) else 0
@@ -184,8 +186,13 @@ class WatchedScheduler(Scheduler):
         fresh = self.steps.make(self.running)
         for request, num_rows in paid.items():
             request.num_paid_rows = num_rows
-        assert_same(step.plan, fresh.plan)
-        assert step.sample_tasks == fresh.sample_tasks
+        if not step.is_extended:
+            self._num_fresh_rows = step.plan.num_rows
+        if step.plan.num_rows == self._num_fresh_rows:
+            assert_same(step.plan, fresh.plan)
+        else:  # rows were dropped
+            assert_same_paths(step.plan, fresh.plan)
+        assert _sampled_slots(step) == _sampled_slots(fresh)
         assert step.prompt_logits == fresh.prompt_logits
         assert dict(step.computed) == dict(fresh.computed)
         assert set(step.members) == set(fresh.members)
@@ -214,6 +221,12 @@ class WatchedScheduler(Scheduler):
     def _place_outside(self, sequence: Sequence) -> tuple[int, bool, tuple[int, ...]]:
         waits = sequence.state is SequenceState.WAITING
         return (self.number(sequence), waits, () if waits else sequence.order)
+
+
+def _sampled_slots(step: ScheduledStep) -> list[tuple[Sequence, int]]:
+    """Return the sequences that sample, and the slots of the rows that they sample from."""
+    slots = step.plan.slots[step.plan.logit_rows].tolist()
+    return [(task.sequence, slots[task.logit_row]) for task in step.sample_tasks]
 
 
 class Bench:

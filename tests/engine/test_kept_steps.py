@@ -104,6 +104,23 @@ def test_a_decode_step_is_extended_beyond_the_room_of_its_segments() -> None:
     assert stats.num_steps - stats.num_extended_steps < 8
 
 
+def test_an_end_drops_a_row_of_the_kept_step() -> None:
+    """The first of three ends leaves every fork; the last one leaves a single path."""
+    bench = Bench(num_slots=400, segment_overhead=0)
+    for number in range(4):
+        prompt = make_prompt(number, 20, 10)
+        bench.add(f"r{number}", prompt, max_new=[30, 10, 20, 25][number], salts=[number])
+    num_rows, extended = [], []
+    while (step := bench.step()) is not None:
+        num_rows.append(step.plan.num_rows)
+        extended.append(step.is_extended)
+    bench.expect_all()
+    ends = [i for i in range(2, len(num_rows)) if num_rows[i] < num_rows[i - 1]]
+    assert [num_rows[i] for i in ends] == [3, 2, 1]
+    assert extended[ends[0]]
+    assert not extended[ends[-1]]
+
+
 def test_a_sequence_that_resumes_at_its_old_node_gets_a_fresh_step() -> None:
     """Rows are in order of admission, and it is the last one now."""
     bench = Bench(num_slots=400)

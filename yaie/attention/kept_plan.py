@@ -2,18 +2,20 @@
 
 A decode step mostly repeats the one before: the same sequences, each with one row, one token
 further. Its plan is then the last one with new tokens, slots and positions, and one more key in the
-segment of each row. All of it is a few operations on arrays, whatever the lengths of the paths.
-`plan_step` is the oracle.
+segment of each row. Rows of sequences that ended are dropped. All of it is a few operations on
+arrays, whatever the lengths of the paths. `plan_step` is the oracle.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from yaie.attention.plan import IntArray, StepPlan
 from yaie.attention.segment_table import COLUMNS, SegmentTable, as_table, with_room
 
 _END = COLUMNS.index("end_slot")
+_ROWS = [COLUMNS.index("first_row"), COLUMNS.index("end_row")]
 
 
 class KeptPlan:
@@ -57,6 +59,43 @@ class KeptPlan:
             kv_tokens_unshared=last.kv_tokens_unshared + num_rows,
         )
         return self._plan
+
+    def drop(self, rows: IntArray) -> bool:
+        """Drop rows from the plan; return False if the rest takes a new plan.
+
+        It does if two segments have the same rows now, which a new plan merges. A new plan may also
+        fold other segments than this one; that changes no more than `FoldingCost` weighs.
+        """
+        last, table = self._plan, self._segments.table
+        stays = np.ones(last.num_rows, dtype=np.bool_)
+        stays[rows] = False
+        num_before = np.append(0, np.cumsum(stays))  # remaining rows before each row
+        left = table.copy()
+        left[:, _ROWS] = num_before[table[:, _ROWS]]
+        has_rows = np.diff(left[:, _ROWS]).ravel() > 0
+        left, dropped = left[has_rows], table[~has_rows]
+        if len(np.unique(left[:, _ROWS], axis=0)) < len(left):
+            return False
+        self._ends = (np.cumsum(has_rows) - 1)[self._ends[stays]]
+        self._limits = self._limits[stays]
+        self._segments = SegmentTable(self._segments.slots, left)
+        self._plan = self._without(stays, int((dropped[:, _END] - dropped[:, 0]).sum()))
+        return True
+
+    def _without(self, stays: NDArray[np.bool_], num_keys: int) -> StepPlan:
+        """Return the plan of the rows that stay; segments of the others had `num_keys`."""
+        last = self._plan
+        indices = np.arange(np.count_nonzero(stays))
+        return StepPlan(
+            token_ids=last.token_ids[stays],
+            positions=last.positions[stays],
+            slots=last.slots[stays],
+            written_rows=indices,
+            logit_rows=indices,
+            segments=self._segments,
+            kv_tokens_read=last.kv_tokens_read - num_keys,
+            kv_tokens_unshared=last.kv_tokens_unshared - int((last.positions[~stays] + 1).sum()),
+        )
 
 
 def can_keep(plan: StepPlan) -> bool:

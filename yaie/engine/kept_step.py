@@ -1,9 +1,10 @@
 """The last step, kept to make the next one of it. Used by the scheduler; pure.
 
 A decode step changes little: the same sequences run, and each has grown by one token in a leaf of
-its own. The next step is then the last one, extended. Anything else makes it a new one: an
-admission, an end, a branch, a walk into cached tokens, forced tokens, rows of a prompt. The kept
-step looks at the sequences and their nodes for that, so no other part reports its changes.
+its own. The next step is then the last one, extended, without the sequences that ended. Anything else
+makes it a new one: an admission, a branch, a walk into cached tokens, forced tokens, rows of a
+prompt. The kept step looks at the sequences and their nodes for that, so no other part reports its
+changes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from yaie.attention.kept_plan import KeptPlan, can_keep
 from yaie.engine.request import Sequence
-from yaie.engine.step import ScheduledStep
+from yaie.engine.step import SampleTask, ScheduledStep
 from yaie.kvcache.node import Node
 
 
@@ -33,7 +34,7 @@ class KeptStep:
 
     def next(self, running: List[Sequence]) -> ScheduledStep | None:
         """Return the step after this one, and keep it; None if it takes a new plan."""
-        if running != self._running:  # by identity
+        if running != self._running and not self._keep_only(running):  # by identity
             return None
         token_ids, slots, computed = [], [], []
         for sequence, node in zip(self._sequences, self._nodes, strict=True):
@@ -53,6 +54,29 @@ class KeptStep:
             self._step, plan=plan, computed=computed, num_prompt_rows=0, is_extended=True
         )
         return self._step
+
+    def _keep_only(self, running: List[Sequence]) -> bool:
+        """Leave out the sequences that no longer run; return False if that takes a new plan."""
+        left = set(running)
+        if not running or running != [each for each in self._running if each in left]:
+            return False
+        rows = [row for row, each in enumerate(self._sequences) if each not in left]
+        if not self._plan.drop(np.array(rows)):
+            return False
+        self._running = list(running)
+        for row in reversed(rows):
+            del self._sequences[row], self._nodes[row]
+        row_of = {each: row for row, each in enumerate(self._sequences)}
+        self._step = replace(
+            self._step,
+            sample_tasks=tuple(
+                SampleTask(task.sequence, row_of[task.sequence])
+                for task in self._step.sample_tasks
+                if task.sequence in left
+            ),
+            members=tuple(each for each in self._step.members if each in left),
+        )
+        return True
 
 
 def can_keep_step(running: List[Sequence], step: ScheduledStep) -> bool:
