@@ -135,7 +135,8 @@ def test_a_misspelt_command_has_the_advice_of_the_nearest(typed: list[str], mean
 
 
 def test_words_near_a_command_and_a_word_that_is_no_model_are_a_prompt() -> None:
-    for typed in (["full", "moon"], ["lost", "keys"], ["how", "now"]):
+    address = ["--url", "http://127.0.0.1:8000"]  # with a slash, as names of models have
+    for typed in (["full", "moon"], ["lost", "keys"], ["how", "now"], ["hi", *address]):
         assert dispatched(*typed) == ["run", *typed]
 
 

@@ -98,7 +98,8 @@ def with_command(
     if len(words) == 1 and _names_model(words[0]):
         near += STORAGE_COMMANDS
     meant = min(near, key=lambda name: edit_distance(first.lower(), name))
-    if first.isalpha() and edit_distance(first.lower(), meant) <= _tolerance(rest, names):
+    tolerance = min(_tolerance(rest, names), len(first) // 2)
+    if first.isalpha() and edit_distance(first.lower(), meant) <= tolerance:
         what = f"did you mean `yaie {meant}`?"
         raise _no_command(arguments, what, " ".join(["yaie", meant, *rest]))
     return ["run", *arguments]
@@ -118,7 +119,8 @@ def _names_model(word: str) -> bool:
     """Return True for a word that can only be the name of a model."""
     from yaie.models.catalogue import CATALOGUE
 
-    return word in CATALOGUE or ("/" in word.strip("./") and not word.startswith(("./", "/", "~")))
+    is_path = "://" in word or word.startswith(("./", "/", "~"))
+    return word in CATALOGUE or ("/" in word.strip("./") and not is_path)
 
 
 def _no_command(arguments: list[str], why: str, advice: str) -> CommandFailed:
