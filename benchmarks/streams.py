@@ -102,7 +102,7 @@ class StandInClient:
         """Expect a prompt, without effect."""
 
     async def ask(self, query: Query, timeout_s: float = 0.0) -> Answer:
-        """Refuse: this engine holds nothing."""
+        """Refuse: this engine is empty."""
         raise EngineUnavailable("this engine has no cache")
 
     async def close(self) -> None:

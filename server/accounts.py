@@ -115,12 +115,12 @@ class Accounts:
         return Visit(self, name, key)
 
     def least_priority(self, request: HTTPConnection) -> int | None:
-        """Return the lowest priority number that a client may use; None for any."""
+        """Return the lowest priority number that a client may use, if there is a limit."""
         key: str = getattr(request.state, "tenant", "")
         return self._least_priorities.get(key, self._least_priorities.get(OTHERS))
 
     def charge(self, name: str, key: str, usage: Usage | None) -> None:
-        """Charge the tokens of a request that has ended; None without any."""
+        """Charge the tokens of a request that has ended, if there are any."""
         if usage is not None and self._tokens is not None and key:
             self._tokens.labels(key, "prompt").inc(usage.prompt_tokens)
             self._tokens.labels(key, "cached").inc(usage.cached_tokens)

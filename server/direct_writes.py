@@ -3,7 +3,7 @@
 An application writes through a chain of layers, each of them a coroutine, and wakes a task for it.
 Events of a stream reach their connection in one call instead, while its buffer has room. The
 protocol offers a writer with each request. Layers other than the server's own may want to see every
-part, so a request behind one of these has no writer.
+part, so a request behind one of these lacks a writer.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class DirectWriter:
 
 
 def direct_writer(scope: Scope) -> DirectWriter | None:
-    """Return the writer of a response that has begun; None with layers that are not known."""
+    """Return the writer of a response that has begun, if all layers are known."""
     writer: DirectWriter | None = scope.get("extensions", {}).get(EXTENSION, {}).get(WRITER)
     if writer is None:
         return None

@@ -132,7 +132,7 @@ class ServedModel:
 
     @property
     def is_full(self) -> bool:
-        """True if its waiting queue takes no more requests."""
+        """True if its waiting queue is full."""
         if self.info is None:
             return False
         stats, tokens = self.stats, self.info.max_waiting_tokens

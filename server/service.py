@@ -145,7 +145,7 @@ class Service:
 
     @property
     def is_full(self) -> bool:
-        """True if a model's waiting queue takes no more requests."""
+        """True if a model's waiting queue is full."""
         return any(model.is_full for model in self.models.values())
 
     @property

@@ -149,7 +149,7 @@ class _DirectTaker:
         return self._writer.is_free
 
     def take(self, pieces: Pieces) -> None:
-        """Write the events of pieces, which may be none."""
+        """Write the events of pieces, if there are any."""
         if body := self._response.events(pieces):
             self._writer.write(body)
 

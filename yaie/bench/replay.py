@@ -47,7 +47,7 @@ class Reply:
 
     @property
     def token_s(self) -> float | None:
-        """Mean time of a token after the first; None with one token."""
+        """Mean time of a token after the first, if there is one."""
         later = self.completion_tokens - 1
         return (self.total_s - self.first_token_s) / later if later > 0 else None
 
@@ -144,7 +144,7 @@ def _ask(url: str, body: dict[str, Any], headers: dict[str, str], reply: Reply) 
 
 
 def _has_token(event: dict[str, Any]) -> bool:
-    """Return True for an event with text, or with the end of a choice that has none."""
+    """Return True for an event with text, or with the end of a choice without text."""
     for choice in event.get("choices") or ():
         delta = choice.get("delta") or choice
         if any(delta.get(name) for name in ("text", "content", "reasoning_content", "tool_calls")):

@@ -72,7 +72,7 @@ def remove(name: Name) -> None:
 
 
 def _find(name: str) -> Path:
-    """Return the folder of a model on this machine; downloads nothing."""
+    """Return the folder of a model on this machine, without a download."""
     from yaie.models.folder import resolve_model_path
     from yaie.models.revisions import cached_commit, split_revision
 

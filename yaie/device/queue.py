@@ -107,7 +107,7 @@ class PlainQueue:
         return PlainMark()
 
     def capture(self, program: Callable[[], None]) -> Graph:
-        """Raise: there is nothing to capture."""
+        """Raise: this queue cannot capture."""
         raise NotImplementedError("a CPU has no graphs")
 
 

@@ -1,10 +1,10 @@
 """The last step, kept to make the next one of it. Used by the scheduler; pure.
 
 A decode step changes little: the same sequences run, and each has grown by one token in a leaf of
-its own. The next step is then the last one, extended, without the sequences that ended. Anything else
-makes it a new one: an admission, a branch, a walk into cached tokens, forced tokens, rows of a
-prompt. The kept step looks at the sequences and their nodes for that, so no other part reports its
-changes.
+its own. The next step is then the last one, extended, without the sequences that ended. Anything
+else makes it a new one: an admission, a branch, a walk into cached tokens, forced tokens, rows of a
+prompt. The kept step looks at the sequences and their nodes for that, so other parts
+need not report them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class KeptStep:
         self._nodes = [_node_of(sequence) for sequence in self._sequences]
 
     def next(self, running: List[Sequence]) -> ScheduledStep | None:
-        """Return the step after this one, and keep it; None if it takes a new plan."""
+        """Return the step after this one and keep it, unless it takes a new plan."""
         if running != self._running and not self._keep_only(running):  # by identity
             return None
         token_ids, slots, computed = [], [], []
@@ -56,7 +56,7 @@ class KeptStep:
         return self._step
 
     def _keep_only(self, running: List[Sequence]) -> bool:
-        """Leave out the sequences that no longer run; return False if that takes a new plan."""
+        """Keep the sequences that still run; return False if that takes a new plan."""
         left = set(running)
         if not running or running != [each for each in self._running if each in left]:
             return False

@@ -209,7 +209,7 @@ class PackedCache:
 
 
 def open_cache(config: EngineConfig) -> PackedCache | None:
-    """Return the cache that the settings name; None if it is switched off."""
+    """Return the cache that the settings name, unless it is switched off."""
     where = config.weights_cache.strip() or AUTO  # an empty path would be the working directory
     if where == AUTO:  # the environment serves processes without settings
         where = os.environ.get(VARIABLE, "").strip() or AUTO

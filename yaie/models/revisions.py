@@ -22,7 +22,7 @@ _MAX_NAMED = 8
 
 
 def split_revision(model: str) -> tuple[str, str | None]:
-    """Return a name and its revision; None without one. A path that exists is a name."""
+    """Return a name and its revision, if it has one. A path that exists is a name."""
     name, separator, revision = model.partition(_SEPARATOR)
     if not separator or not name or Path(model).expanduser().exists():
         return model, None

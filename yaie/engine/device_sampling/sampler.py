@@ -132,7 +132,7 @@ class DeviceSampler:
         return Program(self._queue, shape, self._rules, self._scratch, self._truncation)
 
     def _eager(self, demands: Sequence[TaskDemand]) -> EagerRules | None:
-        """Return the application of rules that the program does not know; None without any."""
+        """Return the application of the rules that are unknown to the program, if there are any."""
         rows: dict[int, list[tuple[int, Any]]] = {}
         for i, demand in enumerate(demands):
             for place in demand.others:

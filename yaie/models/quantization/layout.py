@@ -180,7 +180,7 @@ class QuantizedLayout:
 
     @property
     def kind(self) -> str | None:
-        """Kind of the quantized layers: int8, int4 or int4+int8; None if all are dequantized."""
+        """Kind of the quantized layers: int8, int4 or int4+int8, if any stays quantized."""
         return _kind(self.kept) or None
 
     @property
