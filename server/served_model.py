@@ -214,6 +214,8 @@ class ServedModel:
             await self._run_in_thread(_render_once, tokenizer)
             self._tokenizer = tokenizer
         info = await self._client.wait_ready()
+        with contextlib.suppress(EngineUnavailable):  # it may have ended meanwhile
+            self.translator()  # before the first request
         weights = info.dtype + (f", {info.quantization}" if info.quantization else "")
         logger.info("ready: %s (%s, %s) on %s", info.model, info.architecture, weights, info.device)
 
