@@ -16,9 +16,9 @@ from yaie.cli.replay import replay_lines
 from yaie.errors import InvalidRequest, RequestFailed
 
 LINES: list[dict[str, Any]] = [
-    {"timestamp": 1000, "input_length": 40, "output_length": 4, "hash_ids": [1, 2, 3]},
+    {"timestamp": 1050, "input_length": 40, "output_length": 4, "hash_ids": [1, 2, 3]},
     {"timestamp": 1100, "input_length": 44, "output_length": 4, "hash_ids": [1, 2, 4]},
-    {"timestamp": 1050, "input_length": 20, "output_length": 2, "hash_ids": [9, 2]},
+    {"timestamp": 1000, "input_length": 20, "output_length": 2, "hash_ids": [9, 2]},
 ]
 
 
@@ -32,8 +32,8 @@ def of_blocks(path: Path) -> Path:
 
 
 def test_requests_are_in_order_of_time_and_share_their_blocks(tmp_path: Path) -> None:
-    first, third, second = read_trace(of_blocks(tmp_path / "trace.jsonl"))
-    assert [each.at_s for each in (first, third, second)] == pytest.approx([0, 0.05, 0.1])
+    third, first, second = read_trace(of_blocks(tmp_path / "trace.jsonl"))
+    assert [each.at_s for each in (third, first, second)] == pytest.approx([0, 0.05, 0.1])
     prompts = [first.prompt(0), second.prompt(1), third.prompt(2)]
     assert [len(prompt) for prompt in prompts] == [40, 44, 20]
     assert prompts[0][:32] == prompts[1][:32]
@@ -64,6 +64,9 @@ def test_a_prompt_without_blocks_is_of_its_own() -> None:
         ("[1]\n", "line 1 of"),
         ('{"timestamp": "soon", "prompt": "a"}\n', "line 1 of"),
         ('{"timestamp": NaN, "prompt": "a"}\n', "line 1 of"),
+        ('{"input_length": 1e999, "output_length": 1}\n', "line 1 of"),
+        ('{"input_length": 9, "block_size": 0}\n', "line 1 of"),
+        ('{"input_length": 9, "block_size": -16}\n', "line 1 of"),
     ],
 )
 def test_a_wrong_trace_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +68,15 @@ def read_trace(
         raise InvalidRequest(f"{path} is no text in UTF-8; a trace is JSON, a line each") from None
     if not found:
         raise InvalidRequest(f"{path} has no requests; a trace has one a line, in JSON")
+    first_s = min(request.at_s for request in found)  # a line is written when its request ends
+    found = [replace(request, at_s=request.at_s - first_s) for request in found]
     return sorted(found, key=lambda request: request.at_s)
 
 
 def _parsed(
     path: Path, lines: Iterable[str], block_len: int | None, most: int | None
 ) -> Iterator[TracedRequest]:
-    count, first = 0, None
+    count = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -83,9 +85,8 @@ def _parsed(
         try:
             entry = json.loads(line)
             at_s = float(entry.get("timestamp", 0)) / 1000
-            first = at_s if first is None else first
-            request = _request(entry, at_s - first, block_len)
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            request = _request(entry, at_s, block_len)
+        except (ArithmeticError, ValueError, TypeError, AttributeError, KeyError) as error:
             raise InvalidRequest(
                 f"line {number} of {path} is no request ({error!r}); give timestamp, input_length "
                 "and output_length, or a prompt, or messages"
@@ -102,6 +103,8 @@ def _request(entry: dict[str, Any], at_s: float, block_len: int | None) -> Trace
     if text:
         return TracedRequest(at_s=at_s, output_len=max(1, output_len), fields=text)
     traced_len = int(entry.get("block_size", PUBLIC_BLOCK_LEN))
+    if traced_len < 1:
+        raise ValueError("block_size")
     scale = (block_len or traced_len) / traced_len
     return TracedRequest(
         at_s=at_s,
