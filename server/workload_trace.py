@@ -1,7 +1,9 @@
 """Trace of the served requests, for `yaie bench replay`: lengths and hashed blocks, without text.
 
-A hash stands for a block and all tokens before it. Its key is random and ends with the process,
-so that equal prompts are recognized within one trace, and guessed texts cannot be looked up.
+A hash stands for a block and all tokens before it, among prompts that may share them: those of one
+API key and salt. Its key is random and ends with the process, so that equal prompts are recognized
+within one run, and guessed texts cannot be looked up. Times are those of the clock, in order over
+several runs of a server.
 """
 
 from __future__ import annotations
@@ -30,7 +32,6 @@ class WorkloadTrace:
 
     def __init__(self, path: str) -> None:
         self._key = secrets.token_bytes(32)
-        self._began = time.monotonic()
         try:
             self._file: TextIO | None = Path(path).expanduser().open("a", encoding="utf-8")
         except OSError as error:
@@ -42,7 +43,7 @@ class WorkloadTrace:
 
     def watch(self, generation: Generation) -> None:
         """Write the lines of a call once it has ended."""
-        at_ms = round((time.monotonic() - self._began) * 1000)
+        at_ms = round(time.time() * 1000)
         generation.at_close.append(lambda: self._write(at_ms, generation))
 
     def close(self) -> None:
@@ -61,7 +62,7 @@ class WorkloadTrace:
                     "timestamp": at_ms,
                     "input_length": len(ids),
                     "output_length": answer.usage.completion_tokens,
-                    "hash_ids": self._hashes(ids),
+                    "hash_ids": self._hashes(f"{request.owner}\0{request.cache_salt}", ids),
                     "block_size": BLOCK_LEN,
                 }
                 self._file.write(json.dumps(line) + "\n")
@@ -70,8 +71,9 @@ class WorkloadTrace:
             logger.warning("the workload trace ends here: %s", error)
             self.close()
 
-    def _hashes(self, ids: Sequence[int]) -> list[int]:
-        digest = hashlib.blake2b(key=self._key, digest_size=_HASH_BYTES)
+    def _hashes(self, namespace: str, ids: Sequence[int]) -> list[int]:
+        own_key = hashlib.blake2b(namespace.encode(), key=self._key, digest_size=32).digest()
+        digest = hashlib.blake2b(key=own_key, digest_size=_HASH_BYTES)
         hashes = []
         for first in range(0, len(ids), BLOCK_LEN):
             digest.update(array("q", ids[first : first + BLOCK_LEN]).tobytes())

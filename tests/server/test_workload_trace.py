@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,29 @@ def test_a_trace_has_lengths_and_equal_blocks_and_no_text(
     assert first["timestamp"] <= second["timestamp"] <= third["timestamp"]
     keys = {"timestamp", "input_length", "output_length", "hash_ids", "block_size"}
     assert all(set(line) == keys for line in (first, second, third, *pair))
+
+
+def test_prompts_of_another_namespace_share_no_hash(make_app: MakeApp, tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    http, _ = make_app(workload_trace=str(path), api_key="one,two")
+    for key, salt in (("one", None), ("two", None), ("one", "salt"), ("one", None)):
+        body = {"prompt": [3, 4, 5], "cache_salt": salt}
+        headers = {"Authorization": f"Bearer {key}"}
+        assert http.post("/v1/completions", json=body, headers=headers).status_code == 200
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    first, second, salted, again = [line["hash_ids"] for line in lines]
+    assert first == again
+    assert len({tuple(each) for each in (first, second, salted)}) == 3
+
+
+def test_a_later_run_of_a_server_has_later_times(make_app: MakeApp, tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    before = time.time() * 1000
+    for _ in range(2):
+        http, _ = make_app(workload_trace=str(path))
+        http.post("/v1/completions", json={"prompt": [3, 4, 5]})
+    times = [json.loads(line)["timestamp"] for line in path.read_text().splitlines()]
+    assert before - 1 <= times[0] <= times[1] <= time.time() * 1000 + 1
 
 
 def test_hashes_of_another_process_differ(make_app: MakeApp, tmp_path: Path) -> None:
