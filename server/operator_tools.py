@@ -121,18 +121,18 @@ class OperatorTools:
         task = asyncio.ensure_future(self._call(found, values))
         task.add_done_callback(self._ended)
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self._timeout_s) as limit:
                 result = await asyncio.shield(task)
             content = result if isinstance(result, str) else msgspec.json.encode(result).decode()
             return ToolResult(content)
-        except TimeoutError:
-            task.cancel()  # a thread goes on, and keeps its place until it ends
-            raise RequestTimedOut(
-                f"the tool {found.name!r} took longer than {self._timeout_s:g} s"
-            ) from None
         except ToolError as error:
             return ToolResult(str(error), is_error=True)
-        except Exception:
+        except Exception as error:
+            if isinstance(error, TimeoutError) and limit.expired():  # not one of the function's
+                task.cancel()  # a thread goes on, and keeps its place until it ends
+                raise RequestTimedOut(
+                    f"the tool {found.name!r} took longer than {self._timeout_s:g} s"
+                ) from None
             logger.exception("the tool %s failed", found.name)
             return ToolResult("the tool failed; the server's log has the reason", is_error=True)
 

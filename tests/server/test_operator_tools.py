@@ -40,12 +40,23 @@ def leak() -> str:
     raise RuntimeError("password 1234")
 
 
+def give_up() -> str:
+    raise TimeoutError("the station took 10 s")
+
+
 def wait() -> str:
     release.wait(10)
     return "done"
 
 
-TOOLS = [get_weather, OperatorTool(shout, name="loud", description="Shout."), fail, leak, wait]
+TOOLS = [
+    get_weather,
+    OperatorTool(shout, name="loud", description="Shout."),
+    fail,
+    leak,
+    give_up,
+    wait,
+]
 OFF = OperatorTool(shout, name="off", enabled=False)
 
 
@@ -77,8 +88,8 @@ def run(http: TestClient, name: str, arguments: object = None, **headers: str) -
 def test_tools_are_listed_with_their_schemas(serve: Callable[..., TestClient]) -> None:
     answer = serve().get("/v1/tools").json()
     names = [each["function"]["name"] for each in answer["data"]]
-    assert names == ["get_weather", "loud", "fail", "leak", "wait", "off"]
-    assert [each["enabled"] for each in answer["data"]] == [True] * 5 + [False]
+    assert names == ["get_weather", "loud", "fail", "leak", "give_up", "wait", "off"]
+    assert [each["enabled"] for each in answer["data"]] == [True] * 6 + [False]
     weather = answer["data"][0]["function"]
     assert weather["description"] == "Tell the weather."
     assert weather["parameters"]["required"] == ["city"]
@@ -156,6 +167,12 @@ def test_limits_of_time_and_number(serve: Callable[..., TestClient]) -> None:
     while run(http, "loud", {"text": "x"}).status_code == 429:
         pass
     assert run(http, "wait").json()["content"] == "done"
+
+
+def test_a_timeout_of_the_function_is_its_failure(serve: Callable[..., TestClient]) -> None:
+    answer = run(serve(), "give_up")
+    assert answer.status_code == 200
+    assert answer.json()["is_error"] is True
 
 
 def test_tools_can_be_switched_off(serve: Callable[..., TestClient]) -> None:
