@@ -40,6 +40,7 @@ from yaie.queries import (
     Query,
 )
 from yaie.text.tokenizer import Tokenizer
+from yaie.types import EngineState
 
 router = APIRouter(tags=["cache"])
 _CHAT = {"messages": [{"role": "user", "content": "What is a radix tree?"}]}
@@ -157,8 +158,8 @@ async def flush_cache(request: Request) -> Response:
 
 
 async def _of_loaded(service: Service, query: Query) -> list[tuple[ServedModel, Answer]]:
-    """Ask every loaded model; raise the error of a lone model that is not ready."""
-    loaded = [model for model in service.models.values() if model.is_resident]
+    """Ask every model that is ready; raise the error of the first model if all are unready."""
+    loaded = [each for each in service.models.values() if each.state is EngineState.READY]
     if not loaded:
         service.check_available(service.model())
     answers = await asyncio.gather(*(model.client.ask(query) for model in loaded))

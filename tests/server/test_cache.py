@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from server.cache.digests import RecentDigests, digest_of
 from server.schemas.cache import CacheBranches, CacheExplanation, CacheStats
 from server.schemas.chat import ChatBody
+from server.served_model import Residence
 from tests.server.conftest import MakeApp
 from yaie.errors import EngineDied
 
@@ -267,6 +268,15 @@ def test_numbers_of_the_cache(make_app: MakeApp) -> None:
     engine.tree.clear()
     (model,) = http.get("/v1/cache/stats").json()["data"]
     assert (model["num_namespaces"], model["num_remembered_branches"]) == (0, 1)
+
+
+def test_an_engine_that_is_not_made_yet_has_no_numbers(make_app: MakeApp) -> None:
+    http, _ = make_app()
+    (model,) = http.app.state.service.models.values()  # type: ignore[attr-defined]
+    model.residence, model._client = Residence.STARTING, None
+    answer = http.get("/v1/cache/stats")
+    assert answer.status_code == 503
+    assert answer.json()["error"]["code"] == "engine_starting"
 
 
 def test_the_flush_needs_the_admin_key(make_app: MakeApp) -> None:
