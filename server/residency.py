@@ -53,8 +53,10 @@ class Residency:
         """
         model.residence = Residence.STARTING
         async with self._lock:
+            began = self._clock()
             if len(self._models) == 1:
                 await model.load()
+                self._note_load(model, began)
                 return
             share, left = self._share(model), self.budget - self._held(but=model)
             if share > left:
@@ -69,6 +71,7 @@ class Residency:
                 await model.unload()
                 model.residence = Residence.STARTING
                 await model.load(left)
+            self._note_load(model, began)
 
     @contextlib.contextmanager
     def use(self, model: ServedModel) -> Iterator[None]:
@@ -152,10 +155,14 @@ class Residency:
                 raise error from failure
             self._errors.pop(model, None)
             model.num_loads += 1
-            model.loaded_at = self._clock()
-            model.load_s = model.loaded_at - began
+            self._note_load(model, began)
             logger.info("loaded %s in %.1f s", model.name, model.load_s)
-            self._check_idle_later(model, self._unload_idle_s)
+
+    def _note_load(self, model: ServedModel, began: float) -> None:
+        """Note the times of a load, and watch whether the model is used."""
+        model.loaded_at = model.last_used = self._clock()
+        model.load_s = model.loaded_at - began
+        self._check_idle_later(model, self._unload_idle_s)
 
     async def _load_within(self, model: ServedModel) -> None:
         """Make room for a model and load it; with its share first, then with the whole budget."""

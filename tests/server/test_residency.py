@@ -278,6 +278,15 @@ def test_a_model_without_requests_is_unloaded(tiny_model_dir: Path, tokenizer: T
         assert (first.config.num_slots, second.config.num_slots) == (None, INFO.num_slots)
 
 
+def test_models_loaded_at_the_start_are_unloaded_without_a_request(
+    tiny_model_dir: Path, tokenizer: Tokenizer
+) -> None:
+    with served(tiny_model_dir, tokenizer, unload_idle_s=0.05) as (http, made):
+        while {model["state"] for model in http.get("/stats").json()["models"]} != {"unloaded"}:
+            pass
+        assert {len(clients) for clients in made.values()} == {1}
+
+
 def test_models_by_name(tiny_model_dir: Path) -> None:
     app = create_app({"one": tiny_model_dir, "two": str(tiny_model_dir)})
     service: Service = app.state.service
