@@ -17,7 +17,7 @@ import requests
 pytestmark = pytest.mark.integration
 
 PROGRAM = """
-from yaie import ApiServer, LLM
+from yaie import ApiServer, LLM, SamplingParams
 
 class Own(ApiServer):
     async def on_startup(self):
@@ -29,7 +29,8 @@ class Own(ApiServer):
 if __name__ == "__main__":
     with LLM({model!r}, num_slots=600, threads=1) as llm:
         Own(llm).fire(port={port})
-        print("done", llm.generate("the")[0].finish_reason, flush=True)
+        own = SamplingParams(max_tokens=4, ignore_eos=True)
+        print("done", llm.generate("the", own)[0].finish_reason, flush=True)
 """
 Start = Callable[..., tuple[subprocess.Popen[str], str]]
 
@@ -73,7 +74,7 @@ def test_a_program_serves_its_engine_and_drains_at_a_signal(start: Start) -> Non
         with suppress(requests.ConnectionError):
             if requests.get(f"{url}/readiness", timeout=60).ok:
                 break
-    body = {"prompt": "the lazy dog", "max_tokens": 8}
+    body = {"prompt": "the lazy dog", "max_tokens": 8, "ignore_eos": True}
     answer = requests.post(f"{url}/v1/completions", json=body, timeout=60).json()
     assert answer["usage"]["completion_tokens"] == 8
     process.send_signal(signal.SIGTERM)
