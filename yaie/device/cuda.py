@@ -58,10 +58,13 @@ class CudaQueue:
         """See `DeviceQueue.capture`."""
         if self._graph_memory is None:
             self._graph_memory = torch.cuda.graph_pool_handle()
-        before = torch.cuda.memory_reserved(self.device)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.device(self.device), torch.cuda.graph(graph, pool=self._graph_memory):
-            program()
+        with torch.cuda.device(self.device):
+            torch.cuda.synchronize()
+            torch.cuda.empty_cache()  # a capture begins so; its free blocks are no part of it
+            before = torch.cuda.memory_reserved(self.device)
+            with torch.cuda.graph(graph, pool=self._graph_memory):
+                program()
         return CudaGraph(graph, torch.cuda.memory_reserved(self.device) - before)
 
 
