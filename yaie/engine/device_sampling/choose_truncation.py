@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from dataclasses import replace
 
 import torch
 
@@ -12,10 +13,8 @@ from yaie.engine.device_sampling.truncation import Limits, PlainTruncation, Trun
 
 log = logging.getLogger(__name__)
 
-_VOCAB_SIZE = 5000  # of the first launch: several blocks
 
-
-def choose_truncation(device: torch.device) -> Truncation:
+def choose_truncation(device: torch.device, vocab_size: int) -> Truncation:
     """Return Triton's truncation on a CUDA device where it works, else that of torch."""
     if device.type != "cuda":
         return PlainTruncation()
@@ -24,31 +23,34 @@ def choose_truncation(device: torch.device) -> Truncation:
         try:
             from yaie.engine.device_sampling.truncation_launch import TritonTruncation
 
-            return checked(TritonTruncation(), device)
+            return checked(TritonTruncation(), device, vocab_size)
         except Exception as error:  # Triton's: no compiler, an unknown device
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
     log.warning("torch truncates distributions, slower: %s", reason)
     return PlainTruncation()
 
 
-def checked(truncation: Truncation, device: torch.device) -> Truncation:
+def checked(truncation: Truncation, device: torch.device, vocab_size: int) -> Truncation:
     """Return a truncation that keeps the tokens that torch keeps, of rows with ties.
 
-    Raises `ValueError` if it keeps others, and whatever the launch raises.
+    Every variant of the kernel is launched, so that requests wait for no compiler. Raises
+    `ValueError` if one keeps other tokens, and the errors of the launches.
     """
-    scaled, limits = _first_rows(device)
-    expected, found = scaled.clone(), scaled.clone()
-    PlainTruncation().truncate(expected, torch.empty_like(scaled), limits)
-    truncation.truncate(found, torch.empty_like(scaled), limits)
-    if not torch.equal(found, expected):
-        raise ValueError(f"the {truncation.name} kernel keeps other tokens than torch")
+    scaled, limits = _first_rows(device, vocab_size)
+    for has_top_k, has_top_p in ((True, True), (True, False), (False, True), (False, False)):
+        used = replace(limits, has_top_k=has_top_k, has_top_p=has_top_p)
+        expected, found = scaled.clone(), scaled.clone()
+        PlainTruncation().truncate(expected, torch.empty_like(scaled), used)
+        truncation.truncate(found, torch.empty_like(scaled), used)
+        if not torch.equal(found, expected):
+            raise ValueError(f"the {truncation.name} kernel keeps other tokens than torch")
     return truncation
 
 
-def _first_rows(device: torch.device) -> tuple[torch.Tensor, Limits]:
+def _first_rows(device: torch.device, vocab_size: int) -> tuple[torch.Tensor, Limits]:
     """Return rows [4, vocab], each under limits of its own."""
     generator = torch.Generator().manual_seed(0)
-    logits = torch.randn(4, _VOCAB_SIZE, generator=generator).mul_(30).round_().div_(8)
+    logits = torch.randn(4, vocab_size, generator=generator).mul_(30).round_().div_(8)
     scaled = (logits - logits.amax(dim=-1, keepdim=True)).to(device)
 
     def column(values: list[float], dtype: torch.dtype) -> torch.Tensor:
@@ -56,7 +58,7 @@ def _first_rows(device: torch.device) -> tuple[torch.Tensor, Limits]:
 
     limits = Limits(
         column([-math.inf, -math.inf, -6.0, -math.inf], torch.float32),
-        column([50, _VOCAB_SIZE, 2000, _VOCAB_SIZE], torch.int64),
+        column([50, vocab_size, 2000, vocab_size], torch.int64),
         column([math.inf, 0.9, 0.7, math.inf], torch.float64),
         has_min_p=True,
         has_top_k=True,

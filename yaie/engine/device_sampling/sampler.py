@@ -65,7 +65,7 @@ class DeviceSampler:
         self._vocab_size = vocab_size
         self._queue = queue
         self._rules = tuple(rules)
-        self._truncation = truncation or choose_truncation(queue.device)
+        self._truncation = truncation or choose_truncation(queue.device, vocab_size)
         self._reader = DemandReader(self._rules, vocab_size)
         self._idle: dict[Shape, list[Program]] = {}  # the shape used last is the last
         self.num_captured = 0
