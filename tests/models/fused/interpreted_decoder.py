@@ -17,14 +17,18 @@ from yaie.config import EngineConfig
 from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.models.fused.launch import TritonOperations
 from yaie.models.loader import load_model
-from yaie.models.native.agreement import comparison_plan
+from yaie.models.native.agreement import TOLERANCE_OF_EXPERTS, comparison_plan
 
 KINDS = [kind.split(":") for kind in os.environ.get("FUSED_KINDS", "qwen3:bfloat16").split(",")]
 
 
 def small_executor(name: str, folder: Path, **settings: str) -> TransformersExecutor:
     case = next(case for case in CASES if case.name == name)
-    case = replace(case, settings={**case.settings, "num_hidden_layers": 2})
+    settings_of_two = {**case.settings, "num_hidden_layers": 2}
+    if "layer_types" in case.settings:
+        first, *_, last = case.settings["layer_types"]
+        settings_of_two["layer_types"] = [first, last]
+    case = replace(case, settings=settings_of_two)
     save(case, case.build(), folder)
     return executor_of(load_model(EngineConfig(model=str(folder), num_slots=64, **settings)))  # type: ignore[arg-type]
 
@@ -41,6 +45,9 @@ def test_equals_transformers(name: str, dtype: str, tmp_path: Path) -> None:
         tensor.fill_(torch.nan)
     found = executor.execute(plan)
     error = float((found - expected).norm() / expected.norm())
-    assert error < (1e-5 if dtype == "float32" else 0.05)
+    has_experts = any("experts" in part for part, _ in executor.loaded.model.named_modules())
+    # A rounding may send a row to another expert; float32 shows the arithmetic.
+    rounded = TOLERANCE_OF_EXPERTS if has_experts else 0.05
+    assert error < (1e-5 if dtype == "float32" else rounded)
     for mine, before in zip(executor.pool.tensors(), pool, strict=True):
         assert torch.equal(mine[plan.slots], before[plan.slots])
