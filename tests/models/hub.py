@@ -9,7 +9,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pytest
+from huggingface_hub import constants
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def use_offline_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Use an empty cache of the hub without a network, and return its folder."""
+    folder = tmp_path / "hub"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.chdir(tmp_path)
+    return folder
 
 
 class LocalHub:

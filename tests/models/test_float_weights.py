@@ -227,15 +227,20 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("change", "reason"), CHANGES)
-def test_damaged_weights_are_named(change: Any, reason: str, tmp_path: Path) -> None:
-    stored, _ = write_twins(CASE["llama"], UNEVEN.write, UNEVEN.config, tmp_path)
+def expect_damage(stored: Path, change: Any, reason: str) -> None:
+    """Change the tensors of a checkpoint, and require that its load names the damage."""
     tensors = load_file(stored / "model.safetensors")
     change(tensors)
     save_file(tensors, stored / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ModelUnsupported, match=reason) as refused:
         load(stored)
     assert refused.value.code == "model_damaged"
+
+
+@pytest.mark.parametrize(("change", "reason"), CHANGES)
+def test_damaged_weights_are_named(change: Any, reason: str, tmp_path: Path) -> None:
+    stored, _ = write_twins(CASE["llama"], UNEVEN.write, UNEVEN.config, tmp_path)
+    expect_damage(stored, change, reason)
 
 
 @pytest.mark.parametrize(

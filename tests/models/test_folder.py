@@ -14,7 +14,7 @@ import pytest
 from huggingface_hub import constants
 
 from tests.models.folders import edit_json
-from tests.models.hub import COMMIT, LocalHub
+from tests.models.hub import COMMIT, LocalHub, use_offline_cache
 from yaie.errors import ModelNotFound, ModelUnsupported
 from yaie.models.checkpoint import read_checkpoint, read_config
 from yaie.models.folder import (
@@ -30,11 +30,7 @@ from yaie.models.folder_process import find_folder
 @pytest.fixture(autouse=True)
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Use an empty cache of the hub, and no network."""
-    folder = tmp_path / "hub"
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.chdir(tmp_path)
-    return folder
+    return use_offline_cache(monkeypatch, tmp_path)
 
 
 def put_in_cache(cache: Path, repository: str, folder: Path) -> Path:

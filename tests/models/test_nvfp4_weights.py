@@ -17,7 +17,7 @@ from tests.conformance.wrapped import WRAPPED
 from tests.conformance.zoo import CASES
 from tests.models.float_files import BLOCK, E4M3_MOST, LEVELS, MODELOPT, Float8, write_twins
 from tests.models.folders import edit_json
-from tests.models.test_float_weights import assert_same, load
+from tests.models.test_float_weights import assert_same, expect_damage, load
 from yaie.cli.models import inspect_model
 from yaie.errors import ModelUnsupported
 from yaie.models.quantization.formats import stored_quantization
@@ -217,12 +217,7 @@ CHANGES: list[tuple[Callable[[dict[str, torch.Tensor]], Any], str]] = [
 @pytest.mark.parametrize(("change", "reason"), CHANGES)
 def test_damaged_weights_are_named(change: Any, reason: str, tmp_path: Path) -> None:
     stored, _ = write_twins(CASE["llama"], OF_MODELOPT.write, OF_MODELOPT.config, tmp_path)
-    tensors = load_file(stored / "model.safetensors")
-    change(tensors)
-    save_file(tensors, stored / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(ModelUnsupported, match=reason) as refused:
-        load(stored)
-    assert refused.value.code == "model_damaged"
+    expect_damage(stored, change, reason)
 
 
 def test_a_tensor_scale_of_zero_is_damage(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub import constants
 
 from tests.models.folders import edit_json
-from tests.models.hub import COMMIT, LocalHub
+from tests.models.hub import COMMIT, LocalHub, use_offline_cache
 from tests.models.test_folder import resolve_elsewhere
 from yaie import LLM
 from yaie.cli.main import run_command_line
@@ -28,11 +28,7 @@ NAME = "someone/small-llama"
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Use a cache of one's own, offline."""
-    folder = tmp_path / "hub"
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    monkeypatch.chdir(tmp_path)
-    return folder
+    return use_offline_cache(monkeypatch, tmp_path)
 
 
 def add(cache: Path, folder: Path, commit: str, *names: str, context: int = 512) -> Path:

@@ -108,8 +108,8 @@ def test_a_seed_gives_the_tokens_of_the_cpu() -> None:
     assert sampled(sampler, logits, 5) == sampled(Sampler(3000), logits, 5)
 
 
-_library = torch.library.Library("yaie_tests", "DEF")  # the device records operations of torch
-_library.define(
+_operations = torch.library.Library("yaie_tests", "DEF")  # the double records operations
+_operations.define(
     "truncate(Tensor(a!) scaled, Tensor(b!) spare, Tensor least, Tensor num_kept, Tensor shares, "
     "bool[] flags) -> (Tensor(a!), Tensor(b!))"
 )
@@ -123,7 +123,7 @@ def _truncate(
     return scaled, spare
 
 
-_library.impl("truncate", _truncate, "CPU")
+_operations.impl("truncate", _truncate, "CPU")
 
 
 class OnTheDevice:
