@@ -14,7 +14,6 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from importlib.metadata import version
 from os import PathLike
 from typing import Any
 
@@ -59,6 +58,7 @@ from yaie.config import (
     unknown_variables,
 )
 from yaie.errors import ConfigError, InvalidRequest, YaieError
+from yaie.own_version import read_version
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ def create_app(
     app = FastAPI(
         title=settings.server_name,
         description=settings.server_description,
-        version=version("yaie"),
+        version=read_version(),
         lifespan=_lifespan,
         redirect_slashes=False,
         docs_url=None,  # FastAPI's page loads its scripts from another host; see routes/docs.py

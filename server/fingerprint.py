@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from importlib.metadata import version
 
 import msgspec
 
+from yaie.own_version import read_version
 from yaie.types import EngineInfo
 
 _SETTINGS = (
@@ -17,5 +17,5 @@ _SETTINGS = (
 
 def fingerprint(info: EngineInfo) -> str:
     """Return `system_fingerprint`: equal for equal model, version and settings."""
-    facts = [version("yaie"), *(getattr(info, name) for name in _SETTINGS)]
+    facts = [read_version(), *(getattr(info, name) for name in _SETTINGS)]
     return "fp_" + hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:12]

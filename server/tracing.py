@@ -14,7 +14,6 @@ import os
 import threading
 import time
 from collections.abc import Collection, Iterator
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
@@ -23,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.errors import route_path
 from server.response_cache import Replay
 from yaie.errors import ConfigError, YaieError
+from yaie.own_version import read_version
 from yaie.server_config import ServerConfig
 from yaie.types import SAMPLING_FIELDS, SamplingParams
 
@@ -81,12 +81,12 @@ class Tracing:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
         named = "service.name" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
-        facts = {"service.version": version("yaie")}
+        facts = {"service.version": read_version()}
         if not named and not os.environ.get("OTEL_SERVICE_NAME"):
             facts["service.name"] = "yaie"
         self._provider = TracerProvider(resource=Resource.create(facts), shutdown_on_exit=False)
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
-        self._tracer = self._provider.get_tracer("yaie", version("yaie"))
+        self._tracer = self._provider.get_tracer("yaie", read_version())
 
     def begin(self, scope: Scope) -> RequestTrace:
         """Begin the trace of an HTTP request, below the span that its `traceparent` names."""

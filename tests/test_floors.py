@@ -32,6 +32,7 @@ FLOORS = {
     "yaie.queries": 0,
     "yaie.tenants": 0,
     "yaie.model_list": 0,
+    "yaie.own_version": 0,
     "yaie.process": 0,
     "yaie.text": 1,
     "yaie.kvcache": 2,

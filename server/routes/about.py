@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from importlib.metadata import version
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from server.schemas.operation import AboutAnswer, VersionAnswer
+from yaie.own_version import read_version
 
 router = APIRouter(tags=["about"])
 
@@ -59,7 +59,7 @@ async def about(request: Request) -> Response:
     described = request.app.description or _DESCRIPTION
     links = {name: root + path for name, (path, _) in _LINKS.items()}
     if "text/html" not in request.headers.get("accept", ""):
-        answer = AboutAnswer(version=version("yaie"), description=described, links=links)
+        answer = AboutAnswer(version=read_version(), description=described, links=links)
         return JSONResponse(answer.model_dump(), headers={"Vary": "Accept"})
     items = "\n".join(
         f'<li><a href="{escape(links[name])}">{path}</a>: {meaning}</li>'
@@ -67,7 +67,7 @@ async def about(request: Request) -> Response:
     )
     page = _PAGE.format(
         name=escape(request.app.title),
-        version=version("yaie"),
+        version=read_version(),
         description=escape(described),
         links=items,
     )
@@ -78,4 +78,4 @@ async def about(request: Request) -> Response:
 @router.get("/version", responses={200: {"model": VersionAnswer}})
 async def get_version(request: Request) -> Response:
     """Return the version of the server."""
-    return JSONResponse({"version": version("yaie")})
+    return JSONResponse({"version": read_version()})

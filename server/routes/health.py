@@ -6,7 +6,6 @@ Load balancers and monitors use HEAD too.
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -17,6 +16,7 @@ from server.schemas.operation import StateAnswer, StatsAnswer
 from server.served_model import ServedModel
 from server.service import Service
 from yaie.errors import EngineUnavailable
+from yaie.own_version import read_version
 from yaie.stats import EngineStats
 from yaie.tenants import tenant_digest
 from yaie.types import EngineState
@@ -39,7 +39,7 @@ def _state_json(service: Service) -> dict[str, Any]:
         "reason": service.state_reason,
         "model": model.name,
         "restarts": service.num_restarts,
-        "version": version("yaie"),
+        "version": read_version(),
         "uptime_s": int(service.rate.uptime_s),
         "active_requests": len(service.active),
         "num_running": service.num_running,

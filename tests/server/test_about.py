@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from server.schemas.models import ModelCard
 from tests.server.conftest import MakeApp
 from tests.server.scripted_client import ScriptedClient
 from yaie.config import Settings
+from yaie.own_version import read_version
 from yaie.types import EngineState
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -38,7 +38,7 @@ def test_links_of_the_front_page_have_the_prefix(http: TestClient) -> None:
 def test_the_version_is_the_applications(http: TestClient) -> None:
     app: Any = http.app
     assert http.get("/version").json() == {"version": app.version}
-    assert app.version == version("yaie")
+    assert app.version == read_version()
     assert http.get("/openapi.json").json()["info"]["version"] == app.version
 
 

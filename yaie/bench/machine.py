@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from yaie.kernels import instruction_sets
+from yaie.own_version import read_version
 
 
 def describe_machine() -> dict[str, Any]:
@@ -23,7 +23,7 @@ def describe_machine() -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "yaie": version("yaie"),
+        "yaie": read_version(),
     }
 
 

@@ -1,10 +1,10 @@
-"""`yaie version`: the version of the installed package."""
+"""`yaie version`: the version of this package."""
 
 from __future__ import annotations
 
-from importlib.metadata import version as installed_version
+from yaie.own_version import read_version
 
 
 def version() -> None:
     """Show the version of YAIE."""
-    print(f"yaie {installed_version('yaie')}")
+    print(f"yaie {read_version()}")

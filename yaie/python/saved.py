@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from yaie.config import ENGINE_SETTINGS, EngineConfig
 from yaie.errors import ConfigError
+from yaie.own_version import read_version
 from yaie.python.warm_up import WarmupConfig
 
 FILE = "yaie-engine.json"
@@ -36,7 +36,7 @@ class SavedEngine:
             settings["model"] = str(Path(self.config.model).resolve())
         contents = {
             "format": FORMAT,
-            "yaie": version("yaie"),
+            "yaie": read_version(),
             "settings": settings,
             "tokenizer": self.tokenizer,
             "warm_ups": [asdict(each) for each in self.warm_ups],
