@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ _WARM_UP_STEPS = 8
 _names = itertools.count()
 
 
+class SequenceEnded(RuntimeError):
+    """A sequence of a run ended early, so that the run has no figure."""
+
+
 def decode(core: EngineCore, batch: int, shared: int, own: int, steps: int) -> dict[str, Any]:
     """Time `steps` decode steps of `batch` sequences with `shared` + `own` tokens of prompt each.
 
@@ -26,22 +31,17 @@ def decode(core: EngineCore, batch: int, shared: int, own: int, steps: int) -> d
     the chosen methods of attention with their estimate.
     """
     room = steps + 2 * _WARM_UP_STEPS
-    names = _add_prompts(core, _prompts(core, batch, shared, own), [room] * batch)
-    _step_until_decoding(core, batch)
-    for _ in range(_WARM_UP_STEPS):
-        core.step()
-    before = core.stats
     times = []
-    for _ in range(steps):
-        _synchronize(core)
-        began = time.perf_counter()
-        core.step()
-        _synchronize(core)
-        times.append(time.perf_counter() - began)
-    after = core.stats
-    for name in names:
-        core.abort(name)
-    core.step()
+    with _added(core, _prompts(core, batch, shared, own), [room] * batch):
+        _step_until_decoding(core, batch)
+        before = core.stats
+        for _ in range(steps):
+            _synchronize(core)
+            began = time.perf_counter()
+            _step(core)
+            _synchronize(core)
+            times.append(time.perf_counter() - began)
+        after = core.stats
     read = after.kv_tokens_read - before.kv_tokens_read
     return {
         "batch": batch,
@@ -81,13 +81,13 @@ def prefill(core: EngineCore, tokens: int, repeats: int) -> dict[str, Any]:
     """Time single prompts of `tokens` new tokens up to their first token."""
     times = []
     for _ in range(repeats + 1):  # the first is a warm-up
-        _add_prompts(core, _prompts(core, 1, 0, tokens), [1])
-        _synchronize(core)
-        began = time.perf_counter()
-        while core.has_work:
-            core.step()
-        _synchronize(core)
-        times.append(time.perf_counter() - began)
+        with _added(core, _prompts(core, 1, 0, tokens), [1]):
+            _synchronize(core)
+            began = time.perf_counter()
+            while core.has_work:
+                _step(core)
+            _synchronize(core)
+            times.append(time.perf_counter() - began)
     median = statistics.median(times[1:])
     return {
         "tokens": tokens,
@@ -104,11 +104,11 @@ def offline(core: EngineCore, sequences: int, shortest: int, longest: int) -> di
     before = core.stats
     _synchronize(core)
     began = time.perf_counter()
-    _add_prompts(core, prompts, [int(length) for length in output_lengths])
-    while core.has_work:
-        core.step()
-    _synchronize(core)
-    elapsed = time.perf_counter() - began
+    with _added(core, prompts, [int(length) for length in output_lengths]):
+        while core.has_work:
+            _step(core)
+        _synchronize(core)
+        elapsed = time.perf_counter() - began
     after = core.stats
     return {
         "sequences": sequences,
@@ -123,19 +123,9 @@ def offline(core: EngineCore, sequences: int, shortest: int, longest: int) -> di
 
 def traced(core: EngineCore, batch: int, own: int, run: Callable[[Callable[[], None]], Any]) -> Any:
     """Call `run` with a function that computes one decode step of `batch` sequences."""
-    names = _add_prompts(core, _prompts(core, batch, 0, own), [own] * batch)
-    _step_until_decoding(core, batch)
-    for _ in range(_WARM_UP_STEPS):
-        core.step()
-
-    def step() -> None:
-        core.step()
-
-    found = run(step)
-    for name in names:
-        core.abort(name)
-    core.step()
-    return found
+    with _added(core, _prompts(core, batch, 0, own), [own] * batch):
+        _step_until_decoding(core, batch)
+        return run(lambda: _step(core))
 
 
 def _prompts(core: EngineCore, batch: int, shared: int, own: int) -> list[tuple[int, ...]]:
@@ -145,21 +135,41 @@ def _prompts(core: EngineCore, batch: int, shared: int, own: int) -> list[tuple[
     return [(*head, *rng.integers(low, high, own).tolist()) for _ in range(batch)]
 
 
-def _add_prompts(core: EngineCore, prompts: list[tuple[int, ...]], lengths: list[int]) -> list[str]:
-    names = []
-    for prompt, length in zip(prompts, lengths, strict=True):
-        name = f"gpu-{next(_names)}"
-        sampling = SamplingParams(max_tokens=length, temperature=0.0, ignore_eos=True)
-        core.add(GenerationRequest(request_id=name, prompt_token_ids=prompt, sampling=sampling))
-        names.append(name)
-    return names
+@contextmanager
+def _added(core: EngineCore, prompts: list[tuple[int, ...]], lengths: list[int]) -> Iterator[None]:
+    """Add a sequence for each prompt; at the end abort those that are left."""
+    names = [f"gpu-{next(_names)}" for _ in prompts]
+    try:
+        for name, prompt, length in zip(names, prompts, lengths, strict=True):
+            sampling = SamplingParams(max_tokens=length, temperature=0.0, ignore_eos=True)
+            core.add(GenerationRequest(request_id=name, prompt_token_ids=prompt, sampling=sampling))
+        yield
+    finally:
+        for name in names:
+            core.abort(name)
+        core.step()  # reports the aborted ones
 
 
 def _step_until_decoding(core: EngineCore, batch: int) -> None:
-    """Step until every sequence has its first token."""
+    """Step until every sequence has its first token, and some steps more."""
     started = core.stats.num_started + batch
     while core.stats.num_started < started:
-        core.step()
+        if not core.has_work:
+            raise SequenceEnded(
+                f"{started - core.stats.num_started} of {batch} sequences have no first token, "
+                "and the engine has no work left; its log has the reason"
+            )
+        _step(core)
+    for _ in range(_WARM_UP_STEPS):
+        _step(core)
+
+
+def _step(core: EngineCore) -> None:
+    """Compute a step. Raises `SequenceEnded` if it ended a sequence before its last token."""
+    ended = [delta for delta in core.step() if delta.finish_reason not in (None, "length")]
+    if ended:
+        failures = {each.error.message if each.error else each.finish_reason for each in ended}
+        raise SequenceEnded(f"{len(ended)} sequences ended early: {', '.join(map(str, failures))}")
 
 
 def _synchronize(core: EngineCore) -> None:
