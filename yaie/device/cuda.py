@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,8 @@ class CudaQueue:
         self.device = device
         # Graphs run one after the other and so share the memory of their intermediate results.
         self._graph_memory: Any = None
+        self._capture_stream: Any = None
+        self._failed: list[torch.cuda.CUDAGraph] = []
 
     def memory(self) -> DeviceMemory:
         """See `DeviceQueue.memory`."""
@@ -55,17 +58,59 @@ class CudaQueue:
         return CudaMark(self.device)
 
     def capture(self, program: Callable[[], None]) -> CudaGraph:
-        """See `DeviceQueue.capture`."""
-        if self._graph_memory is None:
-            self._graph_memory = torch.cuda.graph_pool_handle()
+        """See `DeviceQueue.capture`.
+
+        Waits for nothing and frees nothing: memory that torch keeps unused stays unavailable to
+        the capture. Other threads may allocate meanwhile.
+
+        Raises the program's error if there is one, else the error that invalidated the capture.
+        Either way the current stream and later captures are as before.
+        """
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.device(self.device):
-            torch.cuda.synchronize()
-            torch.cuda.empty_cache()  # a capture begins so; its free blocks are no part of it
+            if self._graph_memory is None:
+                self._graph_memory = torch.cuda.graph_pool_handle()
+            if self._capture_stream is None:
+                self._capture_stream = torch.cuda.Stream(  # type: ignore[no-untyped-call]
+                    self.device
+                )
             before = torch.cuda.memory_reserved(self.device)
-            with torch.cuda.graph(graph, pool=self._graph_memory):
-                program()
+            # Not `torch.cuda.graph`, which stays on its stream if the capture is invalid.
+            with torch.cuda.stream(self._capture_stream):
+                try:
+                    graph.capture_begin(pool=self._graph_memory, capture_error_mode="thread_local")
+                    _run_and_end(graph, program)
+                except BaseException:
+                    self._give_up(graph)
+                    raise
         return CudaGraph(graph, torch.cuda.memory_reserved(self.device) - before)
+
+    def _give_up(self, graph: torch.cuda.CUDAGraph) -> None:
+        """Leave the memory of a failed capture behind, so that the next one takes its own.
+
+        torch ends an invalid capture without telling its allocator, which then refuses to record
+        into the same memory, and to free any.
+        """
+        pool, self._graph_memory = self._graph_memory, None
+        index = torch.cuda.current_device()
+        try:
+            torch._C._cuda_endAllocateToPool(index, pool)
+        except RuntimeError:
+            return  # the capture was valid up to its end, and its memory goes with the graph
+        torch._C._cuda_releasePool(index, pool)
+        self._failed.append(graph)  # the allocator may still hold a function that reads it
+
+
+def _run_and_end(graph: torch.cuda.CUDAGraph, program: Callable[[], None]) -> None:
+    """Run a program under a capture and end the capture; the program's error comes first."""
+    try:
+        program()
+    except BaseException:
+        # An invalid capture fails again here, with an error that says less.
+        with contextlib.suppress(RuntimeError):
+            graph.capture_end()
+        raise
+    graph.capture_end()
 
 
 class CudaMark:

@@ -66,9 +66,10 @@ class DeviceQueue(Protocol):
         """Mark the place after everything launched so far."""
 
     def capture(self, program: Callable[[], None]) -> Graph:
-        """Capture the operations that `program` launches, without running them.
+        """Capture the operations that `program` launches, without running them or waiting.
 
-        `program` must have run before: its first run may allocate and compile.
+        `program` must have run before: its first run may allocate and compile. Raises the error of
+        the program, or of the capture; the queue is then as before.
         """
 
 

@@ -23,7 +23,7 @@ from yaie.device.buckets import buckets_up_to
 from yaie.device.packed import Field, Upload
 from yaie.device.queue import DeviceQueue, Graph
 from yaie.engine.batch import Batch, PooledModel, RowTensors, row_slots
-from yaie.models.memory import is_out_of_memory
+from yaie.models.memory import is_out_of_memory, release_unused
 
 log = logging.getLogger(__name__)
 
@@ -78,6 +78,7 @@ class DecodeGraphs:
             chooser, backends = backend.chooser, backend.capturable
         else:
             backends = {"decode": backend}
+        release_unused(queue.device)  # captures have memory of their own
         maker = _StepMaker(model, queue, forward)
         sizes = buckets_up_to(min(max_rows, MOST_ROWS))
         steps = {method: maker.steps(each, sizes) for method, each in backends.items()}
@@ -134,13 +135,14 @@ class _StepMaker:
                 step = _CapturedStep(size, static, self._model, self._queue, self._forward)
                 self._logits = step.capture(one_row_plan(spare_slot), self._logits)
                 steps.append(step)
+                continue
             except Exception as error:
-                if is_out_of_memory(error):
-                    log.warning("decode steps of %d rows are not captured: %s", size, error)
-                    continue
-                # Such as a forward that reads values of the device on the host.
-                log.warning("decode steps cannot be captured and run slower: %s", error)
-                return []
+                if not is_out_of_memory(error):
+                    # Such as a forward that reads values of the device on the host.
+                    log.warning("decode steps cannot be captured and run slower: %s", error)
+                    return []
+                log.warning("decode steps of %d rows are not captured: %s", size, error)
+            release_unused(self._queue.device)  # here the error and its tensors are gone
         return steps[::-1]
 
 
@@ -176,7 +178,8 @@ class _CapturedStep:
         if logits is None or len(logits) < self.size:
             logits = torch.empty_like(computed)
         self._logits = logits[: self.size]
-        del computed  # its memory serves the capture
+        del computed  # its memory serves the steps that run eagerly
+        self._queue.mark().wait()  # an error of the first run is no error of the capture
         self._graph = self._queue.capture(self._run)
         self.nbytes = self._graph.nbytes
         return logits
