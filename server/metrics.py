@@ -32,6 +32,7 @@ _INFO_LABELS = (
     "kv_dtype",
     "device",
     "attention_backend",
+    "truncation_kernel",
     "policy",
     "eviction",
 )
@@ -246,7 +247,7 @@ class _EngineCollector(Collector):
         )
         for labels, info, each in described:
             warm_up.add_metric(labels, info.warm_up_s)
-            about.add_metric([str(getattr(info, name)) for name in _INFO_LABELS], 1.0)
+            about.add_metric([str(getattr(info, name) or "") for name in _INFO_LABELS], 1.0)
             slots.add_metric(labels, info.num_slots)
             share.add_metric(labels, each.stats.num_live_slots / max(1, info.num_slots))
         yield from (about, slots, share, warm_up)

@@ -275,6 +275,9 @@ class EngineInfo:
     kv_dtype: str  # of the pool
     device: str
     attention_backend: str
+    # What keeps the tokens of top_k, top_p and min_p on a GPU: "triton", "torch", which is slower
+    # and only serves where the kernel cannot, or None on a CPU.
+    truncation_kernel: str | None = None
     execution: str = "transformers"  # executor of the layers, or "native" or "fused"
     exact: bool = False  # batch-invariant: logits have the same bits in any batch, cold or warm
     graph_sizes: tuple[int, ...] = ()  # rows of captured decode steps

@@ -18,6 +18,10 @@ from yaie.errors import YaieError
 class TokenSampler(Protocol):
     """The sampler of one model. A seed gives the same tokens with each of them."""
 
+    @property
+    def truncation_kernel(self) -> str | None:
+        """Name of the device's truncation, as in `EngineInfo.truncation_kernel`."""
+
     def sample(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[SampledToken | YaieError]:
         """Return one result per task, in order, from `logits` [rows, vocab] on the device.
 

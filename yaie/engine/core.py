@@ -86,7 +86,7 @@ class EngineCore:
             weights=config.weights,
             aging=config.priority_aging,
         )
-        self.info = describe_engine(config, executor)
+        self.info = describe_engine(config, executor, self._sampler)
         self._expected = ExpectedPrompts(
             self._tree, executor, self.scheduler.stats, config.max_step_rows
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from yaie.config import EngineConfig
+from yaie.engine.choose_sampler import TokenSampler
 from yaie.engine.executor import Executor
 from yaie.types import EngineInfo
 
 
-def describe_engine(config: EngineConfig, executor: Executor) -> EngineInfo:
+def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSampler) -> EngineInfo:
     """Return what a ready engine reports of itself to clients."""
     loaded = executor.loaded
     metadata = loaded.metadata
@@ -21,6 +22,7 @@ def describe_engine(config: EngineConfig, executor: Executor) -> EngineInfo:
         kv_dtype=metadata.kv_dtype,
         device=str(loaded.device),
         attention_backend=executor.attention_backend,
+        truncation_kernel=sampler.truncation_kernel,
         execution=executor.name,
         exact=config.exact,
         graph_sizes=graphs.sizes if graphs else (),

@@ -61,6 +61,8 @@ class _Routes:
 class Sampler:
     """The sampler of one model, in the kernel library or in torch."""
 
+    truncation_kernel = None  # of devices
+
     def __init__(
         self,
         vocab_size: int,

@@ -77,7 +77,7 @@ def test_torch_keeps_the_tokens_of_the_cpus_sampler(batch: Rows) -> None:
 
 
 def test_a_cpu_truncates_by_torch() -> None:
-    assert choose_truncation(CPU, 5000).name == "plain"
+    assert choose_truncation(CPU, 5000).name == "torch"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_failing_kernel_is_left_out(
     monkeypatch.setattr(choosing, "obstacle", lambda: None)
     monkeypatch.setitem(sys.modules, LAUNCHES, SimpleNamespace(TritonTruncation=kernel))
     monkeypatch.setattr(choosing, "checked", lambda found, *_: checked(found, CPU, 5000))
-    assert choose_truncation(CUDA, 5000).name == "plain"
+    assert choose_truncation(CUDA, 5000).name == "torch"
     assert why in caplog.text and "much more" not in caplog.text
 
 
@@ -109,7 +109,7 @@ def test_without_triton_torch_truncates(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(choosing, "obstacle", lambda: "Triton is not installed; pip install it")
-    assert choose_truncation(CUDA, 5000).name == "plain"
+    assert choose_truncation(CUDA, 5000).name == "torch"
     assert "Triton is not installed" in caplog.text
 
 

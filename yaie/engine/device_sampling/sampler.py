@@ -70,6 +70,11 @@ class DeviceSampler:
         self._idle: dict[Shape, list[Program]] = {}  # the shape used last is the last
         self.num_captured = 0
 
+    @property
+    def truncation_kernel(self) -> str:
+        """See `TokenSampler.truncation_kernel`."""
+        return self._truncation.name
+
     @torch.inference_mode()
     def sample(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[SampledToken | YaieError]:
         """See `TokenSampler.sample`."""

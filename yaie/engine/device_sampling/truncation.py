@@ -33,7 +33,7 @@ class Limits:
 class Truncation(Protocol):
     """Truncation of many rows on a device. It launches work, and waits for nothing."""
 
-    name: str
+    name: str  # as in `EngineInfo.truncation_kernel`
 
     def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
         """Set the logits that the limits drop to minus infinity, in place.
@@ -46,7 +46,7 @@ class Truncation(Protocol):
 class PlainTruncation:
     """Truncation by hundreds of torch calls. Implements `Truncation`."""
 
-    name = "plain"
+    name = "torch"
 
     def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
         """See `Truncation.truncate`."""
