@@ -96,6 +96,9 @@ class EngineStats:
     num_replayed_steps: Annotated[
         int, _counter("Steps replayed from a graph that was captured at the start")
     ] = 0
+    num_late_captures: Annotated[
+        int, _counter("Sampling programs captured while serving, each a pause of milliseconds")
+    ] = 0
     num_flashinfer_decode_steps: Annotated[
         int, _counter("Decode steps whose attention the cost model gave to FlashInfer's decode")
     ] = 0

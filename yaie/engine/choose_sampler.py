@@ -22,6 +22,13 @@ class TokenSampler(Protocol):
     def truncation_kernel(self) -> str | None:
         """Name of the device's truncation, as in `EngineInfo.truncation_kernel`."""
 
+    @property
+    def num_late_captures(self) -> int:
+        """Number of programs that were captured after `prepare`."""
+
+    def prepare(self) -> None:
+        """Capture what most requests need, before any caller waits; elsewhere do nothing."""
+
     def sample(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[SampledToken | YaieError]:
         """Return one result per task, in order, from `logits` [rows, vocab] on the device.
 

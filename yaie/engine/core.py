@@ -100,6 +100,7 @@ class EngineCore:
 
     def warm_up(self) -> None:
         """See `Core.warm_up`."""
+        self._sampler.prepare()
         patient = replace(self._config, queue_timeout_s=0.0, max_waiting_tokens=0)
         self.info = replace(self.info, warm_up_s=warm_up(EngineCore(patient, self.executor)))
 
@@ -310,6 +311,7 @@ class EngineCore:
             num_running=len(scheduler.running),
             num_expected_prompts=len(self._expected),
             num_replayed_steps=graphs.num_replayed if graphs else 0,
+            num_late_captures=self._sampler.num_late_captures,
             num_free_slots=tree.num_free,
             num_live_slots=tree.num_live,
             num_cached_slots=tree.num_cached,

@@ -62,6 +62,7 @@ class Sampler:
     """The sampler of one model, in the kernel library or in torch."""
 
     truncation_kernel = None  # of devices
+    num_late_captures = 0
 
     def __init__(
         self,
@@ -81,6 +82,9 @@ class Sampler:
         self._exact = exact
         self._kernels = kernels
         self._rules = tuple(rules)
+
+    def prepare(self) -> None:
+        """See `TokenSampler.prepare`."""
 
     def sample(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[SampledToken | YaieError]:
         """Return one result per task, in order, from `logits` [rows, vocab].

@@ -130,6 +130,7 @@ class OnTheDevice:
     """The kernel as an operation of the strict device, which runs it when its turn comes."""
 
     name = "triton"
+    skips_rows = True
 
     def truncate(self, scaled: torch.Tensor, spare: torch.Tensor, limits: Limits) -> None:
         flags = [limits.has_min_p, limits.has_top_k, limits.has_top_p]

@@ -65,6 +65,11 @@ class Program:
         self.num_launches = 0
 
     @property
+    def is_captured(self) -> bool:
+        """True if launches without eager rules replay a graph."""
+        return self._graph is not None
+
+    @property
     def spare_place(self) -> int:
         """The index of the spare row in the flattened copy."""
         return self.shape.num_tasks * self._vocab_size

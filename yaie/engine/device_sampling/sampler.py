@@ -7,6 +7,7 @@ value of the device is read: random numbers come from the host, errors come back
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from yaie.device.buckets import bucket_of
+from yaie.device.buckets import bucket_of, buckets_up_to
 from yaie.device.queue import DeviceQueue, Mark
 from yaie.engine.device_sampling.choose_truncation import choose_truncation
 from yaie.engine.device_sampling.demand import DemandReader, TaskDemand
@@ -27,21 +28,27 @@ from yaie.engine.logprobs import CHUNK_ELEMENTS
 from yaie.engine.sampling_errors import no_token, non_finite
 from yaie.engine.step import SampledToken, SampleTask
 from yaie.errors import InvariantViolated, YaieError
+from yaie.models.memory import is_out_of_memory, release_unused
 from yaie.types import TokenLogprobs
 
 log = logging.getLogger(__name__)
 
-_MOST_PROGRAMS = 32  # kept for reuse
+_MOST_PROGRAMS = 32  # kept for reuse, beside those of `prepare`
 _CAPTURED_AFTER = 8  # launches
+# Bytes a logit.
+_SCRATCH_BYTES = 8  # two copies of the logits, which stay
+_EAGER_BYTES = 32  # of truncation and log-probabilities, for a moment
+_CAPTURED_BYTES = 8  # the scaled logits, and a copy padded to whole blocks
 
 
 def sampling_bytes(max_tasks: int, vocab_size: int) -> int:
     """Return the memory of sampling at its peak: scratch, and temporary results of its operations.
 
-    An estimate: two copies of the logits stay; truncation and log-probabilities take 32 bytes a
-    logit for a moment.
+    An estimate. The programs that `DeviceSampler.prepare` captures share the memory of the largest
+    one. Those captured later take theirs from what the pool leaves.
     """
-    return (8 + 32) * bucket_of(max_tasks) * vocab_size
+    every = _SCRATCH_BYTES + _EAGER_BYTES + _CAPTURED_BYTES
+    return every * bucket_of(max_tasks) * vocab_size
 
 
 class DeviceSampler:
@@ -68,12 +75,55 @@ class DeviceSampler:
         self._truncation = truncation or choose_truncation(queue.device, vocab_size)
         self._reader = DemandReader(self._rules, vocab_size)
         self._idle: dict[Shape, list[Program]] = {}  # the shape used last is the last
+        self._prepared: set[Shape] = set()
         self.num_captured = 0
+        self.num_late_captures = 0
 
     @property
     def truncation_kernel(self) -> str:
         """See `TokenSampler.truncation_kernel`."""
         return self._truncation.name
+
+    @torch.inference_mode()
+    def prepare(self) -> None:
+        """See `TokenSampler.prepare`. Captures a greedy and a random program for each size.
+
+        The random one truncates too, if the truncation costs nothing where it is off.
+        """
+        if not self._queue.can_capture:
+            return
+        began = time.perf_counter()
+        release_unused(self._queue.device)  # captures have memory of their own
+        logits = torch.zeros((1, self._vocab_size), device=self._queue.device)
+        for num_tasks in reversed(buckets_up_to(self._max_tasks)):
+            for is_random in (True, False):
+                shape = Shape.common(num_tasks, len(self._rules), is_random=is_random)
+                if not self._prepare(self._shared(shape), logits):
+                    return  # smaller ones are captured when they are in frequent use
+        log.info(
+            "captured %d programs of sampling in %.1f s",
+            len(self._prepared),
+            time.perf_counter() - began,
+        )
+
+    def _prepare(self, shape: Shape, logits: Tensor) -> bool:
+        """Run a program once, for its allocations and compilations, and capture it."""
+        program = self._take(shape)
+        _fill(program, [], self._vocab_size)
+        program.inputs.send()
+        try:
+            program.launch(logits)
+            self._queue.mark().wait()
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            log.warning("sampling of %d tokens is not captured: %s", shape.num_tasks, error)
+            return False
+        if not self._capture(program):
+            return False
+        self._prepared.add(shape)
+        self._idle[shape] = [program]
+        return True
 
     @torch.inference_mode()
     def sample(self, logits: Tensor, tasks: Sequence[SampleTask]) -> list[SampledToken | YaieError]:
@@ -96,7 +146,8 @@ class DeviceSampler:
         demands, errors = self._reader.read(tasks, len(logits))
         if not demands:
             return Launched(self, len(tasks), errors, [])
-        program = self._take(Shape.of(demands, len(self._rules), self._vocab_size))
+        shape = Shape.of(demands, len(self._rules), self._vocab_size)
+        program = self._take(self._shared(shape))
         _fill(program, demands, self._vocab_size)
         program.inputs.send()
         program.launch(logits.float(), self._eager(demands))
@@ -110,25 +161,37 @@ class DeviceSampler:
     def give_back(self, program: Program) -> None:
         """Take back a program for later launches; the longest unused shapes are dropped.
 
-        A program in frequent use is captured: its hundreds of launches become one.
+        A program in frequent use is captured: its hundreds of launches become one. That is a late
+        capture, of rules or log-probabilities that `prepare` does not foresee. The host records
+        the launches and makes a graph of them, a few milliseconds in which the device has no
+        work. It neither waits for the device nor frees memory.
         """
-        if program.num_launches == _CAPTURED_AFTER and self._queue.can_capture:
-            self._capture(program)
+        is_due = program.num_launches == _CAPTURED_AFTER and not program.is_captured
+        if is_due and self._queue.can_capture:
+            self.num_late_captures += self._capture(program)
         programs = self._idle.pop(program.shape, [])
         self._idle[program.shape] = [*programs, program]
-        while sum(map(len, self._idle.values())) > _MOST_PROGRAMS:
-            shape, oldest = next(iter(self._idle.items()))
+        others = [shape for shape in self._idle if shape not in self._prepared]
+        if sum(len(self._idle[shape]) for shape in others) > _MOST_PROGRAMS:
+            oldest = self._idle[others[0]]
             oldest.pop()
             if not oldest:
-                del self._idle[shape]
+                del self._idle[others[0]]
 
     @torch.inference_mode()
-    def _capture(self, program: Program) -> None:
+    def _capture(self, program: Program) -> bool:
+        """Capture a program, if it can be; True if it is captured."""
         try:
             program.capture()
-            self.num_captured += 1
         except Exception as error:
             log.warning("sampling could not be captured and is launched step by step: %s", error)
+            return False
+        self.num_captured += 1
+        return True
+
+    def _shared(self, shape: Shape) -> Shape:
+        """Return the shape of the program that serves a shape; fewer programs serve more steps."""
+        return shape.with_every_limit() if self._truncation.skips_rows else shape
 
     def _take(self, shape: Shape) -> Program:
         programs = self._idle.get(shape)

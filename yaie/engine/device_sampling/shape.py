@@ -6,7 +6,7 @@ Sizes are rounded up to few values, so that programs, and graphs captured of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yaie.device.buckets import bucket_of
 from yaie.device.packed import Field
@@ -54,6 +54,29 @@ class Shape:
             has_top_k=any(each.num_kept(vocab_size) < vocab_size for each in at_random),
             has_top_p=any(each.share < 1 for each in at_random),
         )
+
+    @classmethod
+    def common(cls, num_tasks: int, num_rules: int, *, is_random: bool) -> Shape:
+        """Return the shape of tasks without rules, log-probabilities and truncation."""
+        return cls(
+            num_tasks=bucket_of(num_tasks),
+            num_changes=(0,) * num_rules,
+            num_masks=0,
+            num_logprobs=0,
+            num_top=0,
+            is_random=is_random,
+            draws_twice=False,
+            is_forced=False,
+            has_min_p=False,
+            has_top_k=False,
+            has_top_p=False,
+        )
+
+    def with_every_limit(self) -> Shape:
+        """Return the shape that random tasks of any truncation share; of greedy ones, this one."""
+        if not self.is_random:
+            return self
+        return replace(self, has_min_p=True, has_top_k=True, has_top_p=True)
 
     @property
     def changes_logits(self) -> bool:

@@ -34,6 +34,8 @@ class Truncation(Protocol):
     """Truncation of many rows on a device. It launches work, and waits for nothing."""
 
     name: str  # as in `EngineInfo.truncation_kernel`
+    # True if limits that are off for a row cost it nothing: one program serves all random rows.
+    skips_rows: bool
 
     def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
         """Set the logits that the limits drop to minus infinity, in place.
@@ -47,6 +49,7 @@ class PlainTruncation:
     """Truncation by hundreds of torch calls. Implements `Truncation`."""
 
     name = "torch"
+    skips_rows = False
 
     def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
         """See `Truncation.truncate`."""

@@ -15,6 +15,7 @@ class TritonTruncation:
     """Truncation by one launch, a program for each row. Implements `Truncation`."""
 
     name = "triton"
+    skips_rows = True
 
     def truncate(self, scaled: Tensor, spare: Tensor, limits: Limits) -> None:
         """See `Truncation.truncate`."""
