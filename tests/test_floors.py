@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.light_transformers import needs_light_transformers
+
 ROOT = Path(__file__).resolve().parents[1]
 
 FLOORS = {
@@ -265,6 +267,7 @@ def test_entry_points_and_clients_import_no_torch(name: str) -> None:
         assert heavy not in chains, " -> ".join(chains[heavy])
 
 
+@needs_light_transformers
 @pytest.mark.integration
 def test_importing_entry_points_loads_no_torch() -> None:
     """Check in a real process, other packages included."""
@@ -283,6 +286,7 @@ def test_importing_entry_points_loads_no_torch() -> None:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
+@needs_light_transformers
 @pytest.mark.integration
 def test_names_of_yaie_are_loaded_on_first_use() -> None:
     script = (

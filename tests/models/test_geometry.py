@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,6 +56,15 @@ def test_layers_that_reuse_keys_and_values_store_none() -> None:
     assert [spec.kv_layer for spec in specs] == [None, None, None, None, 2, 3]
     assert [spec.stored_layer for spec in specs] == [0, 1, 2, 3, 2, 3]
     assert [shape is None for shape in pool_shapes(specs)] == [False] * 4 + [True] * 2
+
+
+def test_reused_layers_of_a_config_without_modes() -> None:
+    """transformers 5.20 states their number alone."""
+    config = next(case for case in CASES if case.name == "gemma3n").config()
+    fields = config.to_dict() | {"kv_sharing_modes": None}
+    found = estimate_pool_shapes(SimpleNamespace(**fields))
+    assert found == estimate_pool_shapes(config)
+    assert [shape is None for shape in found] == [False] * 4 + [True] * 2
 
 
 def test_every_attention_module_knows_its_layer() -> None:

@@ -46,6 +46,8 @@ def test_kimi_k2_is_deepseek_v3(tmp_path: Path) -> None:
 )
 def test_llamas_of_another_model_type(config_class: str, named: str, tmp_path: Path) -> None:
     """transformers reads their configs by classes of their own, with defaults of their own."""
+    if not hasattr(transformers, config_class):
+        pytest.skip(f"transformers {transformers.__version__} has no {config_class} yet")
     settings = {key: value for key, value in COMMON.items() if key != "pad_token_id"}
     config = getattr(transformers, config_class)(**settings)
     oracle = random_model("LlamaForCausalLM", config)

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, normalizers
 
+from tests.light_transformers import needs_light_transformers
 from tests.text.small_tokenizers import TEXT, write_byte_level
 from yaie.errors import ContextLengthExceeded, InvalidRequest, ModelUnsupported
 from yaie.text.tokenizer import Tokenizer, load_tokenizer
@@ -169,6 +170,7 @@ def test_a_broken_tokenizer_is_refused(tmp_path: Path) -> None:
         load_tokenizer(folder)
 
 
+@needs_light_transformers
 def test_text_needs_no_torch(tmp_path: Path) -> None:
     folder = write_byte_level(tmp_path)
     code = (

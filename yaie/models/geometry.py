@@ -79,12 +79,18 @@ def estimate_pool_shapes(config: Any) -> list[LayerShape | None]:
     The conformance suite compares it with the probe's result.
     """
     layers = layer_configs(config)
-    modes = getattr(config, "kv_sharing_modes", None) or [None] * len(layers)
+    modes = getattr(config, "kv_sharing_modes", None) or _sharing_modes(config, len(layers))
     types = getattr(config, "layer_types", None) or [""] * len(layers)
     return [
         None if mode == "reuse" else _layer_shape(layer, layer_type)
         for layer, mode, layer_type in zip(layers, modes, types, strict=True)
     ]
+
+
+def _sharing_modes(config: Any, num_layers: int) -> list[str | None]:
+    """Return the modes of a config whose class in transformers has none yet, such as 5.20's."""
+    num_reusing = getattr(config, "num_kv_shared_layers", None) or 0  # the last ones
+    return [None] * (num_layers - num_reusing) + ["reuse"] * num_reusing
 
 
 def _layer_shape(layer: Any, layer_type: str) -> LayerShape:
