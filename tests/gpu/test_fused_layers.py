@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.models.fused.test_decoder import executor_of
-from tests.models.test_native_decoder import RECOGNISED, RECOGNISED_FOR_A_GPU, load_case
+from tests.models.zoo_models import RECOGNISED, RECOGNISED_FOR_A_GPU, executor_of, load_case
 from yaie.models.fused.choose import choose_operations
 from yaie.models.fused.decoder import build_fused_decoder
 from yaie.models.native.agreement import comparison_plan

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.models.fused.test_decoder import executor_of
 from tests.models.quantized import LLAMA, Kind, write_pair
 from tests.models.quantized_device.cases import Layer, packed
-from tests.models.test_native_decoder import load_case
+from tests.models.zoo_models import executor_of, load_case
 from yaie.config import EngineConfig
 from yaie.models.fused.choose import choose_operations
 from yaie.models.fused.decoder import build_fused_decoder

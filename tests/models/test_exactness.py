@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.models.test_native_decoder import load_case, needs_library
+from tests.models.test_native_decoder import needs_library
+from tests.models.zoo_models import load_case
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor
 from yaie.engine.core import EngineCore

@@ -15,9 +15,9 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 from benchmarks.attention import Workload
 from benchmarks.exact import step_of
 from tests.conformance.case import save
-from tests.conformance.zoo import CASES
 from tests.kernels.forced_set import forced_set
 from tests.models.test_memory import on_linux, resident
+from tests.models.zoo_models import CASES, RECOGNISED, load_case
 from tests.rounding_sets import ROUNDING_SETS
 from yaie.attention.spec import AttentionSpec
 from yaie.config import EngineConfig
@@ -33,25 +33,6 @@ from yaie.models.native.structure import (
     require_plain_attention,
 )
 
-_CASES = {case.name: case for case in CASES}
-RECOGNISED = [
-    "llama",
-    "llama-mha",
-    "llama-tied",
-    "llama-linear",
-    "llama-llama3",
-    "llama-yarn",
-    "mistral",
-    "mistral-window",
-    "qwen2",
-    "qwen3",
-    "smollm3",
-    "granite",
-    "phi3",
-    "seed-oss",
-    "gemma",
-]
-RECOGNISED_FOR_A_GPU = ["glm", "ernie4-5"]  # the kernel library rotates halves only
 OTHERS = [
     *("gemma2", "gpt2", "gpt-oss", "olmo2", "qwen3-moe", "cohere2", "opt"),
     *("hunyuan", "ministral3"),  # norms after the rotation; queries scaled by position
@@ -62,11 +43,6 @@ needs_library = pytest.mark.skipif(
 )
 
 
-def load_case(name: str, folder: Path, **settings: object) -> LoadedModel:
-    save(_CASES[name], _CASES[name].build(), folder)
-    return load_model(EngineConfig(model=str(folder), num_slots=256, **settings))  # type: ignore[arg-type]
-
-
 def logits_of(loaded: LoadedModel, **settings: object) -> torch.Tensor:
     executor = choose_executor(loaded, **settings)  # type: ignore[arg-type]
     return executor.execute(comparison_plan(loaded))
@@ -74,18 +50,18 @@ def logits_of(loaded: LoadedModel, **settings: object) -> torch.Tensor:
 
 @pytest.mark.parametrize("name", RECOGNISED)
 def test_structure_is_recognised(name: str) -> None:
-    assert len(recognise(_CASES[name].build()).layers) > 0
+    assert len(recognise(CASES[name].build()).layers) > 0
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_structures_are_not_recognised(name: str) -> None:
     with pytest.raises(NotRecognised):
-        recognise(_CASES[name].build())
+        recognise(CASES[name].build())
 
 
 @pytest.mark.parametrize("name", ["input", "post_attention", "q", "k"])
 def test_norms_of_several_epsilons_are_not_recognised(name: str) -> None:
-    model: Any = _CASES["qwen3"].build()
+    model: Any = CASES["qwen3"].build()
     layer = model.model.layers[-1]
     norms = {
         "input": layer.input_layernorm,
@@ -99,14 +75,14 @@ def test_norms_of_several_epsilons_are_not_recognised(name: str) -> None:
 
 
 def test_a_biased_head_with_scaled_logits_is_not_recognised() -> None:
-    model: Any = _CASES["granite"].build()
+    model: Any = CASES["granite"].build()
     model.lm_head.bias = torch.nn.Parameter(torch.ones(model.lm_head.out_features))
     with pytest.raises(NotRecognised, match="bias"):
         recognise(model)
 
 
 def test_attention_beyond_the_decoder_is_not_recognised() -> None:
-    parts = recognise(_CASES["qwen3"].build())
+    parts = recognise(CASES["qwen3"].build())
     norm = parts.layers[0].query_norm
     assert norm is not None
     width = norm.weight.numel()
@@ -175,7 +151,7 @@ def test_a_difference_at_far_positions_alone_is_noticed(
 
 @needs_library
 def test_far_positions_are_computed_like_near_ones(tmp_path: Path) -> None:
-    case = replace(_CASES["llama"], settings={"max_position_embeddings": 40_000})
+    case = replace(CASES["llama"], settings={"max_position_embeddings": 40_000})
     save(case, case.build(), tmp_path)
     config = EngineConfig(model=str(tmp_path), num_slots=40_000)
     loaded = load_model(config)
@@ -190,7 +166,7 @@ def test_far_positions_are_computed_like_near_ones(tmp_path: Path) -> None:
 
 
 def test_a_context_of_the_short_comparison_has_no_far_one(tmp_path: Path) -> None:
-    save(_CASES["llama"], _CASES["llama"].build(), tmp_path)
+    save(CASES["llama"], CASES["llama"].build(), tmp_path)
     for length, found in ((16, False), (17, True)):
         loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256, max_model_len=length))
         assert (far_plan(loaded) is not None) == found
@@ -209,7 +185,7 @@ def test_float16_warns_that_it_is_slow(tmp_path: Path, caplog: pytest.LogCapture
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_packed_model_is_independent_of_its_files(name: str, dtype: str, tmp_path: Path) -> None:
     """Copying another model over its files must not change a running one."""
-    save(_CASES[name], _CASES[name].build().to(getattr(torch, dtype)), tmp_path)
+    save(CASES[name], CASES[name].build().to(getattr(torch, dtype)), tmp_path)
     loaded = load_model(EngineConfig(model=str(tmp_path), num_slots=256))
     executor = choose_executor(loaded)
     assert executor.name == "native"
@@ -239,8 +215,8 @@ def test_bfloat16_is_nearer_to_float32_than_transformers(name: str, tmp_path: Pa
 
 
 def _float32_of_rounded_weights(name: str, folder: Path) -> torch.Tensor:
-    model = _CASES[name].build().to(torch.bfloat16).float()
-    save(_CASES[name], model, folder)
+    model = CASES[name].build().to(torch.bfloat16).float()
+    save(CASES[name], model, folder)
     return logits_of(load_model(EngineConfig(model=str(folder), num_slots=256)))
 
 
@@ -346,7 +322,7 @@ def test_the_engine_runs_the_original_of_a_refused_one(
 ) -> None:
     from yaie.engine.core import EngineCore
 
-    save(_CASES["llama"], _CASES["llama"].build(), tmp_path)
+    save(CASES["llama"], CASES["llama"].build(), tmp_path)
     wrong = dict.fromkeys(rewrite.GATED, rewrite.GATED["gelu"])
     monkeypatch.setattr(rewrite, "GATED", wrong)
     core = EngineCore(EngineConfig(model=str(tmp_path), num_slots=256))

@@ -12,7 +12,8 @@ from torch import nn
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
 from tests.engine.asking import ask, run
-from tests.models.test_native_decoder import load_case, needs_library
+from tests.models.test_native_decoder import needs_library
+from tests.models.zoo_models import load_case
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor
 from yaie.engine.core import EngineCore

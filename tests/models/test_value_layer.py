@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.test_native_decoder import load_case, needs_library
+from tests.models.test_native_decoder import needs_library
+from tests.models.zoo_models import load_case
 from yaie.engine.choose_executor import choose_executor
 from yaie.models.native.agreement import comparison_plan
 from yaie.models.native.structure import recognise

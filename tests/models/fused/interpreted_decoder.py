@@ -12,7 +12,7 @@ import torch
 from tests.attention.tree_decode.interpreter import right_rounding  # noqa: F401
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
-from tests.models.fused.test_decoder import executor_of, fuse
+from tests.models.zoo_models import executor_of, fuse
 from yaie.config import EngineConfig
 from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.models.fused.launch import TritonOperations

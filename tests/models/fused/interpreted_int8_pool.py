@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.attention.tree_decode.interpreter import right_rounding  # noqa: F401
 from tests.models.fused.interpreted_decoder import small_executor
-from tests.models.fused.test_decoder import fuse
+from tests.models.zoo_models import fuse
 from yaie.models.fused.launch import TritonOperations
 
 

@@ -9,20 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from tests.models.test_native_decoder import (
-    RECOGNISED,
-    RECOGNISED_FOR_A_GPU,
-    load_case,
-)
-from yaie.attention.reference import ReferenceBackend
+from tests.models.zoo_models import RECOGNISED, RECOGNISED_FOR_A_GPU, executor_of, fuse, load_case
 from yaie.config import EngineConfig
 from yaie.engine import choose_executor as choosing
-from yaie.engine.pool_memory import PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
-from yaie.models.fused.decoder import build_fused_decoder
-from yaie.models.fused.operations import FusedOperations, Norm
+from yaie.models.fused.operations import Norm
 from yaie.models.fused.plain import PlainOperations
-from yaie.models.loader import LoadedModel
 from yaie.models.native.agreement import comparison_plan
 
 # The others that run fused are tested in `test_families`.
@@ -32,18 +24,6 @@ FUSED_ALONE = [
     *("qwen3-moe", "gpt-oss", "olmoe", "granite-moe-shared"),
 ]
 OTHERS = ["gpt2", "opt", "gemma4", "hunyuan", "ministral3", "nanochat", "deepseek-v3"]
-
-
-def executor_of(loaded: LoadedModel) -> TransformersExecutor:
-    backend = ReferenceBackend()
-    memory = PoolMemory(loaded, None, backend.pool_layout(loaded.device))
-    return TransformersExecutor(loaded, backend, memory)
-
-
-def fuse(executor: TransformersExecutor, operations: FusedOperations) -> None:
-    decoder = build_fused_decoder(executor.loaded, operations)
-    if decoder is not None:
-        executor.fuse(decoder)
 
 
 def logits_before_and_after(executor: TransformersExecutor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -11,11 +11,8 @@ import torch
 
 from tests.conformance.case import Case
 from tests.conformance.zoo import CASES
-from tests.models.fused.test_decoder import (
-    executor_of,
-    logits_before_and_after,
-)
-from tests.models.test_native_decoder import load_case
+from tests.models.fused.test_decoder import logits_before_and_after
+from tests.models.zoo_models import executor_of, load_case
 from yaie.models.architectures import SUPPORTED
 from yaie.models.fused.decoder import build_fused_decoder
 from yaie.models.fused.plain import PlainOperations

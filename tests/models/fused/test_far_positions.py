@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.models.fused.test_decoder import executor_of, fuse
-from tests.models.test_native_decoder import RECOGNISED_FOR_A_GPU, load_case
+from tests.models.zoo_models import RECOGNISED_FOR_A_GPU, executor_of, fuse, load_case
 from yaie.models.fused.operations import HeadOperation
 from yaie.models.fused.plain import PlainOperations
 from yaie.models.native.agreement import far_plan

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.models.fused.test_decoder import FUSED_ALONE
-from tests.models.test_native_decoder import RECOGNISED, RECOGNISED_FOR_A_GPU
+from tests.models.zoo_models import RECOGNISED, RECOGNISED_FOR_A_GPU
 from tests.triton_process import needs_triton, run_interpreted
 
 HERE = Path(__file__).parent

@@ -10,9 +10,9 @@ import torch
 
 from tests.attention.tree_decode.interpreter import right_rounding  # noqa: F401
 from tests.models.float_files import FORMS, Float8, write_twins
-from tests.models.fused.test_decoder import executor_of, fuse
 from tests.models.quantized import LLAMA, Kind, write_pair
 from tests.models.quantized_device.test_models import as_on_a_gpu, load  # noqa: F401
+from tests.models.zoo_models import executor_of, fuse
 from yaie.models.fused.launch import TritonOperations
 from yaie.models.loader import LoadedModel
 from yaie.models.native.agreement import comparison_plan

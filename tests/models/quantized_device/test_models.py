@@ -15,9 +15,9 @@ from torch import nn
 
 from tests.conformance.case import save
 from tests.conformance.zoo import CASES
-from tests.models.fused.test_decoder import executor_of, fuse
 from tests.models.quantized import Kind, write_pair
 from tests.models.test_quantized import logits_of_dequantized
+from tests.models.zoo_models import executor_of, fuse
 from yaie.config import EngineConfig
 from yaie.models import loader, weight_sizes
 from yaie.models.fused.plain import PlainOperations
