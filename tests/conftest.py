@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from tests.kernels import shared_loader
 from tests.tiny_model import write_tiny_model
 from yaie.kernels import instruction_sets, loader
 
@@ -24,6 +25,7 @@ collect_ignore = ["clients"]
 _HAS = instruction_sets.of_this_machine()
 _TESTED = [name for name in _HAS if name != "avx512" or name == _HAS[0]]
 os.environ.setdefault("YAIE_KERNELS", ",".join(_TESTED))
+shared_loader.install()  # before test modules load the library
 
 os.environ.setdefault("YAIE_WEIGHTS_CACHE", "off")
 # Workers already share the processors; two threads each would only wait for each other on layers
@@ -39,8 +41,15 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell lets background programs ignore SIGINT, which some tests send to themselves or to
     # their child processes.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    if not hasattr(config, "workerinput"):
-        loader.load()  # compiles here if needed, instead of once in each worker
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Compile the kernels, unless a worker has, before tests whose processes would do it."""
+    if session.config.option.collectonly:
+        return
+    marks = shared_loader.STARTS_PROCESSES
+    if any(item.get_closest_marker(mark) for item in session.items for mark in marks):
+        loader.load()
 
 
 @pytest.fixture(autouse=True)
