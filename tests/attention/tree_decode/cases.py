@@ -15,7 +15,7 @@ from yaie.attention.spec import AttentionSpec
 from yaie.attention.tree_decode.backend import StaticTritonStep, TritonBackend
 from yaie.attention.tree_decode.metadata import Capacity
 from yaie.attention.tree_decode.work_items import Splitting
-from yaie.device.queue import PlainQueue
+from yaie.device.queue import make_queue
 from yaie.kvcache.quantized import QuantizedRows, StoredRows, fetch, store
 
 GROUPS = (1, 2, 4, 5, 7, 8)
@@ -80,13 +80,16 @@ def make_case(
     )
 
 
-def _empty_pool(shape: tuple[int, int, int], dtype: torch.dtype) -> StoredRows:
+def _empty_pool(
+    shape: tuple[int, int, int], dtype: torch.dtype, device: torch.device
+) -> StoredRows:
     """Return a pool of NaN: a read of an unused slot shows in the output."""
     if dtype is torch.int8:
         return QuantizedRows(
-            torch.full(shape, 99, dtype=dtype), torch.full(shape[:2], float("nan"))
+            torch.full(shape, 99, dtype=dtype, device=device),
+            torch.full(shape[:2], float("nan"), device=device),
         )
-    return torch.full(shape, float("nan"), dtype=dtype)
+    return torch.full(shape, float("nan"), dtype=dtype, device=device)
 
 
 def _copy(pool: StoredRows) -> StoredRows:
@@ -106,18 +109,19 @@ def _assert_equal(found: StoredRows, expected: StoredRows) -> None:
     assert torch.equal(found.float().nan_to_num(1e4), expected.float().nan_to_num(1e4))
 
 
-def check(case: Case) -> None:
+def check(case: Case, device: torch.device = CPU) -> None:
     """Write the new rows, attend, and compare pool and output with the oracle."""
     plan, spec = case.plan, case.spec
     generator = torch.Generator().manual_seed(case.seed)
 
     def normal(*shape: int) -> torch.Tensor:
-        return torch.randn(*shape, generator=generator).to(case.dtype)
+        return torch.randn(*shape, generator=generator).to(case.dtype).to(device)
 
-    old = torch.tensor(sorted({slot for s in plan.segments for slot in s.slots.tolist()}))
+    used = sorted({slot for s in plan.segments for slot in s.slots.tolist()})
+    old = torch.tensor(used, device=device)
     pools = []
     for width in (spec.key_width, spec.value_width):
-        pool = _empty_pool((NUM_SLOTS, spec.num_kv_heads, width), case.pool_dtype)
+        pool = _empty_pool((NUM_SLOTS, spec.num_kv_heads, width), case.pool_dtype, device)
         store(pool, old, normal(len(old), spec.num_kv_heads, width))
         pools.append(pool)
     rows = plan.num_rows + (PADDING_ROWS if case.capacity else 0)
@@ -128,13 +132,13 @@ def check(case: Case) -> None:
     sinks = normal(spec.num_heads) if spec.has_sinks else None
 
     expected_pools = [_copy(pool) for pool in pools]
-    written, slots = torch.from_numpy(plan.written_rows), torch.from_numpy(plan.slots)
+    written, slots = (torch.from_numpy(a).to(device) for a in (plan.written_rows, plan.slots))
     for pool, new in zip(expected_pools, (new_keys, new_values), strict=True):
         store(pool, slots[written], new[written])
 
-    backend = TritonBackend(PlainQueue(CPU), splitting=case.splitting, capacity=case.capacity)
-    backend.open_layers([spec], case.dtype, case.pool_dtype, CPU)
-    step: PreparedStep = backend.prepare(plan, CPU)
+    backend = TritonBackend(make_queue(device), splitting=case.splitting, capacity=case.capacity)
+    backend.open_layers([spec], case.dtype, case.pool_dtype, device)
+    step: PreparedStep = backend.prepare(plan, device)
     if case.capacity:  # a captured step, which another plan has used before
         static = StaticTritonStep(backend, case.capacity)
         for each in (
@@ -150,12 +154,23 @@ def check(case: Case) -> None:
     found = step.attend(spec, queries, *pools, sinks)
 
     everything = slice(0, NUM_SLOTS)
-    keys, values = (fetch(pool, everything) for pool in pools)
-    exact = dense_attention(plan, spec, queries[: plan.num_rows], keys, values, sinks=sinks)
+    keys, values = (fetch(pool, everything).cpu() for pool in pools)
+    exact = dense_attention(
+        plan,
+        spec,
+        queries[: plan.num_rows].cpu(),
+        keys,
+        values,
+        sinks=None if sinks is None else sinks.cpu(),
+    )
     assert found.dtype == case.dtype
-    largest = float(values[old].abs().max())
+    largest = float(values[used].abs().max())
     tolerance = max(4 * torch.finfo(case.dtype).eps, 2e-6) * largest
     torch.testing.assert_close(
-        found[: plan.num_rows].double(), exact, atol=tolerance, rtol=0, msg=lambda m: f"{case}\n{m}"
+        found[: plan.num_rows].cpu().double(),
+        exact,
+        atol=tolerance,
+        rtol=0,
+        msg=lambda m: f"{case}\n{m}",
     )
     assert (found[plan.num_rows :] == 0).all()

@@ -1,20 +1,29 @@
-"""A first launch of the kernels before they serve: a compiler may be missing."""
+"""A first launch of the kernels before they serve, with its results checked.
+
+A compiler may be missing, and a layout, mask or item may be wrong on a device that no test has run
+on. Each kind of layer computes small steps of random values, here and in plain torch on the CPU.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
-from yaie.attention.backend import AttentionBackend
-from yaie.attention.plan import one_row_plan
+from yaie.attention.backend import AttentionBackend, PreparedStep
+from yaie.attention.plan import StepPlan
+from yaie.attention.reference import ReferenceBackend
 from yaie.attention.spec import AttentionSpec
+from yaie.attention.tree_decode.probe_plan import plan_probe
+from yaie.attention.tree_decode.variants import Variant
 from yaie.errors import ConfigError
 from yaie.kvcache.pool import KVPool, LayerShape
 
-_TOLERANCE = 0.02  # of an int8 pool, and more
+# Of a head's output, relative to its length. Weights in bfloat16 err by 0.005, and one key more or
+# less changes some head by 0.1.
+_TOLERANCE = 0.02
+_CPU = torch.device("cpu")
 
 
 def probe_layers(
@@ -24,17 +33,21 @@ def probe_layers(
     kv_dtype: torch.dtype,
     device: torch.device,
 ) -> None:
-    """Compute one row over one value of ones in a layer of each shape; that gives ones.
+    """Compute a tree and a single path in a layer of each kind, from a pool written before.
 
-    backend: a `TritonBackend` that no step has used. Raises `ConfigError` if it gives others, or
-    fails.
+    That launches each kernel with wide and with narrow items, over keys that are cut and merged.
+    backend: a `TritonBackend` that no step has used. Raises `ConfigError` if it gives values that
+    differ from those of `ReferenceBackend` in float32, or fails.
     """
     reason = None
     try:
         for spec in dict.fromkeys(replace(each, layer=0, kv_layer=None) for each in specs):
-            found = _first_output(backend, spec, dtype, kv_dtype, device)
-            if not bool((found.float() - 1).abs().max() < _TOLERANCE):
-                reason = f"they compute wrong values for heads of {spec.value_width}"
+            for name, error in _errors(backend, spec, dtype, kv_dtype, device):
+                if reason is None and not error < _TOLERANCE:
+                    reason = (
+                        f"they compute wrong values for heads of {spec.value_width}: "
+                        f"relative error {error:.1e} in {name}"
+                    )
     except Exception as error:  # Triton's: no compiler, an unknown device
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
     if reason is not None:
@@ -45,24 +58,63 @@ def probe_layers(
         )
 
 
-def _first_output(
+def _errors(
     backend: AttentionBackend,
     spec: AttentionSpec,
     dtype: torch.dtype,
     kv_dtype: torch.dtype,
     device: torch.device,
-) -> torch.Tensor:
+) -> Iterator[tuple[str, float]]:
+    """Yield each step's name, and the largest error of a head."""
+    plans = plan_probe(Variant.of(spec, dtype.itemsize).tiling(spec))
     shape = LayerShape(spec.num_kv_heads, spec.key_width, spec.value_width)
-    pool = KVPool([shape], 1, kv_dtype, device, layout="NHD")
-    keys, values = pool.keys(0), pool.values(0)
-    step = backend.prepare(one_row_plan(0), device)
-    ones: dict[str, Any] = {"dtype": dtype, "device": device}
-    step.write(
-        keys,
-        values,
-        torch.ones((1, spec.num_kv_heads, spec.key_width), **ones),
-        torch.ones((1, spec.num_kv_heads, spec.value_width), **ones),
+    found, expected = (
+        _Side(each, spec, KVPool([shape], plans.num_slots, kv_dtype, place, layout="NHD"), place)
+        for each, place in ((backend, device), (ReferenceBackend(), _CPU))
     )
-    queries = torch.ones((1, spec.num_heads, spec.key_width), **ones)
-    output: torch.Tensor = step.attend(spec, queries, keys, values, None)
-    return output.cpu()
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*size: int) -> torch.Tensor:
+        return torch.randn(size, generator=generator).to(dtype)
+
+    def rows(plan: StepPlan) -> tuple[torch.Tensor, torch.Tensor]:
+        count = plan.num_rows, spec.num_kv_heads
+        return normal(*count, spec.key_width), normal(*count, spec.value_width)
+
+    stored = rows(plans.stored)
+    for side in (found, expected):
+        side.write(plans.stored, *stored)
+    for name, plan in (("a tree", plans.tree), ("a single path", plans.path)):
+        new, queries = rows(plan), normal(plan.num_rows, spec.num_heads, spec.key_width)
+        # Each as heavy as about fifty keys, so that it shows.
+        sinks = normal(spec.num_heads) + 4 if spec.has_sinks else None
+        output = found.attend(found.write(plan, *new), queries, sinks)
+        exact = expected.attend(expected.write(plan, *new), queries.float(), sinks)
+        difference = torch.linalg.vector_norm(output.float() - exact, dim=-1)
+        yield name, float((difference / torch.linalg.vector_norm(exact, dim=-1)).max())
+
+
+class _Side:
+    """One of the two backends, with a pool of one layer."""
+
+    def __init__(
+        self, backend: AttentionBackend, spec: AttentionSpec, pool: KVPool, device: torch.device
+    ) -> None:
+        self._backend = backend
+        self._spec = spec
+        self._keys, self._values = pool.keys(0), pool.values(0)
+        self._device = device
+
+    def write(self, plan: StepPlan, keys: torch.Tensor, values: torch.Tensor) -> PreparedStep:
+        """Prepare a step, and write the keys and values of its rows into the pool."""
+        step, device = self._backend.prepare(plan, self._device), self._device
+        step.write(self._keys, self._values, keys.to(device), values.to(device))
+        return step
+
+    def attend(
+        self, step: PreparedStep, queries: torch.Tensor, sinks: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Return the outputs [rows, heads, value_width] on the CPU."""
+        there = None if sinks is None else sinks.to(self._device)
+        queries = queries.to(self._device)
+        return step.attend(self._spec, queries, self._keys, self._values, there).cpu()
