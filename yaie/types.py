@@ -275,6 +275,9 @@ class EngineInfo:
     kv_dtype: str  # of the pool
     device: str
     attention_backend: str
+    # Figures of the GPU that the choice of attention rests on, as in `DeviceTraits`; empty without
+    # a choice.
+    attention_traits: dict[str, float] = field(default_factory=dict)
     # What keeps the tokens of top_k, top_p and min_p on a GPU: "triton", "torch", which is slower
     # and only serves where the kernel cannot, or None on a CPU.
     truncation_kernel: str | None = None

@@ -44,10 +44,20 @@ class DelayedQueue:
         self.num_downloads = 0
         self.memory_now = DeviceMemory(used=0, total=0, reserved=0)
         self.num_measurements = 0
+        self.seconds_now: float | None = None  # the device's time for anything
+        self.cache_now: int | None = None
 
     def memory(self) -> DeviceMemory:
         self.num_measurements += 1
         return self.memory_now
+
+    def cache_bytes(self) -> int | None:
+        return self.cache_now
+
+    def device_seconds(self, run: Callable[[], None]) -> float | None:
+        run()
+        device.advance_to(device.num_launched)
+        return self.seconds_now
 
     def host_buffer(self, nbytes: int) -> torch.Tensor:
         with torch.inference_mode(False):  # the stream writes it in any mode

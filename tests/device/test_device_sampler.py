@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.device.delayed_queue import DelayedQueue
+from tests.device.sampled_tokens import VARIANTS, same
 from tests.device.strict import device, to_device
 from tests.engine.sampling import (
     GREEDY,
@@ -30,7 +31,7 @@ from yaie.engine.logit_rules import RULES, LogitRule
 from yaie.engine.sampler import Sampler
 from yaie.engine.sampling_state import SamplingState, uniform
 from yaie.engine.step import SampledToken
-from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed, YaieError
+from yaie.errors import InvalidRequest, InvariantViolated, RequestFailed
 from yaie.kernels import loader as kernels
 from yaie.types import ReasoningLimit, SamplingParams
 
@@ -101,23 +102,6 @@ def state_for(each, seed: int) -> SamplingState:
     return state
 
 
-def same(found: SampledToken | YaieError, expected: SampledToken | YaieError) -> bool:
-    """Compare two results; the sums of log-probabilities are rounded differently."""
-    if isinstance(found, YaieError) or isinstance(expected, YaieError):
-        return type(found) is type(expected) and str(found) == str(expected)
-    mine, other = found.logprobs, expected.logprobs
-    if mine is None or other is None:
-        return found == expected
-    assert mine.logprob == pytest.approx(other.logprob, abs=1e-5)
-    assert [p for _, p in mine.top] == pytest.approx([p for _, p in other.top], abs=1e-5)
-    return (found.token_id, mine.token_id, mine.rank, [i for i, _ in mine.top]) == (
-        expected.token_id,
-        other.token_id,
-        other.rank,
-        [i for i, _ in other.top],
-    )
-
-
 def draws_twice(state: SamplingState) -> bool:
     if state.params.is_greedy:
         return False
@@ -186,18 +170,6 @@ def test_a_step_takes_one_copy_each_way() -> None:
     tasks = [task(0, state_of(params, vocab_size=VOCAB, output=(1, 2))) for _ in range(4)]
     sampler.sample(to_device(torch.randn(1, VOCAB)), tasks)
     assert (queue.num_uploads, queue.num_downloads) == (1, 1)
-
-
-VARIANTS = [
-    {},
-    GREEDY,
-    {"top_p": 0.8},
-    {"top_k": 20, "top_p": 0.9},
-    {"min_p": 0.1, "logprobs": 3},
-    {"repetition_penalty": 1.2, "presence_penalty": 0.5},
-    {"frequency_penalty": 1.0, **GREEDY},
-    {"logit_bias": {3: 5.0}},
-]
 
 
 def test_results_do_not_depend_on_the_batch() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from yaie.attention.choose_attention import Choice
+from yaie.attention.choose_attention import Choice, DeviceTraits
 from yaie.attention.plan import StepPlan
 from yaie.engine.decode_graphs import DecodeGraphs
 from yaie.engine.executor import Executor
@@ -52,6 +52,10 @@ class WatchedExecutor:
     @property
     def attention_choice(self) -> Choice | None:
         return self._inner.attention_choice
+
+    @property
+    def attention_traits(self) -> DeviceTraits | None:
+        return self._inner.attention_traits
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         return self._step(plan, self._inner.execute)

@@ -11,8 +11,10 @@ import torch
 from yaie.attention.backend import AttentionBackend, CapturableBackend, PreparedStep
 from yaie.attention.choose_attention import METHODS, DeviceTraits, LayerTraffic, Method
 from yaie.attention.chooser import AttentionChooser
+from yaie.attention.measure_traits import measure_traits
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
+from yaie.device.queue import DeviceQueue
 from yaie.errors import ConfigError
 from yaie.kvcache.pool import PoolLayout
 
@@ -26,11 +28,19 @@ class ByCostBackend:
     """
 
     def __init__(
-        self, backends: Mapping[Method, AttentionBackend], traits: DeviceTraits | None = None
+        self,
+        backends: Mapping[Method, AttentionBackend],
+        traits: DeviceTraits | None = None,
+        *,
+        queue: DeviceQueue | None = None,
     ) -> None:
-        """`backends` has one for each method; all read a pool of one layout."""
+        """`backends` has one for each method; all read a pool of one layout.
+
+        Without `traits`, `open_layers` measures those of the queue's device.
+        """
         self._backends = dict(backends)
         self._traits = traits
+        self._queue = queue
         self.chooser = AttentionChooser({})
 
     @property
@@ -66,6 +76,8 @@ class ByCostBackend:
                 self._backends = {
                     method: each for method, each in self._backends.items() if each is not backend
                 }
+        if self._traits is None and self._queue is not None:
+            self._traits = measure_traits(self._queue)
         layers = Counter(LayerTraffic.of(spec, kv_dtype.itemsize) for spec in specs)
         self.chooser = AttentionChooser(
             layers, self._traits, [each for each in METHODS if each in self._backends]

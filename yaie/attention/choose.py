@@ -78,7 +78,9 @@ def _make_by_cost(device: torch.device) -> AttentionBackend:
 
     cascade = FlashInferBackend(device)
     tree = TritonBackend(cascade.queue)
-    return ByCostBackend({"cascade": cascade, "decode": cascade.unshared(), "tree": tree})
+    return ByCostBackend(
+        {"cascade": cascade, "decode": cascade.unshared(), "tree": tree}, queue=cascade.queue
+    )
 
 
 # "auto" takes the first row that can serve.

@@ -30,7 +30,7 @@ class AttentionChooser:
     ) -> None:
         """layers: the number of layers of each kind; available: methods of uncaptured steps."""
         self._layers = layers
-        self._device = device or DeviceTraits()
+        self.device = device or DeviceTraits()
         self._available = available
         self._known: tuple[StepPlan, Choice] | None = None  # of the latest plan
         self.choice: Choice | None = None  # of the step that runs; None if it has prompt rows
@@ -43,7 +43,7 @@ class AttentionChooser:
     def rank(self, plan: StepPlan, captured: Collection[Method]) -> list[Method]:
         """Return captured methods in which a decode step is faster than uncaptured."""
         best = self._estimated(plan)
-        saved = self._device.uncaptured_layer_s * sum(self._layers.values())
+        saved = self.device.uncaptured_layer_s * sum(self._layers.values())
         bound = best.estimate.seconds + saved
         seconds = {
             method: best.estimates[method].seconds
@@ -58,7 +58,7 @@ class AttentionChooser:
 
     def _estimated(self, plan: StepPlan) -> Choice:
         if self._known is None or self._known[0] is not plan:
-            choice = choose_attention(plan, self._layers, self._device, available=self._available)
+            choice = choose_attention(plan, self._layers, self.device, available=self._available)
             self._known = plan, choice
         return self._known[1]
 

@@ -41,6 +41,20 @@ class CudaQueue:
         reserved = torch.cuda.memory_reserved(self.device)
         return DeviceMemory(used=total - free, total=total, reserved=reserved)
 
+    def cache_bytes(self) -> int:
+        """See `DeviceQueue.cache_bytes`."""
+        return torch.cuda.get_device_properties(self.device).L2_cache_size
+
+    def device_seconds(self, run: Callable[[], None]) -> float:
+        """See `DeviceQueue.device_seconds`."""
+        stream = torch.cuda.current_stream(self.device)
+        begin, end = _timed_event(), _timed_event()
+        begin.record(stream)
+        run()
+        end.record(stream)
+        end.synchronize()
+        return float(begin.elapsed_time(end)) / 1000
+
     def host_buffer(self, nbytes: int) -> torch.Tensor:
         """See `DeviceQueue.host_buffer`."""
         return torch.empty(nbytes, dtype=torch.uint8, pin_memory=True)
@@ -111,6 +125,10 @@ def _run_and_end(graph: torch.cuda.CUDAGraph, program: Callable[[], None]) -> No
             graph.capture_end()
         raise
     graph.capture_end()
+
+
+def _timed_event() -> Any:
+    return torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
 
 
 class CudaMark:

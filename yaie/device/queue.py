@@ -53,6 +53,12 @@ class DeviceQueue(Protocol):
     def memory(self) -> DeviceMemory | None:
         """Measure the device's own memory, if it has one."""
 
+    def cache_bytes(self) -> int | None:
+        """Return the size of the device's largest cache; None if it is unknown."""
+
+    def device_seconds(self, run: Callable[[], None]) -> float | None:
+        """Run operations and wait; return the device's time for them. None without a clock."""
+
     def host_buffer(self, nbytes: int) -> torch.Tensor:
         """Return host memory [nbytes] of uint8 that copies read or write without a wait."""
 
@@ -90,6 +96,13 @@ class PlainQueue:
 
     def memory(self) -> None:
         """See `DeviceQueue.memory`."""
+
+    def cache_bytes(self) -> None:
+        """See `DeviceQueue.cache_bytes`."""
+
+    def device_seconds(self, run: Callable[[], None]) -> None:
+        """See `DeviceQueue.device_seconds`."""
+        run()
 
     def host_buffer(self, nbytes: int) -> torch.Tensor:
         """See `DeviceQueue.host_buffer`."""

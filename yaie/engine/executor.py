@@ -6,7 +6,7 @@ from typing import Protocol
 
 import torch
 
-from yaie.attention.choose_attention import Choice
+from yaie.attention.choose_attention import Choice, DeviceTraits
 from yaie.attention.plan import StepPlan
 from yaie.engine.decode_graphs import DecodeGraphs
 from yaie.kernels.library import Library
@@ -44,6 +44,10 @@ class Executor(Protocol):
     @property
     def attention_choice(self) -> Choice | None:
         """The method of attention of the last decode step; None if there was no choice."""
+
+    @property
+    def attention_traits(self) -> DeviceTraits | None:
+        """The figures of the device that the choice rests on; None if there is no choice."""
 
     def execute(self, plan: StepPlan) -> torch.Tensor:
         """Compute all rows of a plan and write their keys and values into the pool.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from yaie.config import EngineConfig
 from yaie.engine.choose_sampler import TokenSampler
 from yaie.engine.executor import Executor
@@ -12,6 +14,7 @@ def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSamp
     """Return what a ready engine reports of itself to clients."""
     loaded = executor.loaded
     metadata = loaded.metadata
+    traits = executor.attention_traits
     graphs = executor.graphs.report if executor.graphs else None
     return EngineInfo(
         model=config.model_name,
@@ -22,6 +25,7 @@ def describe_engine(config: EngineConfig, executor: Executor, sampler: TokenSamp
         kv_dtype=metadata.kv_dtype,
         device=str(loaded.device),
         attention_backend=executor.attention_backend,
+        attention_traits=asdict(traits) if traits is not None else {},
         truncation_kernel=sampler.truncation_kernel,
         execution=executor.name,
         exact=config.exact,

@@ -19,6 +19,7 @@ class NativeExecutor:
     attention_backend = "cpu"
     graphs = None
     attention_choice = None
+    attention_traits = None
 
     def __init__(self, loaded: LoadedModel, decoder: NativeDecoder, memory: PoolMemory) -> None:
         self.loaded = loaded

@@ -7,7 +7,7 @@ import logging
 import torch
 
 from yaie.attention.backend import AttentionBackend, CapturableBackend, ChoosingBackend
-from yaie.attention.choose_attention import Choice
+from yaie.attention.choose_attention import Choice, DeviceTraits
 from yaie.attention.plan import StepPlan
 from yaie.device.queue import DeviceQueue
 from yaie.engine.batch import Batch, PooledModel
@@ -103,6 +103,11 @@ class TransformersExecutor:
     def attention_choice(self) -> Choice | None:
         """See `Executor.attention_choice`."""
         return self._chooser.choice if self._chooser is not None else None
+
+    @property
+    def attention_traits(self) -> DeviceTraits | None:
+        """See `Executor.attention_traits`."""
+        return self._chooser.device if self._chooser is not None else None
 
     @torch.inference_mode()
     def capture_decoding(self, queue: DeviceQueue, max_rows: int) -> None:

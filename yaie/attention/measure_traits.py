@@ -1,0 +1,69 @@
+"""The measurement of a GPU's memory, for the estimates of attention."""
+
+from __future__ import annotations
+
+import logging
+
+import torch
+
+from yaie.attention.choose_attention import DeviceTraits
+from yaie.device.queue import DeviceQueue
+from yaie.models.memory import is_out_of_memory, release_unused
+
+log = logging.getLogger(__name__)
+
+_COPY_BYTES = 256 * 1024**2  # several times a cache
+_NUM_COPIES = 4  # launched together, so that the device does not wait for the host
+_NUM_TRIALS = 3  # the first one may find a clock that is still low
+_TERA = 1e12
+
+
+def measure_traits(queue: DeviceQueue) -> DeviceTraits:
+    """Return the traits of a device: its bandwidth by copies, its cache as it reports.
+
+    Takes a few milliseconds and 512 MiB. Without a clock, or without the memory, the figures are
+    the defaults. Those of launches always are.
+    """
+    default = DeviceTraits()
+    bytes_per_s = _copied_bytes_per_s(queue)
+    if bytes_per_s is None:
+        return default
+    traits = DeviceTraits(
+        bytes_per_s=bytes_per_s,
+        cached_bytes_per_s=max(default.cached_bytes_per_s, bytes_per_s),
+        cache_bytes=queue.cache_bytes() or default.cache_bytes,
+    )
+    log.info(
+        "attention is chosen for a device with %.2f TB/s of memory and %d MiB of cache",
+        traits.bytes_per_s / _TERA,
+        traits.cache_bytes // 1024**2,
+    )
+    return traits
+
+
+def _copied_bytes_per_s(queue: DeviceQueue) -> float | None:
+    """Return the bytes that copies read and write in a second; None if that is unknown."""
+    if queue.device_seconds(lambda: None) is None:
+        return None
+    seconds: list[float] = []
+    try:
+        seconds = _time_copies(queue)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        log.warning("the bandwidth of the device's memory is not measured: %s", error)
+    release_unused(queue.device)  # the copies, before the pool is planned
+    return 2 * _COPY_BYTES * _NUM_COPIES / min(seconds) if seconds else None
+
+
+def _time_copies(queue: DeviceQueue) -> list[float]:
+    source, target = (
+        torch.zeros(_COPY_BYTES, dtype=torch.uint8, device=queue.device) for _ in range(2)
+    )
+
+    def copy() -> None:
+        for _ in range(_NUM_COPIES):
+            target.copy_(source)
+
+    trials = [queue.device_seconds(copy) for _ in range(_NUM_TRIALS)]
+    return [each for each in trials if each is not None and each > 0]
