@@ -6,17 +6,15 @@ that no cache holds.
 
 from __future__ import annotations
 
-import json
-import statistics
-import sys
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch.nn.functional import linear
 
+from benchmarks.gpu.clock import seconds_of
+from benchmarks.gpu.results import Results
 from yaie.models.quantization.device.choose import choose_products
 from yaie.models.quantization.device.weights import pack
 from yaie.models.quantization.weights import QuantizedWeight
@@ -28,33 +26,28 @@ ROWS = (1, 16, 64, 256, 2048)
 GROUPS = {"int8": None, "int4": 64, "fp8": 128}  # inputs of a scale; None: all
 _HELD_BYTES = 256 * 1024**2  # of copies: beyond the caches of any card
 _MOST_COPIES = 32
-_REPEATS = 9
 
 
-def measure_products(device_name: str, results: Path, *, is_tiny: bool) -> None:
-    """Time every kind, layer and number of rows; append lines of JSON to `results`."""
-    device = torch.device(device_name)
+def measure_products(results: Results, *, is_tiny: bool) -> None:
+    """Append microseconds of every kind, layer and number of rows, and the weights' GB/s."""
     for outputs, inputs in TINY_LAYERS if is_tiny else LAYERS:
         for rows in ROWS[:2] if is_tiny else ROWS:
-            for line in _lines(outputs, inputs, rows, device):
-                text = json.dumps({"shape": f"{outputs} x {inputs}", "kind": "product", **line})
-                with results.open("a", encoding="utf-8") as file:
-                    file.write(text + "\n")
-                print(text, file=sys.stderr, flush=True)
+            x = torch.randn(rows, inputs, dtype=torch.bfloat16, device=results.device)
+            for weights in ("bfloat16", *GROUPS):
+                time_one = partial(_time, weights, outputs, inputs, x)
+                shape = f"{outputs} x {inputs}"
+                results.add("product", shape, time_one, weights=weights, rows=rows)
 
 
-def _lines(outputs: int, inputs: int, rows: int, device: torch.device) -> Iterator[dict[str, Any]]:
-    """Yield microseconds and gigabytes of weights a second of each kind; an error ends a kind."""
-    x = torch.randn(rows, inputs, dtype=torch.bfloat16, device=device)
-    for weights in ("bfloat16", *GROUPS):
-        line: dict[str, Any] = {"weights": weights, "rows": rows}
-        try:
-            calls, nbytes = _calls(weights, outputs, inputs, x)
-            seconds = _time(calls, device) / len(calls)
-            line |= {"us": round(1e6 * seconds, 2), "gb_per_s": round(nbytes / seconds / 1e9, 1)}
-        except Exception as error:
-            line["error"] = f"{type(error).__name__}: {error}"
-        yield line
+def _time(weights: str, outputs: int, inputs: int, x: torch.Tensor) -> dict[str, Any]:
+    calls, nbytes = _calls(weights, outputs, inputs, x)
+
+    def run() -> None:
+        for call in calls:
+            call()
+
+    seconds = seconds_of(run, x.device) / len(calls)
+    return {"us": round(1e6 * seconds, 2), "gb_per_s": round(nbytes / seconds / 1e9, 1)}
 
 
 def _calls(
@@ -93,31 +86,3 @@ def _random_weight(kind: str, outputs: int, inputs: int, device: torch.device) -
     values = torch.randint(-end, end, (outputs, inputs), dtype=torch.int8, device=device)
     points = torch.zeros(outputs, groups, dtype=torch.int8, device=device)
     return QuantizedWeight(bits, values, scales, points if kind == "int4" else None)
-
-
-def _time(calls: list[Callable[[], object]], device: torch.device) -> float:
-    """Return the median seconds of all calls, one after another."""
-
-    def run() -> None:
-        for call in calls:
-            call()
-
-    run()  # compiles
-    if device.type != "cuda":
-        return statistics.median(_elapsed(run, lambda: None) for _ in range(_REPEATS))
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    graph.replay()
-    torch.cuda.synchronize()
-    return statistics.median(
-        _elapsed(graph.replay, torch.cuda.synchronize) for _ in range(_REPEATS)
-    )
-
-
-def _elapsed(run: Callable[[], None], wait: Callable[[], None]) -> float:
-    began = time.perf_counter()
-    run()
-    wait()
-    return time.perf_counter() - began

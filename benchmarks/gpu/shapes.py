@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     import torch
 
 _TOKENIZER_VOCABULARY = 512  # prompts are token ids, so the tokenizer may be small
+_REST = "rest.safetensors"  # what belongs to no layer
+_WRITERS = 4
 _LAYER = re.compile(r"\.layers\.(\d+)\.")
 
 
@@ -64,9 +68,9 @@ SHAPES: dict[str, FullShape] = {
             "hidden_size": 64,
             "intermediate_size": 128,
             "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "head_dim": 16,
+            "num_attention_heads": 2,
+            "num_key_value_heads": 1,
+            "head_dim": 128,  # as the others': FlashInfer computes few widths
             "max_position_embeddings": 4096,
             "tie_word_embeddings": True,
         },
@@ -86,7 +90,8 @@ def write_shape(folder: Path, name: str) -> Path:
         return path
     path.mkdir(parents=True, exist_ok=True)
     shape = SHAPES[name]
-    tokenizer = train_tokenizer(_TOKENIZER_VOCABULARY)
+    shutil.copytree(_tokenizer_folder(folder), path, dirs_exist_ok=True)
+    tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(path)
     config = getattr(transformers, shape.config)(
         **shape.settings, bos_token_id=None, eos_token_id=tokenizer.eos_token_id
     )
@@ -97,16 +102,47 @@ def write_shape(folder: Path, name: str) -> Path:
     numbers: dict[tuple[int, ...], torch.Tensor] = {}
     for parameter_name, parameter in model.named_parameters():
         layer = _LAYER.search(parameter_name)
-        shard = f"layer-{layer[1]}.safetensors" if layer else "rest.safetensors"
+        shard = f"layer-{layer[1]}.safetensors" if layer else _REST
         tensor = _numbers(tuple(parameter.shape), numbers)
         shards.setdefault(shard, {})[parameter_name] = tensor
-    for shard, tensors in shards.items():
+    layers = [shard for shard in shards if shard != _REST]
+    for shard in (_REST, layers[0]):
         # One storage may not have two names in a file.
-        save_file({key: value.clone() for key, value in tensors.items()}, path / shard)
+        save_file({key: value.clone() for key, value in shards[shard].items()}, path / shard)
+    _copy_layer(path / layers[0], [path / shard for shard in layers[1:]])
     config.save_pretrained(path)
-    tokenizer.save_pretrained(path)
     weight_map = {key: shard for shard, tensors in shards.items() for key in tensors}
     index.write_text(json.dumps({"metadata": {}, "weight_map": weight_map}), encoding="utf-8")
+    return path
+
+
+def _copy_layer(first: Path, others: list[Path]) -> None:
+    """Write the first layer's file under the names of the other layers.
+
+    A file is the length of its header, the header with the names, and the numbers. Only the header
+    differs, so that an 8B model is written as fast as memory is copied.
+    """
+    content = memoryview(first.read_bytes())
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header = bytes(content[8:begin]).decode()
+
+    def write(path: Path) -> None:
+        renamed = header.replace(".layers.0.", f".layers.{path.stem.removeprefix('layer-')}.")
+        head = renamed.rstrip().encode()
+        head += b" " * (-len(head) % 8)  # numbers are aligned
+        with path.open("wb") as file:
+            file.write(len(head).to_bytes(8, "little") + head)
+            file.write(content[begin:])
+
+    with ThreadPoolExecutor(_WRITERS) as pool:
+        list(pool.map(write, others))
+
+
+def _tokenizer_folder(folder: Path) -> Path:
+    """Train one tokenizer for all shapes."""
+    path = folder / "tokenizer"
+    if not path.is_dir():
+        train_tokenizer(_TOKENIZER_VOCABULARY).save_pretrained(path)
     return path
 
 

@@ -1,49 +1,20 @@
-"""The bounded GPU run: its stages, its figures, and all of it once on a CPU."""
+"""Figures of a GPU run, the tables of its report, and the models that it writes."""
 
 from __future__ import annotations
 
-import json
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.gpu.__main__ import Stage, main, read_results, run_stages
-from benchmarks.gpu.report import as_table
+from benchmarks.gpu import shapes
+from benchmarks.gpu.report import as_text, speed_table
 from benchmarks.gpu.runs import attention_choices
 from benchmarks.gpu.shapes import SHAPES, write_shape
 from benchmarks.gpu.trace import device_use
+from benchmarks.shapes import train_tokenizer
 from yaie.stats import EngineStats
-
-
-def python(name: str, code: str, limit_s: float = 60.0) -> Stage:
-    return Stage(name, (sys.executable, "-c", code), limit_s)
-
-
-def test_a_stage_that_hangs_or_fails_costs_only_itself(tmp_path: Path) -> None:
-    stages = [
-        python("hangs", "import time; time.sleep(600)", 1.0),
-        python("fails", "print('seen'); raise SystemExit(3)"),
-        python("works", "pass"),
-    ]
-    outcomes = run_stages(stages, tmp_path, 120.0)
-    assert outcomes["hangs"].startswith("cut off after 1 s")
-    assert outcomes["fails"] == "exit code 3; see fails.log"
-    assert outcomes["works"] == "ok"
-    assert (tmp_path / "fails.log").read_text(encoding="utf-8") == "seen\n"
-
-
-def test_no_stage_starts_without_time(tmp_path: Path) -> None:
-    outcomes = run_stages([python("late", "pass")], tmp_path, 0.0)
-    assert outcomes == {"late": "left out: no time was left"}
-
-
-def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
-    file = tmp_path / "results.ndjson"
-    assert read_results(file) == []
-    file.write_text('{"kind": "start"}\n{"kind": "dec', encoding="utf-8")
-    assert read_results(file) == [{"kind": "start"}]
 
 
 def test_chosen_methods_are_reported_with_their_estimate() -> None:
@@ -83,17 +54,70 @@ def test_the_table_joins_targets_and_traces() -> None:
         decode | {"shared": 896, "tokens_per_s": 60_000.0},
         {"shape": "qwen3-0.6b", "kind": "trace", "batch": 64}
         | {"launches_per_step": 12.0, "idle_share": 0.024},
-        {"shape": "llama-3.1-8b", "kind": "prefill", "error": "OutOfMemoryError: 3 GiB"},
         {"shape": "6144 x 4096", "kind": "product", "weights": "int4", "rows": 1}
         | {"us": 9.25, "gb_per_s": 1443.2},
     ]
-    rows = as_table(lines).splitlines()[2:]
+    rows = speed_table(lines).splitlines()[2:]
     assert rows == [
         "| qwen3-0.6b | decode 64 | 25,600 | 24,000 | 2.50 | 3.1% | 12 | 2.4% |",
         "| qwen3-0.6b | decode 64, 896 shared | 60,000 |  | 2.50 | 3.1% |  |  |",
-        "| llama-3.1-8b | prefill | OutOfMemoryError: 3 GiB |  |  |  |  |  |",
         "| 6144 x 4096 | int4, 1 rows | 9.2 us, 1,443 GB/s |  |  |  |  |  |",
     ]
+
+
+def test_the_report_joins_equal_failures_and_the_worst_of_attention() -> None:
+    compared = {"kind": "attention", "shape": "qwen3-0.6b", "backend": "triton", "method": "tree"}
+    failure = {"error": "RuntimeError: no\n driver", "traceback": "...", "versions": {}}
+    lines = [
+        compared | {"case": "tree 0", "relative_error": 0.0012},
+        compared | {"case": "tree 1", "relative_error": 0.0021},
+        compared | {"case": "captured", "relative_error": 0.0017},
+        *(compared | {"case": f"tree {seed}", **failure} for seed in range(2, 8)),
+        {"kind": "prefill", "shape": "llama-3.1-8b", "error": "OutOfMemoryError: 3 GiB"},
+        {"kind": "timing", "shape": "tiny", "backend": "triton", "case": "open"},
+        {"kind": "timing", "shape": "tiny", "method": "tree", "case": "shared", "batch": 64}
+        | {"us": 31.44, "host_us": 80.0, "estimate_us": None},
+    ]
+    text = as_text(lines)
+    assert text.startswith(
+        "7 of 12 figures failed\n"
+        "- RuntimeError: no driver\n"
+        "  attention qwen3-0.6b triton tree tree 2, attention qwen3-0.6b triton tree tree 3, "
+        "attention qwen3-0.6b triton tree tree 4, attention qwen3-0.6b triton tree tree 5 "
+        "and 2 more\n"
+        "- OutOfMemoryError: 3 GiB\n"
+        "  prefill llama-3.1-8b\n"
+    )
+    assert "| qwen3-0.6b | tree | eager | 2 | 0.0021 |" in text
+    assert "| qwen3-0.6b | tree | captured | 1 | 0.0017 |" in text
+    assert "| tiny | tree | 64 shared | 31.4 |  | 80.0 |" in text
+    assert as_text([]).startswith("0 of 0 figures failed")
+
+
+def test_models_share_a_tokenizer_and_the_numbers_of_their_layers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import load_file
+
+    trained = []
+
+    def train(vocabulary: int) -> Any:
+        trained.append(vocabulary)
+        return train_tokenizer(vocabulary)
+
+    monkeypatch.setattr(shapes, "train_tokenizer", train)
+    deeper = replace(SHAPES["tiny"], settings={**SHAPES["tiny"].settings, "num_hidden_layers": 12})
+    monkeypatch.setitem(SHAPES, "deeper", deeper)
+    folder = write_shape(tmp_path, "deeper")
+    changed = (folder / "config.json").stat().st_mtime_ns
+    assert write_shape(tmp_path, "tiny") == tmp_path / "tiny"
+    assert write_shape(tmp_path, "deeper") == folder
+    assert len(trained) == 1
+    assert (folder / "config.json").stat().st_mtime_ns == changed
+    first, last = (load_file(folder / f"layer-{layer}.safetensors") for layer in (0, 11))
+    assert len(first) == 11
+    for name, numbers in first.items():
+        assert numbers.equal(last[name.replace(".layers.0.", ".layers.11.")])
 
 
 @pytest.mark.parametrize(("name", "millions"), [("qwen3-0.6b", 596), ("llama-3.1-8b", 8030)])
@@ -107,24 +131,3 @@ def test_the_shapes_are_those_of_the_models(name: str, millions: int) -> None:
             getattr(transformers, shape.config)(**shape.settings)
         )
     assert round(sum(each.numel() for each in model.parameters()) / 1e6) == millions
-
-
-@pytest.mark.integration
-def test_the_whole_run_on_a_cpu(tmp_path: Path) -> None:
-    model = write_shape(tmp_path / "models", "tiny")
-    assert write_shape(tmp_path / "models", "tiny") == model
-    shapes = "tiny,products,tiny+int4"
-    arguments = ["--out", str(tmp_path), "--device", "cpu", "--scale", "tiny", "--shapes", shapes]
-    assert main(arguments) == 0
-    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
-    assert report["stages"] == dict.fromkeys(shapes.split(","), "ok")
-    assert not [line for line in report["results"] if "error" in line]
-    kinds = [line["kind"] for line in report["results"]]
-    assert kinds == [
-        *("start", *["decode"] * 3, "prefill", "offline"),
-        *["product"] * 8,
-        *("start", *["decode"] * 2, "prefill"),
-    ]
-    shared = report["results"][3]
-    assert (shared["batch"], shared["shared"]) == (4, 48)
-    assert shared["keys_unshared_over_read"] > 1.5  # the shared keys were read once
