@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from tests.conformance.case import VOCAB_SIZE
-from tests.conformance.conftest import NUM_SLOTS, TOLERANCE, Subject, close
 from tests.conformance.naive import NaiveCache
+from tests.conformance.subject import NUM_SLOTS, TOLERANCE, Subject, close
 from yaie.kvcache.pool import bytes_per_token
 from yaie.models.geometry import estimate_pool_shapes, pool_shapes
 

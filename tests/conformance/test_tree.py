@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 
-from tests.conformance.conftest import Subject, close
+from tests.conformance.subject import Subject, close
 from yaie.attention.plan import FoldingCost, RowSelection, plan_step
 from yaie.kvcache.node import Cursor, as_tokens
 from yaie.kvcache.radix_tree import RadixTree

@@ -27,16 +27,15 @@ class Said:
 class Oracle:
     """transformers' own model with its own attention and cache."""
 
-    def __init__(self, folder: Path, max_new: int, device: str = "cpu") -> None:
+    def __init__(self, folder: Path, max_new: int) -> None:
         self.model = AutoModelForCausalLM.from_pretrained(
             folder, dtype=torch.float32, attn_implementation="eager"
-        ).to(device)
+        )
         self.model.eval()
         # The engine ignores end tokens too; without this, generate pads after them.
         self.model.generation_config.eos_token_id = None
         self.model.generation_config.pad_token_id = 0
         self.vocab_size: int = self.model.config.vocab_size
-        self.device = device
         self.max_new = max_new
         self._said: dict[Prompt, Said] = {}
 
@@ -44,7 +43,7 @@ class Oracle:
     def says(self, prompt: Prompt) -> Said:
         """Return the greedy continuation of `max_new` tokens."""
         if prompt not in self._said:
-            ids = torch.tensor([prompt], device=self.device)
+            ids = torch.tensor([prompt])
             output = self.model.generate(
                 ids,
                 attention_mask=torch.ones_like(ids),
@@ -68,6 +67,6 @@ class Oracle:
     @torch.inference_mode()
     def logprobs(self, tokens: Prompt) -> torch.Tensor:
         """Return log-probabilities [tokens, vocab] after each token of one sequence."""
-        ids = torch.tensor([tokens], device=self.device)
+        ids = torch.tensor([tokens])
         logits: torch.Tensor = self.model(ids, use_cache=False).logits[0].float()
         return logits.log_softmax(-1).cpu()

@@ -2,8 +2,8 @@
 
 A pool of a few hundred slots keeps eviction and preemption going; prompts branch, continue earlier
 answers, are sampled n times and aborted. The judge is transformers' `generate`, asked once for
-each prompt. 15 schedules by default; `integration` has 100, `slow` 2,000, `gpu` runs
-some on a CUDA device.
+each prompt. 15 schedules by default; `integration` has 100, `slow` 2,000, and
+tests/gpu has some on a CUDA device.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import importlib
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import pytest
-import torch
 
 from tests.engine.chaotic_model import write_chaotic_model
 from tests.engine.oracle import Oracle, Prompt
-from yaie.config import EngineConfig, KVDtype
+from yaie.config import AttentionBackendName, EngineConfig, KVDtype
 from yaie.engine.core import EngineCore
 from yaie.stats import EngineStats
 from yaie.types import GenerationRequest, SamplingParams, TokenDelta
@@ -41,7 +41,8 @@ class Subject:
 
     folder: Path
     oracle: Oracle
-    device: str = "cpu"
+    device: Literal["cpu", "cuda"] = "cpu"
+    backend: AttentionBackendName = "auto"
     kv_dtype: KVDtype = "auto"
     least_margin: float = LEAST_MARGIN
     tolerance: float = 1e-4  # of a log-probability
@@ -67,8 +68,8 @@ class Subject:
             self.prompts.append(prompt)
 
 
-def make_subject(folder: Path, device: str = "cpu") -> Subject:
-    subject = Subject(folder, Oracle(folder, MAX_NEW, device), device)
+def make_subject(folder: Path) -> Subject:
+    subject = Subject(folder, Oracle(folder, MAX_NEW))
     subject.fill(seed=1)
     return subject
 
@@ -113,7 +114,8 @@ class Schedule:
                 model=str(subject.folder),
                 dtype="float32",
                 kv_dtype=subject.kv_dtype,
-                device="cuda" if subject.device == "cuda" else "cpu",
+                device=subject.device,
+                attention_backend=subject.backend,
                 num_slots=self.num_slots,
                 max_model_len=LONGEST + LONG_NEW,
                 max_step_rows=max_step_rows,
@@ -259,16 +261,6 @@ def test_all_schedules(tiny: Subject, part: int) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_all_schedules_of_the_builtin_model(builtin: Subject, part: int) -> None:
     run_schedules(builtin, range(20_000 + 100 * part, 20_100 + 100 * part))
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("part", range(4))
-def test_schedules_on_a_gpu(tmp_path: Path, part: int) -> None:
-    if not torch.cuda.is_available():
-        pytest.skip("torch sees no CUDA device")
-    torch.set_float32_matmul_precision("highest")
-    subject = make_subject(write_chaotic_model(tmp_path), "cuda")
-    run_schedules(subject, range(30_000 + 60 * part, 30_060 + 60 * part))
 
 
 def test_prompts_overlap_and_their_answers_are_clear(tiny: Subject) -> None:

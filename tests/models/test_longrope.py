@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.conformance.case import Case, rope, save
-from tests.conformance.conftest import close
+from tests.conformance.subject import close
 from tests.conformance.naive import NaiveCache
 from yaie.config import EngineConfig
 from yaie.engine.choose_executor import choose_executor
