@@ -40,13 +40,13 @@ def dense_attention(
             if spec.sliding_window is None or position - key < spec.sliding_window
         }
         slots = torch.tensor(list(seen.values()))
-        for head in range(spec.num_heads):
-            kv_head = head // spec.group_size
-            scores = keys[slots, kv_head].double() @ queries[row, head].double() * spec.scale
-            if spec.softcap is not None:
-                scores = spec.softcap * torch.tanh(scores / spec.softcap)
-            if sinks is not None:
-                scores = torch.cat([scores, sinks[head].double()[None]])
-            weights = scores.softmax(0)[: len(slots)]
-            output[row, head] = weights @ values[slots, kv_head].double()
+        groups = queries[row].double().view(spec.num_kv_heads, spec.group_size, -1)
+        scores = torch.einsum("kgw,nkw->kgn", groups, keys[slots].double()) * spec.scale
+        if spec.softcap is not None:
+            scores = spec.softcap * torch.tanh(scores / spec.softcap)
+        if sinks is not None:
+            scores = torch.cat([scores, sinks.double().view(*groups.shape[:2], 1)], dim=-1)
+        weights = scores.softmax(-1)[..., : len(slots)]
+        result = torch.einsum("kgn,nkw->kgw", weights, values[slots].double())
+        output[row] = result.reshape(spec.num_heads, -1)
     return output

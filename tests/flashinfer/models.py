@@ -8,8 +8,10 @@ from typing import Any
 VOCAB_SIZE = 128
 
 
-def write_model(folder: Path, name: str, *, num_heads: int = 4, num_kv_heads: int = 2) -> Path:
-    """Write a random model of two layers with heads of 64.
+def write_model(
+    folder: Path, name: str, *, num_heads: int = 4, num_kv_heads: int = 2, head_dim: int = 64
+) -> Path:
+    """Write a random model of two layers.
 
     "llama": plain layers. "gemma2": a layer with a window, both with a softcap. "gpt_oss": a layer
     with a window, both with sinks.
@@ -25,7 +27,7 @@ def write_model(folder: Path, name: str, *, num_heads: int = 4, num_kv_heads: in
             num_hidden_layers=2,
             num_attention_heads=num_heads,
             num_key_value_heads=num_kv_heads,
-            head_dim=64,
+            head_dim=head_dim,
             max_position_embeddings=2048,
             bos_token_id=None,
             eos_token_id=1,

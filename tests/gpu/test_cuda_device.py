@@ -9,8 +9,8 @@ import torch
 
 from tests.device.device_model import config_of
 from tests.device.padded_backend import PaddedBackend
+from tests.device.sampled_tokens import VARIANTS, same
 from tests.device.test_decode_graphs import decode_plan
-from tests.device.test_device_sampler import VARIANTS, same
 from tests.engine.sampling import VOCAB, state_of, task
 from yaie.device.cuda import CudaQueue
 from yaie.device.packed import Download, Field, Upload
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture
-def queue() -> CudaQueue:
-    return CudaQueue(torch.device("cuda"))
+def queue(device: torch.device) -> CudaQueue:
+    return CudaQueue(device)
 
 
 def test_packed_copies_arrive_behind_a_busy_device(queue: CudaQueue) -> None:

@@ -5,21 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.models.zoo_models import RECOGNISED, RECOGNISED_FOR_A_GPU, executor_of, load_case
 from yaie.models.fused.choose import choose_operations
 from yaie.models.fused.decoder import build_fused_decoder
 from yaie.models.native.agreement import comparison_plan
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
-]
+pytestmark = pytest.mark.gpu
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-@pytest.mark.parametrize("name", RECOGNISED + RECOGNISED_FOR_A_GPU)
+# One of each kind of kernel: halves and pairs rotated, norms of heads, other activations.
+IN_EVERY_DTYPE = ["llama", "qwen3", "gemma", "glm"]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *((name, "bfloat16") for name in RECOGNISED + RECOGNISED_FOR_A_GPU),
+        *((name, dtype) for name in IN_EVERY_DTYPE for dtype in ("float32", "float16")),
+    ],
+)
 def test_fused_layers_equal_the_originals(name: str, dtype: str, tmp_path: Path) -> None:
     executor = executor_of(load_case(name, tmp_path, device="cuda", dtype=dtype))
     plan = comparison_plan(executor.loaded)

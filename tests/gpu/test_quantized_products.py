@@ -19,10 +19,7 @@ from yaie.models.native.agreement import comparison_plan
 from yaie.models.quantization.device.choose import choose_products
 from yaie.models.quantization.device.linear import DeviceLinear
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
-]
+pytestmark = pytest.mark.gpu
 LAYERS = [
     Layer("int4", 1024, 4096, 64, has_points=True),
     Layer("int4", 333, 896, 7, has_points=True, scale_dtype=torch.float16),
@@ -37,8 +34,9 @@ TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 2**-7, torch.float16: 2**-10}
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)
-def test_products_equal_float64_eager_and_captured(layer: Layer, dtype: torch.dtype) -> None:
-    device = torch.device("cuda")
+def test_products_equal_float64_eager_and_captured(
+    layer: Layer, dtype: torch.dtype, device: torch.device
+) -> None:
     products = choose_products(device)
     assert products.name == "triton"
     _, weight = packed(layer)
@@ -93,7 +91,13 @@ def test_quantized_checkpoints_equal_their_twins(kind: Kind, tmp_path: Path) -> 
     assert "quantization_config" in json.loads((quantized / "config.json").read_text())
 
     def load(folder: Path, device: str) -> LoadedModel:
-        config = EngineConfig(model=str(folder), num_slots=256, dtype="float32", device=device)  # type: ignore[arg-type]
+        config = EngineConfig(
+            model=str(folder),
+            num_slots=256,
+            dtype="float32",
+            device=device,
+            attention_backend="reference",
+        )  # type: ignore[arg-type]
         return load_model(config, may_pack=False)
 
     twin = load(dequantized, "cpu")

@@ -11,10 +11,7 @@ from yaie.engine.device_sampling.choose_truncation import choose_truncation
 from yaie.engine.device_sampling.truncation import PlainTruncation
 from yaie.types import SamplingParams
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
-]
+pytestmark = pytest.mark.gpu
 KINDS = [
     SamplingParams(top_p=0.9),
     SamplingParams(top_k=50, temperature=2.0),
@@ -26,8 +23,9 @@ KINDS = [
 
 @pytest.mark.parametrize("vocab_size", [1, 700, 50_257, 150_001, 151_936])
 @pytest.mark.parametrize("decimals", [None, 1])
-def test_the_kernel_keeps_the_tokens_of_torch(vocab_size: int, decimals: int | None) -> None:
-    device = torch.device("cuda")
+def test_the_kernel_keeps_the_tokens_of_torch(
+    vocab_size: int, decimals: int | None, device: torch.device
+) -> None:
     truncation = choose_truncation(device)
     assert truncation.name == "triton"
     logits = np.random.default_rng(0).normal(size=(len(KINDS), vocab_size), scale=3.0)
