@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,10 @@ from benchmarks.gpu.results import Results
 from tests.attention.trees import decode_step
 from yaie.attention.backend import AttentionBackend
 from yaie.attention.choose_attention import DeviceTraits, LayerTraffic, choose_attention
+from yaie.attention.measure_traits import measure_traits
 from yaie.attention.plan import StepPlan
 from yaie.attention.spec import AttentionSpec
+from yaie.device.queue import make_queue
 
 _CALLS = 20  # of a layer in one graph
 
@@ -41,12 +43,20 @@ class Steps:
 
 @torch.inference_mode()
 def time_attention(results: Results, shapes: tuple[str, ...], steps: Steps) -> None:
-    """Append a line for each shape, batch, plan and method.
+    """Append the traits of the device, and a line for each shape, batch, plan and method.
 
     us: of the device, inside a captured graph. host_us: of the host, for an eager call.
     estimate_us: the cost model's, null for a method that it does not know.
     """
     device = results.device
+    traits = DeviceTraits()
+
+    def measure_device() -> dict[str, Any]:
+        nonlocal traits
+        traits = measure_traits(make_queue(device))  # as an engine does at its start
+        return asdict(traits)
+
+    results.add("traits", "", measure_device)
     for shape in shapes:
         spec = layer_of(shape)
         methods: dict[str, AttentionBackend] = {}
@@ -55,7 +65,7 @@ def time_attention(results: Results, shapes: tuple[str, ...], steps: Steps) -> N
             results.add("timing", shape, opening, backend=name, case="open")
         for batch in steps.batches:
             for case, plan in steps.plans(batch).items():
-                measure = partial(_times, spec=spec, plan=plan, device=device)
+                measure = partial(_times, spec=spec, plan=plan, traits=traits, device=device)
                 for name, method in methods.items():
                     facts = {"method": name, "case": case, "batch": batch}
                     results.add("timing", shape, partial(measure, name, method), **facts)
@@ -77,6 +87,7 @@ def _times(
     *,
     spec: AttentionSpec,
     plan: StepPlan,
+    traits: DeviceTraits,
     device: torch.device,
 ) -> dict[str, Any]:
     num_slots = 2 + int(max(segment.slots.max() for segment in plan.segments))
@@ -97,11 +108,11 @@ def _times(
     return {
         "us": round(1e6 * on_device, 1),
         "host_us": round(1e6 * on_host, 1),
-        "estimate_us": _estimates(spec, plan).get(name),
+        "estimate_us": _estimates(spec, plan, traits).get(name),
     }
 
 
-def _estimates(spec: AttentionSpec, plan: StepPlan) -> Mapping[str, float]:
+def _estimates(spec: AttentionSpec, plan: StepPlan, traits: DeviceTraits) -> Mapping[str, float]:
     layer = {LayerTraffic.of(spec, DTYPE.itemsize): 1}
-    found = choose_attention(plan, layer, DeviceTraits()).estimates
+    found = choose_attention(plan, layer, traits).estimates
     return {method: round(1e6 * each.seconds, 1) for method, each in found.items()}

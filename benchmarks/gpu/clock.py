@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import torch
 
-from yaie.device.queue import make_queue
+from yaie.device.queue import DeviceQueue, make_queue
 
 _REPEATS = 9
 
@@ -19,24 +19,15 @@ def seconds_of(run: Callable[[], None], device: torch.device) -> float:
     `run` runs once before: that may compile.
     """
     run()
-    if device.type != "cuda":
-        return statistics.median(_elapsed(run) for _ in range(_REPEATS))
-    graph = make_queue(device).capture(run)
-    graph.replay()
-    return statistics.median(_elapsed_on_card(graph.replay) for _ in range(_REPEATS))
+    queue = make_queue(device)
+    if queue.can_capture:
+        run = queue.capture(run).replay
+        run()
+    return statistics.median(_elapsed(queue, run) for _ in range(_REPEATS))
 
 
-def _elapsed(run: Callable[[], None]) -> float:
+def _elapsed(queue: DeviceQueue, run: Callable[[], None]) -> float:
+    """Return seconds by the clock of the device, or of the host where a device has none."""
     began = time.perf_counter()
-    run()
-    return time.perf_counter() - began
-
-
-def _elapsed_on_card(run: Callable[[], None]) -> float:
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
-    begin.record()
-    run()
-    end.record()
-    end.synchronize()
-    milliseconds: float = begin.elapsed_time(end)
-    return milliseconds / 1e3
+    measured = queue.device_seconds(run)
+    return time.perf_counter() - began if measured is None else measured

@@ -40,7 +40,9 @@ measure() { # NAME SECONDS ARGUMENTS...: a stage of benchmarks.gpu; once more if
 }
 
 mkdir -p "$OUT" || exit 9
-WORK=$(mktemp -d) || exit 9
+# An 8B model is written once and read three times: in memory where there is room for it.
+free=$(df --output=avail /dev/shm 2> /dev/null | tail -n 1)
+WORK=$([ "${free:-0}" -gt 40000000 ] && mktemp -d -p /dev/shm || mktemp -d) || exit 9
 trap 'rm -rf "$WORK"' EXIT
 : > "$OUT/results.ndjson"
 : > "$OUT/log.txt"

@@ -37,7 +37,7 @@ def as_text(lines: Iterable[Line]) -> str:
     return "\n\n".join([*parts, speed_table(good)])
 
 
-_DESCRIBED = ("card", "ceilings", "start", "http start")
+_DESCRIBED = ("card", "ceilings", "traits", "start", "http start")
 
 
 def _described(line: Line) -> str:

@@ -131,7 +131,8 @@ def test_plans_fit_into_the_pool() -> None:
 def test_timed_steps_have_a_time_of_device_and_host(tmp_path: Path) -> None:
     path = tmp_path / "results.ndjson"
     time_attention(Results(path, CPU), ("tiny",), Steps((3,), 12, 4))
-    opened, *timed = read_results(path)
+    traits, opened, *timed = read_results(path)
+    assert traits["bytes_per_s"] > 0
     assert opened["case"] == "open"
     assert [(line["case"], line["batch"]) for line in timed] == [("unshared", 3), ("shared", 3)]
     assert all(line["us"] > 0 and line["host_us"] > 0 for line in timed)

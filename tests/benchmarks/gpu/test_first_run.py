@@ -131,10 +131,11 @@ def test_the_whole_run_on_a_cpu(tmp_path: Path) -> None:
         **{("decode", name): 2 for name in ("tiny+int8", "tiny+int4")},
         **{("prefill", name): 1 for name in ("tiny+int8", "tiny+int4")},
     }
-    other = {("card", ""): 1, ("ceilings", ""): 1, ("timing", "tiny"): 3, ("offline", "tiny"): 2}
+    other = {("card", ""): 1, ("ceilings", ""): 1, ("traits", ""): 1}
+    timed = {("timing", "tiny"): 3, ("offline", "tiny"): 2}
     served = {("http start", "tiny"): 1, ("http", "tiny"): 2, ("product", "48 x 64"): 8}
     del good["attention", ""], good["attention", "tiny"]  # opened; depends on what is installed
-    assert good == {**engine, **quantized, **other, **served}
+    assert good == {**engine, **quantized, **other, **timed, **served}
     (card,) = (line for line in lines if line["kind"] == "card")
     assert len(card["yaie_tree"]) == 40
     shared = next(line for line in lines if line["kind"] == "decode" and line["shared"])
