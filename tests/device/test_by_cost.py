@@ -26,7 +26,9 @@ from yaie.kvcache.pool import PoolLayout
 from yaie.models.loader import load_model
 
 # Bytes alone count, so that shared keys decide even in a tiny model.
-BYTES_ONLY = DeviceTraits(launch_s=1e-12, cache_bytes=0, uncaptured_layer_s=0.0)
+BYTES_ONLY = DeviceTraits(
+    launch_s=1e-12, cache_bytes=0, uncaptured_layer_s=0.0, cascade_layer_s=0.0
+)
 REQUESTS = [
     ask("short", tokens_of(5, 6), max_tokens=4),
     ask("first", (*tokens_of(1, 24), *tokens_of(2, 3)), max_tokens=14),
@@ -115,7 +117,10 @@ def test_switching_between_steps_keeps_the_tokens(
     assert {method for method, number in counted.items() if number} == switched
     num_prompt_steps = stats.num_steps - sum(counted.values())
     assert 0 < num_prompt_steps < 5
-    assert +Counter(counted) == _by_method(used) - Counter(cascade=num_prompt_steps)
+    of_prompts = _by_method(used)
+    of_prompts.subtract(counted)
+    assert of_prompts["tree"] == 0 and min(of_prompts.values()) >= 0
+    assert of_prompts.total() == num_prompt_steps
     assert (stats.num_replayed_steps > 0) == (max_rows > 0)
     assert stats.num_failed == 0
     assert stats.attention_estimate_s > 0

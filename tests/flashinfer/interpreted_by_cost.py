@@ -27,7 +27,7 @@ from tests.flashinfer.repeating_queue import RepeatingQueue
 from yaie.attention.by_cost import ByCostBackend
 from yaie.attention.choose import _make_by_cost
 from yaie.attention.choose_attention import DeviceTraits
-from yaie.attention.flashinfer.cascade import RowPaths, make_cascade
+from yaie.attention.flashinfer.cascade import RowPaths, make_cascade, make_unshared
 from yaie.attention.plan import StepPlan
 from yaie.attention.reference import ReferenceBackend
 from yaie.attention.tree_decode import backend as tree_decode
@@ -37,7 +37,9 @@ from yaie.engine.pool_memory import SPARE_SLOTS, PoolMemory
 from yaie.engine.transformers_executor import TransformersExecutor
 from yaie.models.loader import load_model
 
-BYTES_ONLY = DeviceTraits(launch_s=1e-12, cache_bytes=0, uncaptured_layer_s=0.0)
+BYTES_ONLY = DeviceTraits(
+    launch_s=1e-12, cache_bytes=0, uncaptured_layer_s=0.0, cascade_layer_s=0.0
+)
 Dtype = Literal["bfloat16", "float16"]
 NUM_LAYERS = 2
 TOLERANCE = {"bfloat16": 0.1, "float16": 0.02}  # of logits between -5 and 5
@@ -119,9 +121,13 @@ class Watch:
             assert self.launches == ["tree write", "tree", "tree parts"] * NUM_LAYERS
             return
         assert self.launches == []
-        cascade = make_cascade(RowPaths(plan), None)
+        if method == "prompt":
+            assert isinstance(self.subject._backend, ByCostBackend)
+            method = self.subject._backend.chooser.choose_for_prompts(plan)
+        make_groups = make_cascade if method == "cascade" else make_unshared
+        cascade = make_groups(RowPaths(plan), None)
         layer = ["decode" if cascade.own.is_decode else "prefill causal"]
-        if cascade.shared is not None and method != "decode":
+        if cascade.shared is not None:
             layer.append("prefill full")
         assert by_flashinfer == layer * NUM_LAYERS
         assert self.device.num_reads == 0

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 class ByCostBackend:
     """Steps by the backend of the cheapest method. Implements `ChoosingBackend`.
 
-    Steps with prompt rows are the cascade's.
+    Steps with prompt rows are never the tree's.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class ByCostBackend:
 
     def prepare(self, plan: StepPlan, device: torch.device) -> PreparedStep:
         """See `AttentionBackend.prepare`."""
-        method = self.chooser.choose(plan) or "cascade"
+        method = self.chooser.choose(plan) or self.chooser.choose_for_prompts(plan)
         return self._backends[method].prepare(plan, device)
 
     @property

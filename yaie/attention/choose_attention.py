@@ -48,6 +48,9 @@ class DeviceTraits:
     # The host's time for the launches of a layer, which a captured graph saves: four Triton kernels
     # at 20 to 30 us, four products, and attention at 40 to 60 us a call.
     uncaptured_layer_s: float = 200e-6
+    # The host's time for what a cascade adds to a layer: gathered queries, a second call, and a
+    # merge of twenty launches in torch.
+    cascade_layer_s: float = 150e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,33 @@ def choose_attention(
             cost = _estimate(method, keys[traffic.window], traffic, device)
             estimates[method] += cost.times(count)
     return Choice(min(available, key=lambda method: estimates[method].seconds), estimates)
+
+
+def choose_for_prompts(
+    plan: StepPlan, layers: Mapping[LayerTraffic, int], device: DeviceTraits
+) -> Method:
+    """Return "cascade" if it saves a step with prompt rows time, else "decode".
+
+    Without a cascade each run of rows, such as a prompt, reads its whole path at once. So keys are
+    read again for each further run below them, and not for each row. Layers whose window hides a
+    key share nothing either way.
+    """
+    columns = dict(zip(COLUMNS, as_table(plan.segments).table.T, strict=True))
+    first, end = columns["first_row"], columns["end_row"]
+    # A run begins with a segment, behind one, and where a row does not follow the one before.
+    begins = np.zeros(plan.num_rows + 1, dtype=np.int64)
+    begins[1:-1] = np.diff(plan.positions) != 1
+    begins[first] = begins[end] = 1
+    runs = begins.cumsum()
+    again = runs[end - 1] - runs[first]
+    num_keys = int(((columns["end_slot"] - columns["first_slot"]) * again).sum())
+    longest = int(plan.positions.max(initial=0))
+    saved_s = 0.0
+    for traffic, count in layers.items():
+        if traffic.window is None or longest < traffic.window:
+            seconds = num_keys * traffic.key_bytes / device.bytes_per_s
+            saved_s += count * (seconds - device.cascade_layer_s)
+    return "cascade" if saved_s > 0 else "decode"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from yaie.attention.choose_attention import (
     LayerTraffic,
     Method,
     choose_attention,
+    choose_for_prompts,
 )
 from yaie.attention.plan import StepPlan
 
@@ -39,6 +40,12 @@ class AttentionChooser:
         """Return the cheapest method for a decode step; None for a step with prompt rows."""
         self.choice = self._estimated(plan) if is_decode(plan) else None
         return self.choice.method if self.choice is not None else None
+
+    def choose_for_prompts(self, plan: StepPlan) -> Method:
+        """Return the method of a step with prompt rows: a cascade if sharing pays, else decode."""
+        if "decode" not in self._available:
+            return "cascade"
+        return choose_for_prompts(plan, self._layers, self.device)
 
     def rank(self, plan: StepPlan, captured: Collection[Method]) -> list[Method]:
         """Return captured methods in which a decode step is faster than uncaptured."""
