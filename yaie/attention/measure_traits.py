@@ -8,7 +8,6 @@ import torch
 
 from yaie.attention.choose_attention import DeviceTraits
 from yaie.device.queue import DeviceQueue
-from yaie.models.memory import is_out_of_memory, release_unused
 
 log = logging.getLogger(__name__)
 
@@ -21,8 +20,8 @@ _TERA = 1e12
 def measure_traits(queue: DeviceQueue) -> DeviceTraits:
     """Return the traits of a device: its bandwidth by copies, its cache as it reports.
 
-    Takes a few milliseconds and 512 MiB. Without a clock, or without the memory, the figures are
-    the defaults. Those of launches always are.
+    Takes a few milliseconds, and 512 MiB that torch can free afterwards. Without a clock, or
+    without the memory, the figures are the defaults. Those of launches always are.
     """
     default = DeviceTraits()
     bytes_per_s = _copied_bytes_per_s(queue)
@@ -48,11 +47,8 @@ def _copied_bytes_per_s(queue: DeviceQueue) -> float | None:
     seconds: list[float] = []
     try:
         seconds = _time_copies(queue)
-    except Exception as error:
-        if not is_out_of_memory(error):
-            raise
+    except torch.OutOfMemoryError as error:
         log.warning("the bandwidth of the device's memory is not measured: %s", error)
-    release_unused(queue.device)  # the copies, before the pool is planned
     return 2 * _COPY_BYTES * _NUM_COPIES / min(seconds) if seconds else None
 
 
