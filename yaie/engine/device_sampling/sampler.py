@@ -162,7 +162,7 @@ class DeviceSampler:
         """Take back a program for later launches; the longest unused shapes are dropped.
 
         A program in frequent use is captured: its hundreds of launches become one. That is a late
-        capture, of rules or log-probabilities that `prepare` does not foresee. The host records
+        capture, of rules or log-probabilities that `prepare` leaves out. The host records
         the launches and makes a graph of them, a few milliseconds in which the device has no
         work. It neither waits for the device nor frees memory.
         """
